@@ -1,0 +1,222 @@
+"""Factor validation, dtype policy, row norms and row blocks, the unit of out-of-core work.
+
+Factors keep the precision they are stored in (float32 or float64) and may lie on disk; every
+computation reads them a block of rows at a time and works in float64.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+"""Two-dimensional, rows are entities, columns are latent dimensions."""
+Vector: TypeAlias = NDArray[np.floating[Any]]
+"""One-dimensional, one number an entity or a latent dimension."""
+Indices: TypeAlias = NDArray[np.integer[Any]]
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+BLOCK_BYTES = 32 * 2**20
+"""Working memory of one row block in float64."""
+WORKERS = 2
+"""Threads that share tiles; each runs its own single-threaded BLAS."""
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: the caller's own array stays writeable, ours cannot be changed by mistake."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Iterator[slice]:
+    """Cut `n_rows` into consecutive slices whose float64 block of `n_columns` stays within `budget` bytes.
+
+    Examples
+    --------
+    >>> list(row_blocks(5, 1, budget=16))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, budget // (8 * max(1, n_columns)))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def float64_blocks(x: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
+    for rows in row_blocks(*x.shape):
+        yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
+
+
+def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Map in `WORKERS` threads, in order, holding only a few results at a time.
+
+    BLAS is limited to one thread meanwhile: nested thread pools spin against each other.
+    """
+    from collections import deque
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(WORKERS) as pool:
+        waiting = deque[Any]()
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 2 * WORKERS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Keep float32 and float64 as they are; widen what is narrower; refuse what is no number."""
+    kind = array.dtype
+    if kind in (np.float32, np.float64) and kind.isnative:
+        return array
+    if kind.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", f"dtype {kind}", "convert it to float32 or float64")
+    return array.astype(np.float32 if kind == np.float16 else np.float64)
+
+
+def _require_finite(array: Matrix, name: str) -> None:
+    for rows in row_blocks(*array.shape):
+        finite = np.isfinite(array[rows])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            value = array[rows.start + row, column]
+            where = f"{value} at row {rows.start + row}, column {column}"
+            raise must_be(name, "finite", where, "repair or drop that row")
+
+
+def as_factors(array: ArrayLike, name: str) -> Matrix:
+    """Check a factor matrix and return it read-only, in the precision it was stored in.
+
+    Parameters
+    ----------
+    array : array_like of shape (n, k)
+        Rows are entities. float32 and float64 are kept (a memory map stays on disk), float16 becomes
+        float32, integers become float64.
+    name : str
+        What to call it in an error.
+
+    Returns
+    -------
+    Matrix
+        A read-only view or a converted copy; zero rows are allowed, they only have no cosine.
+
+    Raises
+    ------
+    InputError
+        If it is not two-dimensional, is empty, holds no real numbers or a non-finite entry.
+
+    Examples
+    --------
+    >>> as_factors([[1, 2], [3, 4]], "item_factors").dtype
+    dtype('float64')
+    >>> as_factors([[1.0, float("nan")]], "item_factors")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
+    """
+    try:
+        given = np.asanyarray(array)
+    except ValueError as error:
+        raise InputError(f"{name} must be a rectangular array: its rows differ in length.") from error
+    if given.ndim != 2 or 0 in given.shape:
+        raise must_be(name, "a matrix with at least one row and one column", f"shape {given.shape}")
+    stored = _storage(given, name)
+    _require_finite(stored, name)
+    return frozen(stored)
+
+
+def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
+    """Check a vector of `length` finite numbers and return it read-only in float64.
+
+    Examples
+    --------
+    >>> as_vector([1, 2], "item_bias", 3)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: item_bias must be a vector of 3 numbers; got shape (2,).
+    """
+    given = np.array(array)
+    if given.shape != (length,):
+        raise must_be(name, f"a vector of {length} numbers", f"shape {given.shape}")
+    stored = _storage(given, name).astype(np.float64)
+    _require_finite(stored[:, None], name)
+    return frozen(stored)
+
+
+def row_norms(x: Matrix) -> NDArray[np.float64]:
+    """Euclidean norm of every row in float64, free of overflow and underflow.
+
+    Examples
+    --------
+    >>> row_norms(np.array([[3e200, 4e200], [3e-200, 4e-200], [0.0, 0.0]]))
+    array([5.e+200, 5.e-200, 0.e+000])
+    """
+    norms = np.empty(len(x))
+    for rows, block in float64_blocks(x):
+        norms[rows] = _block_norms(block)
+    return norms
+
+
+def _block_norms(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(over="ignore", under="ignore"):
+        norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", block, block))
+    extreme = (norms < 1e-140) | (norms > 1e140)
+    if extreme.any():
+        largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
+        scaled = np.divide(block[extreme], largest, out=np.zeros_like(block[extreme]), where=largest > 0)
+        norms[extreme] = largest[:, 0] * np.sqrt(np.einsum("ij,ij->i", scaled, scaled))
+    return norms
+
+
+def unit_rows(x: Matrix) -> NDArray[np.float64]:
+    """Divide every row by its norm, in float64; a zero row has no direction and becomes NaN.
+
+    Examples
+    --------
+    >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
+    array([[0.6, 0.8], [nan, nan]])
+    """
+    unit = np.empty(x.shape)
+    for rows, block in float64_blocks(x):
+        largest = np.abs(block).max(axis=1, keepdims=True)
+        largest[largest == 0] = np.nan
+        # Two steps, so that neither 1e-300 nor 1e300 is squared or inverted.
+        block /= largest
+        unit[rows] = block / np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+    return unit
+
+
+def gram(x: Matrix, y: Matrix | None = None) -> NDArray[np.float64]:
+    """Compute `xᵀy` (`xᵀx` without `y`), k×k, streamed over rows in float64."""
+    y = x if y is None else y
+    total = np.zeros((x.shape[1], y.shape[1]))
+    for rows, block in float64_blocks(x):
+        total += block.T @ (block if y is x else np.asarray(y[rows], dtype=np.float64))
+    return total
+
+
+def triangular_factor(x: Matrix) -> NDArray[np.float64]:
+    """Compute R with `RᵀR = xᵀx` by streamed QR, which does not square the condition number as a Gram matrix does.
+
+    Examples
+    --------
+    >>> np.abs(triangular_factor(np.array([[3.0], [4.0]])))
+    array([[5.]])
+    """
+    factor: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    for _, block in float64_blocks(x):
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, block]), mode="r"))
+    return factor

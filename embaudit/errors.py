@@ -1,0 +1,38 @@
+"""The errors a user can mend, each one sentence: name must be SET; got VALUE; what to do."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Something the caller gave cannot be used; the command line turns it into exit code 2."""
+
+
+class EquivalenceError(InputError):
+    """A gauge preserves less than the model predicts, so the result would be another model."""
+
+
+def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputError:
+    """Build the one sentence every parameter error has.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls the thing that is wrong.
+    allowed : str
+        The set it must belong to, completing "must be ...".
+    got : object
+        The value given, shown by `str`; quote a user's own words with `repr`.
+    remedy : str, optional
+        What to do about it.
+
+    Returns
+    -------
+    InputError
+        To be raised by the caller.
+
+    Examples
+    --------
+    >>> str(must_be("alpha", "a number >= 0", -1, "0 switches the penalty off"))
+    'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
+    """
+    return InputError("; ".join(part for part in (f"{name} must be {allowed}", f"got {got}", remedy) if part) + ".")

@@ -1,0 +1,10 @@
+"""Gauges: changes of the factors that leave predictions alone, and the groups they form."""
+
+from embaudit.gauges.diagonal import Diagonal
+from embaudit.gauges.gauge import Gauge
+from embaudit.gauges.group import GaugeGroup
+from embaudit.gauges.linear import GeneralLinear
+from embaudit.gauges.orthogonal import Orthogonal
+from embaudit.gauges.translation import Translation
+
+__all__ = ["Diagonal", "Gauge", "GaugeGroup", "GeneralLinear", "Orthogonal", "Translation"]

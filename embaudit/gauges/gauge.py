@@ -1,0 +1,256 @@
+"""A gauge: one change of both factor matrices that leaves predictions alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.arrays import Matrix, Vector, float64_blocks, frozen
+from embaudit.equivalence import Equivalence
+from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.model import FactorModel
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def _finite(array: ArrayLike, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    given = np.array(array, dtype=np.float64)
+    if given.shape != shape or not np.isfinite(given).all():
+        raise must_be(
+            name, f"finite, of shape {shape}", f"shape {given.shape}" if given.shape != shape else "a NaN or infinity"
+        )
+    return frozen(given)
+
+
+def _affine(x: Matrix, linear: Matrix, shift: Vector) -> Matrix:
+    """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
+    result = np.empty(x.shape, dtype=x.dtype)
+    for rows, block in float64_blocks(x):
+        result[rows] = block @ linear + shift
+    return result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gauge:
+    """The change `P' = P M + 1uᵀ, Q' = Q M⁻ᵀ + 1vᵀ`.
+
+    Scores become `P Qᵀ + (P' v) 1ᵀ + 1 (Q M⁻ᵀ u)ᵀ`: the linear part cancels, v adds a number to each row
+    and u a number to each column, which biases can absorb.
+
+    Parameters
+    ----------
+    left, right : array of shape (k, k)
+        M and M⁻ᵀ; `left · rightᵀ = I` is checked, nothing is ever inverted.
+    left_shift, right_shift : array of shape (k,), optional
+        u and v, zero by default.
+
+    Raises
+    ------
+    InputError
+        If the two matrices are not inverse to each other within rounding.
+
+    Examples
+    --------
+    >>> g = Gauge.diagonal([2.0, 0.5])
+    >>> g
+    Gauge(rank 2, condition number 4)
+    >>> (g @ g.inverse()).condition_number
+    1.0
+
+    References
+    ----------
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024 (diagonal
+    and orthogonal); Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026 (translation).
+    """
+
+    left: Matrix
+    right: Matrix
+    left_shift: Vector = None  # type: ignore[assignment]
+    right_shift: Vector = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        k = len(self.left)
+        for field in ("left", "right"):
+            object.__setattr__(self, field, _finite(getattr(self, field), f"the {field} matrix of a gauge", (k, k)))
+        for field in ("left_shift", "right_shift"):
+            given = getattr(self, field)
+            vector = np.zeros(k) if given is None else given
+            object.__setattr__(self, field, _finite(vector, f"the {field.replace('_', ' ')} of a gauge", (k,)))
+        error = float(np.abs(self.left @ self.right.T - np.eye(k)).max())
+        if not error <= 64 * k * EPS * self.condition_number:
+            raise InputError(
+                f"left · rightᵀ must be the identity; got an error of {error:.1e}; build it with Gauge.linear."
+            )
+
+    @classmethod
+    def identity(cls, rank: int) -> Gauge:
+        """Make the gauge that changes nothing."""
+        return cls(np.eye(rank), np.eye(rank))
+
+    @classmethod
+    def diagonal(cls, scales: ArrayLike) -> Gauge:
+        """Make `M = diag(scales)`, the rescaling D of the Netflix paper.
+
+        Raises
+        ------
+        InputError
+            If a scale is zero or not finite.
+        """
+        d = np.asarray(scales, dtype=np.float64)
+        if d.ndim != 1 or not np.isfinite(d).all() or (d == 0).any():
+            raise must_be("scales", "a vector of finite numbers other than 0", np.array2string(d, threshold=8))
+        return cls(np.diag(d), np.diag(1 / d))
+
+    @classmethod
+    def linear(cls, matrix: ArrayLike) -> Gauge:
+        """Make the gauge of any invertible M, with M⁻ᵀ from its singular value decomposition.
+
+        Raises
+        ------
+        InputError
+            If M is singular to working precision.
+        """
+        m = np.asarray(matrix, dtype=np.float64)
+        if m.ndim != 2 or m.shape[0] != m.shape[1] or not np.isfinite(m).all():
+            raise must_be("matrix", "square and finite", f"shape {m.shape}")
+        return cls.from_svd(*np.linalg.svd(m))
+
+    @classmethod
+    def from_svd(cls, u: NDArray[Any], s: NDArray[Any], vt: NDArray[Any]) -> Gauge:
+        """Make `M = u diag(s) vt`, for orthogonal u and vt and positive s."""
+        if s.min() <= len(s) * EPS * s.max():
+            raise must_be("matrix", "invertible", f"singular values from {s.min():.1e} to {s.max():.1e}")
+        return cls((u * s) @ vt, (u / s) @ vt)
+
+    @classmethod
+    def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
+        """Make the gauge that adds one vector to every row of a side."""
+        return cls(np.eye(rank), np.eye(rank), left, right)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        parts = [f"rank {self.rank}", f"condition number {self.condition_number:.4g}"]
+        for side in ("left", "right"):
+            length = float(np.linalg.norm(getattr(self, f"{side}_shift")))
+            parts += [f"{side} shift {length:.4g}"] if length else []
+        return f"Gauge({', '.join(parts)})"
+
+    @property
+    def rank(self) -> int:
+        """Number of latent dimensions k."""
+        return len(self.left)
+
+    @cached_property
+    def condition_number(self) -> float:
+        """κ(M), 2-norm; the translation has no part in it."""
+        s = np.linalg.svd(self.left, compute_uv=False)
+        return float(s[0] / s[-1])
+
+    @property
+    def shifts_left(self) -> bool:
+        """Whether left rows are translated."""
+        return bool(self.left_shift.any())
+
+    @property
+    def shifts_right(self) -> bool:
+        """Whether right rows are translated."""
+        return bool(self.right_shift.any())
+
+    @property
+    def is_conformal(self) -> bool:
+        """Whether the linear part only rotates, reflects and scales as a whole (κ = 1), within rounding."""
+        return self.condition_number <= 1 + 16 * self.rank * EPS
+
+    @property
+    def fixes_cosines(self) -> bool:
+        """Whether no same-side cosine of any model can move."""
+        return self.is_conformal and not self.shifts_left and not self.shifts_right
+
+    @property
+    def preserves(self) -> Equivalence:
+        """What stays the same for any model, without help from its biases."""
+        return self._level(shifts_left=self.shifts_left, shifts_right=self.shifts_right)
+
+    def preserves_in(self, model: FactorModel) -> Equivalence:
+        """What stays the same for this model, whose free biases absorb translations."""
+        return self._level(
+            shifts_left=self.shifts_left and model.right_bias is None,
+            shifts_right=self.shifts_right and model.left_bias is None,
+        )
+
+    def _level(self, *, shifts_left: bool, shifts_right: bool) -> Equivalence:
+        if shifts_left:
+            return Equivalence.NOTHING
+        if shifts_right:
+            return Equivalence.PROBABILITIES
+        return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
+
+    def inverse(self) -> Gauge:
+        """Return the gauge that undoes this one; κ stays the same."""
+        return Gauge(self.right.T, self.left.T, -(self.left_shift @ self.right.T), -(self.right_shift @ self.left.T))
+
+    def __matmul__(self, first: Gauge) -> Gauge:
+        """Compose: `(g @ h).act(model)` is `g.act(h.act(model))`."""
+        if first.rank != self.rank:
+            raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
+        return Gauge(
+            first.left @ self.left,
+            first.right @ self.right,
+            first.left_shift @ self.left + self.left_shift,
+            first.right_shift @ self.right + self.right_shift,
+        )
+
+    def act(self, model: FactorModel) -> FactorModel:
+        """Return the equivalent model.
+
+        Raises
+        ------
+        EquivalenceError
+            If the model predicts more than the gauge preserves.
+
+        Examples
+        --------
+        >>> from embaudit.model import FactorModel
+        >>> model = FactorModel.from_user_item([[1.0, 2.0]], [[3.0, 4.0], [4.0, 3.0]])
+        >>> same = Gauge.diagonal([10.0, 1.0]).act(model)
+        >>> model.scores(), same.scores()
+        (array([[11., 10.]]), array([[11., 10.]]))
+        >>> Gauge.translation(2, right=[1.0, 0.0]).act(model)
+        Traceback (most recent call last):
+            ...
+        embaudit.errors.EquivalenceError: a gauge on this model must preserve its scores; got one that ...
+        """
+        self._require_equivalence(model)
+        left = None if model.left is None else _affine(model.left, self.left, self.left_shift)
+        right = _affine(model.right, self.right, self.right_shift)
+        left_bias, right_bias = model.left_bias, model.right_bias
+        if self.shifts_right and left_bias is not None and left is not None:
+            left_bias = left_bias - left @ self.right_shift
+        if self.shifts_left and right_bias is not None:
+            right_bias = right_bias - model.right @ (self.right @ self.left_shift)
+        return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias)
+
+    def _require_equivalence(self, model: FactorModel) -> None:
+        users, items = model.roles
+        if self.rank != model.rank:
+            raise InputError(
+                f"a gauge must have the rank of the model; got {self.rank} for a model of rank {model.rank}."
+            )
+        level = self.preserves_in(model)
+        if level >= model.predicts:
+            return
+        why = f"preserves {level.title} only"
+        if self.shifts_left and model.right_bias is None:
+            why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"
+        elif self.shifts_right and model.left_bias is None and model.predicts > Equivalence.PROBABILITIES:
+            why += f": shifting the {items}s adds a number to each {users} that only a free {users} bias could absorb"
+        elif model.link is Link.COSINE:
+            why += ": it changes the lengths that the cosine divides by"
+        raise EquivalenceError(f"a gauge on this model must preserve its {model.predicts.title}; got one that {why}.")

@@ -1,0 +1,108 @@
+"""Gauge groups: which gauges there are, how to draw one, and which set holds which."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.gauges.gauge import EPS, Gauge
+
+if TYPE_CHECKING:
+    from embaudit.arrays import Vector
+    from embaudit.equivalence import Equivalence
+
+RNG = np.random.Generator | int | None
+
+
+class GaugeGroup(ABC):
+    """A set of gauges of one rank: a group, or the part of it within a budget.
+
+    `a <= b` means that every gauge of a is one of b.
+    """
+
+    rank: int
+
+    @property
+    @abstractmethod
+    def preserves(self) -> Equivalence:
+        """What every gauge of the set preserves in a model without biases."""
+
+    @property
+    @abstractmethod
+    def fixes_cosines(self) -> bool:
+        """Whether no same-side cosine moves under any gauge of the set."""
+
+    @property
+    @abstractmethod
+    def is_group(self) -> bool:
+        """Whether composing two gauges of the set stays in it; false for a budget."""
+
+    @abstractmethod
+    def sample(self, *, rng: RNG = None) -> Gauge:
+        """Draw a gauge; with a budget, one that spends it all."""
+
+    @abstractmethod
+    def contains(self, gauge: Gauge) -> bool:
+        """Whether the gauge belongs to the set, within rounding."""
+
+    @abstractmethod
+    def includes(self, other: GaugeGroup) -> bool:
+        """Whether every gauge of `other` belongs to the set."""
+
+    def identity(self) -> Gauge:
+        """Return the gauge that changes nothing, a member of every set."""
+        return Gauge.identity(self.rank)
+
+    def __le__(self, other: GaugeGroup) -> bool:
+        return other.rank == self.rank and other.includes(self)
+
+    def __ge__(self, other: GaugeGroup) -> bool:
+        return other <= self
+
+
+def require_rank(rank: int) -> None:
+    """Refuse a rank below 1."""
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank < 1:
+        raise must_be("rank", "an integer >= 1", rank)
+
+
+def require_budget(name: str, budget: float | None, least: float) -> None:
+    """Refuse a budget that is NaN or below its least value."""
+    if budget is not None and not least <= budget < np.inf:
+        raise must_be(name, f"a finite number >= {least:g}, or None for no bound", budget)
+
+
+def within_budget(spent: float, budget: float | None) -> bool:
+    """Whether a condition number or a length keeps a budget, up to rounding."""
+    return budget is None or spent <= budget * (1 + 1e-9) + 1e-12
+
+
+def covers(budget: float | None, other: float | None) -> bool:
+    """Whether a budget is at least as large as another, None being unbounded."""
+    return budget is None or (other is not None and other <= budget)
+
+
+def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
+    """Draw positive scales; with a budget, the largest over the smallest is the budget (a hair below it).
+
+    Without a budget the logarithms are standard normal.
+    """
+    draw = np.random.default_rng(rng)
+    logarithms = draw.standard_normal(rank)
+    if max_condition is None:
+        return np.exp(logarithms)
+    spread = np.ptp(logarithms)
+    if spread > 0:
+        logarithms *= np.log(max_condition) * (1 - 8 * EPS * rank) / spread
+    scales: Vector = np.exp(logarithms - logarithms.mean())
+    return scales
+
+
+def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """Draw an orthogonal matrix uniformly (Haar): QR of a Gaussian matrix with the signs of R taken out."""
+    q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
+    rotation = q * np.sign(np.diag(r))
+    return np.asarray(rotation)

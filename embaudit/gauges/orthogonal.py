@@ -1,0 +1,59 @@
+"""Orthogonal gauges: rotations and reflections, which no cosine can see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from embaudit.equivalence import Equivalence
+from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.gauges.group import RNG, GaugeGroup, random_rotation, require_rank
+
+
+@dataclass(frozen=True)
+class Orthogonal(GaugeGroup):
+    """`P' = P R, Q' = Q R` with `R Rᵀ = I`.
+
+    Examples
+    --------
+    >>> Orthogonal(3).fixes_cosines
+    True
+    """
+
+    rank: int
+
+    def __post_init__(self) -> None:
+        require_rank(self.rank)
+
+    @property
+    def preserves(self) -> Equivalence:
+        """Scores and all cosines."""
+        return Equivalence.COSINES
+
+    @property
+    def fixes_cosines(self) -> bool:
+        """Always."""
+        return True
+
+    @property
+    def is_group(self) -> bool:
+        """Always."""
+        return True
+
+    def sample(self, *, rng: RNG = None) -> Gauge:
+        """Draw uniformly (Haar measure)."""
+        rotation = random_rotation(self.rank, np.random.default_rng(rng))
+        return Gauge(rotation, rotation)
+
+    def contains(self, gauge: Gauge) -> bool:
+        """Whether `M Mᵀ = I` within rounding and nothing is shifted."""
+        return (
+            gauge.rank == self.rank
+            and not (gauge.shifts_left or gauge.shifts_right)
+            and bool(np.abs(gauge.left @ gauge.left.T - np.eye(self.rank)).max() <= 64 * self.rank * EPS)
+        )
+
+    def includes(self, other: GaugeGroup) -> bool:
+        """Nothing but itself."""
+        return isinstance(other, Orthogonal)

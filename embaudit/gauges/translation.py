@@ -1,0 +1,86 @@
+"""Translations: one vector added to every row of a side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from embaudit.equivalence import Equivalence
+from embaudit.errors import must_be
+from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, require_rank, within_budget
+
+
+@dataclass(frozen=True)
+class Translation(GaugeGroup):
+    """`Q' = Q + 1vᵀ` (side right) or `P' = P + 1uᵀ` (side left) with a length of at most `max_shift`.
+
+    On the right it adds `p · v` to a whole row of scores, which the softmax and the order within the row
+    ignore. On the left it adds `q · u` to a whole column, which only a free right bias can absorb.
+
+    Parameters
+    ----------
+    rank : int
+        Number of latent dimensions.
+    side : {"right", "left"}
+        Which factors are shifted.
+    max_shift : float, optional
+        Bound on the length of the shift; unbounded by default.
+
+    Examples
+    --------
+    >>> Translation(2).preserves.title
+    'probabilities'
+
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, lemma on translations.
+    """
+
+    rank: int
+    side: Literal["right", "left"] = field(default="right", kw_only=True)
+    max_shift: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        require_rank(self.rank)
+        if self.side not in ("right", "left"):
+            raise must_be("side", 'one of "left", "right"', repr(self.side))
+        require_budget("max_shift", self.max_shift, 0.0)
+
+    @property
+    def preserves(self) -> Equivalence:
+        """Probabilities when labels move, nothing when inputs do (unless a bias absorbs it)."""
+        return Equivalence.PROBABILITIES if self.side == "right" else Equivalence.NOTHING
+
+    @property
+    def fixes_cosines(self) -> bool:
+        """Never, unless nothing may move."""
+        return self.max_shift == 0
+
+    @property
+    def is_group(self) -> bool:
+        """False within a budget: lengths add up."""
+        return self.max_shift in (None, 0)
+
+    def sample(self, *, rng: RNG = None) -> Gauge:
+        """Draw a direction uniformly, with the whole budget as its length (standard normal without one)."""
+        vector = np.random.default_rng(rng).standard_normal(self.rank)
+        if self.max_shift is not None:
+            vector *= self.max_shift * (1 - 8 * EPS) / np.linalg.norm(vector)
+        return Gauge.translation(self.rank, **{self.side: vector})
+
+    def contains(self, gauge: Gauge) -> bool:
+        """Whether the linear part is the identity, the other side stands still and the shift is within the budget."""
+        here, other = ("right", "left") if self.side == "right" else ("left", "right")
+        return (
+            gauge.rank == self.rank
+            and bool(np.abs(gauge.left - np.eye(self.rank)).max() <= 64 * self.rank * EPS)
+            and not getattr(gauge, f"shifts_{other}")
+            and within_budget(float(np.linalg.norm(getattr(gauge, f"{here}_shift"))), self.max_shift)
+        )
+
+    def includes(self, other: GaugeGroup) -> bool:
+        """Shorter translations of the same side."""
+        return isinstance(other, Translation) and other.side == self.side and covers(self.max_shift, other.max_shift)

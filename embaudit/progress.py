@@ -1,0 +1,45 @@
+"""Progress of long work: the library announces steps, whoever called decides whether to show them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+T = TypeVar("T")
+
+
+class Reporter(Protocol):
+    """What shows progress: the command line installs one made of rich bars."""
+
+    def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+        """Yield the steps unchanged and show how many are done."""
+        ...
+
+
+_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
+
+
+@contextmanager
+def reporting(reporter: Reporter | None) -> Iterator[None]:
+    """Show the progress of everything that runs inside the block with `reporter`."""
+    token = _reporter.set(reporter)
+    try:
+        yield
+    finally:
+        _reporter.reset(token)
+
+
+def track(steps: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
+    """Yield `steps`, announcing them to the reporter in force (none by default).
+
+    Examples
+    --------
+    >>> list(track("abc", "spelling"))
+    ['a', 'b', 'c']
+    """
+    reporter = _reporter.get()
+    return iter(steps) if reporter is None else reporter(steps, description, total)
