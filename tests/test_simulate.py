@@ -1,0 +1,187 @@
+"""The simulated data has the law its recipe states, whichever of the two ways a user's items were drawn."""
+
+from __future__ import annotations
+
+import itertools
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import embaudit.simulate as simulate
+from embaudit.errors import InputError
+from embaudit.simulate import simulate_interactions
+
+POPULARITY = np.array([1.0, 0.6, 0.3, 2.0, 0.5])
+CLUSTERS = np.array([0, 1, 0, 1, 2])
+PREFERENCE = np.array([0.5, 0.2, 0.3])
+
+
+def sequential_probabilities(weights: np.ndarray, k: int) -> dict[tuple[int, ...], float]:
+    """Probability of every set of `k` items drawn one after the other without replacement, by enumeration."""
+    total: dict[tuple[int, ...], float] = {}
+    for order in itertools.permutations(range(len(weights)), k):
+        left, probability = weights.sum(), 1.0
+        for item in order:
+            probability *= weights[item] / left
+            left -= weights[item]
+        key = tuple(sorted(order))
+        total[key] = total.get(key, 0.0) + probability
+    return total
+
+
+def drawn_sets(k: int, n: int, *, dense_share: float, rounds: int, monkeypatch: pytest.MonkeyPatch) -> np.ndarray:
+    monkeypatch.setattr(simulate, "_DENSE_SHARE", dense_share)
+    monkeypatch.setattr(simulate, "_ROUNDS", rounds)
+    sampler = simulate._Sampler(CLUSTERS, POPULARITY, 3)
+    logs = np.tile(np.log(PREFERENCE), (n, 1))
+    matrix = simulate._draw_rows(np.random.default_rng(5), sampler, logs, np.full(n, k))
+    return matrix.indices.reshape(n, k)
+
+
+@pytest.mark.parametrize(("dense_share", "rounds"), [(8, 3), (0.1, 1), (0.1, 20)], ids=["race", "both", "repeats"])
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_every_set_of_items_has_the_probability_of_sequential_draws(k, dense_share, rounds, monkeypatch):
+    n = 30_000
+    expected = sequential_probabilities(PREFERENCE[CLUSTERS] * POPULARITY, k)
+    sets = drawn_sets(k, n, dense_share=dense_share, rounds=rounds, monkeypatch=monkeypatch)
+    keys, counts = np.unique(sets, axis=0, return_counts=True)
+    observed = dict(zip(map(tuple, keys.tolist()), counts.tolist(), strict=True))
+    assert observed.keys() <= expected.keys()
+    if len(expected) > 1:
+        f_obs = [observed.get(key, 0) for key in expected]
+        assert stats.chisquare(f_obs, [n * v for v in expected.values()]).pvalue > 1e-3
+
+
+def test_the_chi_square_test_notices_a_wrong_law(monkeypatch):
+    """Drawing by weights without the preferences is rejected, so the test above can fail."""
+    sets = drawn_sets(2, 30_000, dense_share=8, rounds=3, monkeypatch=monkeypatch)
+    wrong = sequential_probabilities(POPULARITY, 2)
+    f_obs = [int((sets == key).all(axis=1).sum()) for key in wrong]
+    assert stats.chisquare(f_obs, [30_000 * v for v in wrong.values()]).pvalue < 1e-12
+
+
+def test_shapes_and_truth():
+    data = simulate_interactions(500, 60, 4, rng=3)
+    assert data.matrix.shape == (500, 60)
+    assert data.matrix.dtype == np.float64
+    assert set(data.matrix.data) == {1.0}
+    assert data.matrix.has_canonical_format
+    assert data.clusters.shape == data.popularity.shape == (60,)
+    assert data.exponents.shape == (4,)
+    np.testing.assert_allclose(data.preferences.sum(axis=1), 1)
+    per_user = np.diff(data.matrix.indptr)
+    assert per_user.min() >= 1
+    assert per_user.max() <= 60
+    assert not data.popularity.flags.writeable
+    assert data.seed == 3
+
+
+def test_order_is_by_cluster_then_descending_popularity():
+    data = simulate_interactions(10, 50, 3, rng=0)
+    order = data.item_order
+    steps = np.diff(data.clusters[order])
+    assert (steps >= 0).all()
+    assert (np.diff(data.popularity[order])[steps == 0] <= 0).all()
+
+
+def test_same_seed_same_data_other_seed_other_data():
+    first, again, other = (simulate_interactions(200, 80, 3, rng=seed) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(first.matrix.indices, again.matrix.indices)
+    np.testing.assert_array_equal(first.preferences, again.preferences)
+    assert first.matrix.indices.tolist() != other.matrix.indices.tolist()
+    generator = simulate_interactions(200, 80, 3, rng=np.random.default_rng(7))
+    np.testing.assert_array_equal(first.matrix.indices, generator.matrix.indices)
+    assert generator.seed is None
+
+
+def test_number_of_items_follows_the_power_law():
+    data = simulate_interactions(20_000, 40, 2, min_items=3, max_items=12, activity_exponent=0.5, rng=1)
+    support = np.arange(3, 13)
+    expected = support**-0.5
+    observed = np.bincount(np.diff(data.matrix.indptr), minlength=13)[3:]
+    assert observed.sum() == 20_000
+    assert stats.chisquare(observed, 20_000 * expected / expected.sum()).pvalue > 1e-3
+
+
+def test_zipf_popularity_is_rank_to_the_minus_exponent_in_every_cluster():
+    data = simulate_interactions(5, 200, 3, rng=2)
+    for cluster, exponent in enumerate(data.exponents):
+        popularity = np.sort(data.popularity[data.clusters == cluster])[::-1]
+        np.testing.assert_allclose(popularity, np.arange(1, len(popularity) + 1) ** -exponent)
+    assert ((data.exponents >= 0.25) & (data.exponents <= 1.5)).all()
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
+def test_density_popularity_has_the_truncated_power_law(exponent):
+    data = simulate_interactions(
+        2, 4_000, 1, exponent_range=(exponent, exponent), popularity_law="density", max_items=1, rng=4
+    )
+
+    def distribution(x):
+        if exponent == 1:
+            return 1 + np.log(x) / np.log(4_000)
+        low = 4_000.0 ** (exponent - 1)
+        return (x ** (1 - exponent) - low) / (1 - low)
+
+    assert stats.kstest(data.popularity, distribution).pvalue > 1e-3
+
+
+def test_cluster_weights_are_shares_of_items():
+    data = simulate_interactions(2, 20_000, 3, cluster_weights=(1, 2, 5), max_items=1, rng=0)
+    assert stats.chisquare(np.bincount(data.clusters), [2_500, 5_000, 12_500]).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("concentration", [0.3, 1.0, 4.0])
+def test_preferences_are_dirichlet(concentration):
+    data = simulate_interactions(5_000, 4, 3, concentration=concentration, rng=0)
+    marginal = stats.beta(concentration, 2 * concentration)
+    assert stats.kstest(data.preferences[:, 1], marginal.cdf).pvalue > 1e-3
+
+
+def test_tiny_concentration_still_serves_every_item():
+    """Preferences that underflow as numbers do not as logarithms: a full row needs every item."""
+    data = simulate_interactions(20, 6, 3, concentration=1e-4, min_items=6, max_items=6, rng=0)
+    assert data.matrix.nnz == 120
+
+
+def test_a_cluster_without_items_is_never_drawn():
+    data = simulate_interactions(300, 12, 2, cluster_weights=(1, 1e-12), max_items=1, rng=0)
+    assert set(data.clusters) == {0}
+    assert data.matrix.nnz == 300
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"n_users": 0}, "n_users"),
+        ({"n_items": -1}, "n_items"),
+        ({"n_clusters": 0}, "n_clusters"),
+        ({"cluster_weights": (1.0, 1.0)}, "cluster_weights must be 5 positive numbers"),
+        ({"cluster_weights": (1.0, 1.0, 1.0, 1.0, 0.0)}, "cluster_weights"),
+        ({"exponent_range": (1.5, 0.25)}, "exponent_range"),
+        ({"exponent_range": (-0.1, 1.0)}, "exponent_range"),
+        ({"popularity_law": "pareto"}, "popularity_law"),
+        ({"concentration": 0.0}, "concentration"),
+        ({"concentration": float("nan")}, "concentration"),
+        ({"activity_exponent": -1.0}, "activity_exponent"),
+        ({"min_items": 0}, "min_items"),
+        ({"max_items": 101}, r"max_items must be a whole number in 1..100"),
+        ({"min_items": 5, "max_items": 4}, "max_items"),
+    ],
+)
+def test_bad_parameters_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        simulate_interactions(**{"n_users": 50, "n_items": 100, **given})
+
+
+@pytest.mark.parametrize(("max_items", "budget"), [(40, 20e6), (2_000, 60e6)])
+def test_memory_stays_bounded(max_items, budget):
+    """Beyond the result, memory does not grow with users × items (2,000 × 20,000 doubles are 320 MB)."""
+    simulate_interactions(10, 10, 2)
+    tracemalloc.start()
+    data = simulate_interactions(2_000, 20_000, max_items=max_items, rng=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak - 12 * data.matrix.nnz < budget
