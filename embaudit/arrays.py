@@ -193,9 +193,9 @@ def unit_rows(x: Matrix) -> NDArray[np.float64]:
     for rows, block in float64_blocks(x):
         largest = np.abs(block).max(axis=1, keepdims=True)
         largest[largest == 0] = np.nan
-        # Two steps, so that neither 1e-300 nor 1e300 is squared or inverted.
-        block /= largest
-        unit[rows] = block / np.sqrt(np.einsum("ij,ij->i", block, block))[:, None]
+        # Two steps, so that neither 1e-300 nor 1e300 is squared or inverted; not in place, the block may be x itself.
+        scaled = block / largest
+        unit[rows] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
     return unit
 
 
