@@ -1,0 +1,34 @@
+# Two commands: `make demo` shows the main job, `make test` checks everything. Each sets up its own .venv
+# from the lock file with nothing but python3 and pip.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test check lock clean
+
+demo: $(READY)
+	$(BIN)/embaudit demo
+
+test: $(READY) check
+	$(BIN)/pytest -n 2 --dist worksteal
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
+lock: $(READY)
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	  --python-version 3.11 --group test pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
