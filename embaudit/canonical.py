@@ -1,0 +1,294 @@
+"""The canonical form of a model: one representative of all equivalent models, and the family it lies in.
+
+With the thin singular value decomposition of the scores `P Qᵀ = U s Vᵀ`, the models `P = U sᵉ, Q = V s¹⁻ᵉ`
+for e from 0 to 1 hold every canonical gauge: e = 0 left-whitened (right cosines become prediction cosines),
+e = ½ balanced (`PᵀP = QᵀQ`, what equal weight decay learns), e = 1 right-whitened (right cosines become
+those of the projector V Vᵀ). Nothing n×p is ever built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import Matrix, Vector, float64_blocks, frozen
+from embaudit.equivalence import Equivalence
+from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.gauges import Gauge
+from embaudit.model import Link
+from embaudit.moments import Moments, moments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from embaudit.model import FactorModel, Side
+
+EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
+"""The canonical gauges by name."""
+
+
+def free_means(model: FactorModel) -> tuple[bool, bool]:
+    """Whether the predictions leave the mean of the left rows and that of the right rows free.
+
+    A translation of the left rows adds a number to every column of the scores, which a free right bias
+    absorbs; one of the right rows adds a number to every row, which a free left bias absorbs and which
+    probabilities and rankings never show. Softmax models are centred on both sides: their logits are
+    judged relative to those of the mean input.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> free_means(FactorModel.from_user_item([[1.0]], [[2.0]])), free_means(FactorModel.from_softmax([[2.0]]))
+    ((False, False), (True, True))
+    """
+    if model.link is Link.COSINE:
+        return False, False
+    left = model.right_bias is not None or model.link is Link.SOFTMAX
+    right = model.left_bias is not None or model.predicts <= Equivalence.PROBABILITIES
+    return left, right
+
+
+def require_both_sides(model: FactorModel, what: str) -> None:
+    """Refuse a one-sided model, naming what is missing and why it is needed."""
+    if model.left is None:
+        users, items = model.roles
+        raise InputError(
+            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; "
+            f"load the {users} factors beside them."
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CanonicalForm:
+    """The singular value decomposition of a model's scores, kept as k×k matrices that act on its factors.
+
+    The scores are those of `P Qᵀ` without biases; a side whose mean the predictions leave free (see
+    `free_means`) is centred first. Equivalent models have the same form, up to signs.
+    """
+
+    singular_values: Vector
+    """(k,) s of the scores, largest first, including those that rounding cannot tell from zero."""
+    rank: int
+    """Number r of directions that the predictions see."""
+    resolution: float
+    """Singular values up to here cannot be told from zero."""
+    left_centre: Vector
+    """(k,) what is subtracted from every left row: its mean, or 0."""
+    right_centre: Vector
+    """(k,) what is subtracted from every right row: its mean, or 0."""
+    left: Moments
+    """Mean and root of the left factors."""
+    right: Moments
+    """Mean and root of the right factors."""
+    left_root: Matrix
+    """(k, k) `R_P` with `R_Pᵀ R_P = PᵀP`, after the centring."""
+    right_root: Matrix
+    """(k, k) `R_Q` with `R_Qᵀ R_Q = QᵀQ`, after the centring."""
+    u: Matrix
+    """(k, r) of `R_P R_Qᵀ = u s vᵀ`."""
+    v: Matrix
+    """(k, r) of `R_P R_Qᵀ = u s vᵀ`."""
+    shifts_left: bool
+    """Whether a gauge can centre the left rows of this model, a free right bias absorbing it."""
+
+    def __repr__(self) -> str:
+        s = self.singular_values
+        return f"CanonicalForm(rank {self.rank} of {len(s)}, singular values {s[0]:.4g} to {s[self.rank - 1]:.4g})"
+
+    @property
+    def is_full_rank(self) -> bool:
+        """Whether the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
+        return self.rank == len(self.singular_values)
+
+    def left_map(self, exponent: float) -> NDArray[np.float64]:
+        """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""
+        s = self.singular_values[: self.rank]
+        return np.asarray((self.right_root.T @ self.v) * s ** (require_exponent(exponent) - 1))
+
+    def right_map(self, exponent: float) -> NDArray[np.float64]:
+        """Return B (k, r) with `(Q − centre) B = V s¹⁻ᵉ` and `AᵀB = I`."""
+        s = self.singular_values[: self.rank]
+        return np.asarray((self.left_root.T @ self.u) * s ** -require_exponent(exponent))
+
+    def gauge(self, exponent: float) -> Gauge | None:
+        """Return the gauge from the model to exponent e, centring what it may.
+
+        None where the model has no full rank, or the gauge is singular to working precision: then
+        `at_exponent` still gives an equivalent model, in fewer dimensions.
+        """
+        if not self.is_full_rank:
+            return None
+        u, s, vt = np.linalg.svd(self.left_map(exponent))
+        if s[-1] <= 2 * len(s) * np.finfo(np.float64).eps * s[0]:
+            return None
+        linear = Gauge.from_svd(u, s, vt)
+        left_shift = -(self.left_centre @ linear.left) if self.shifts_left else None
+        right_shift = -(self.right_centre @ linear.right)
+        return Gauge(linear.left, linear.right, left_shift, right_shift)  # type: ignore[arg-type]
+
+
+def require_exponent(exponent: float) -> float:
+    """Refuse an exponent outside [0, 1]."""
+    if not 0 <= exponent <= 1:
+        raise must_be("the exponent", "a number from 0 (left-whitened) to 1 (right-whitened)", exponent)
+    return float(exponent)
+
+
+def canonical_form(model: FactorModel) -> CanonicalForm:
+    """Decompose the scores of a model from its factors: QR of both sides, then a k×k decomposition.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides. A model that predicts cosines is taken with rows of length 1.
+
+    Returns
+    -------
+    CanonicalForm
+
+    Raises
+    ------
+    InputError
+        If a side is missing or every score is zero.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> form = canonical_form(model)
+    >>> form.singular_values, form.rank
+    (array([3., 1.]), 2)
+    >>> round(form.gauge(0.0).condition_number, 12)
+    3.0
+    """
+    require_both_sides(model, "the canonical form")
+    unit = model.link is Link.COSINE
+    left, right = (moments(x, normalise=unit) for x in (model.factors("left"), model.right))
+    centre_left, centre_right = free_means(model)
+    left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
+    u, s, vt = np.linalg.svd(left_root @ right_root.T)
+    resolution = max(left.precision, right.precision) * _scale(left_root, right_root)
+    rank = int((s > resolution).sum())
+    if rank == 0:
+        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+    zero = np.zeros(model.rank)
+    return CanonicalForm(
+        singular_values=frozen(s),
+        rank=rank,
+        resolution=resolution,
+        left_centre=left.mean if centre_left else zero,
+        right_centre=right.mean if centre_right else zero,
+        left=left,
+        right=right,
+        left_root=left_root,
+        right_root=right_root,
+        u=frozen(u[:, :rank]),
+        v=frozen(vt[:rank].T),
+        shifts_left=centre_left and model.right_bias is not None,
+    )
+
+
+def _root(side: Moments, *, centred: bool) -> Matrix:
+    return side.centred_root if centred else side.root
+
+
+def _scale(left_root: Matrix, right_root: Matrix) -> float:
+    """Size of what is summed up in a score: `‖P D‖ ‖Q D⁻¹‖` with the D that evens out the columns.
+
+    A rescaling of the columns loses no digits, so it must not count as a loss.
+    """
+    p, q = np.linalg.norm(left_root, axis=0), np.linalg.norm(right_root, axis=0)
+    used = (p > 0) & (q > 0)
+    if not used.any():
+        return 0.0
+    d = np.sqrt(q[used] / p[used])
+    return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
+
+
+def mapped_blocks(x: Matrix, centre: Vector, linear: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield `(rows, (x − centre) · linear)` a block at a time, in float64."""
+    shift = centre @ linear
+    for rows, block in float64_blocks(x):
+        yield rows, block @ linear - shift
+
+
+def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
+    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
+    result = np.empty((len(x), linear.shape[1]), dtype=x.dtype)
+    for rows, block in mapped_blocks(x, centre, linear):
+        result[rows] = block
+    return result
+
+
+def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
+    """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
+
+    Directions that no prediction sees are dropped, so its rank may be smaller. Means that the predictions
+    leave free are removed and absorbed: into the biases where there are any, and for a softmax model
+    without a bias into a new one.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides; not one that predicts cosines, whose lengths are free and whose cosines are not.
+    exponent : float
+        From 0 to 1.
+
+    Returns
+    -------
+    FactorModel
+
+    Raises
+    ------
+    EquivalenceError
+        If the model predicts cosines.
+    InputError
+        If a side is missing or the exponent lies outside [0, 1].
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> np.abs(at_exponent(model, 0.0).right).round(12)
+    array([[3., 0.],
+           [0., 1.]])
+    """
+    require_exponent(exponent)
+    return _at(model, canonical_form(model), exponent)
+
+
+def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:
+    if model.link is Link.COSINE:
+        raise EquivalenceError(
+            "a model at another exponent must predict the same; got one that predicts cosines, which every exponent "
+            "but its own changes; read its identified cosines instead."
+        )
+    left, right = model.factors("left"), model.right
+    changes: dict[str, object] = {
+        "left": mapped(left, form.left_centre, form.left_map(exponent)),
+        "right": mapped(right, form.right_centre, form.right_map(exponent)),
+    }
+    if form.left_centre.any():
+        popularity = _times(right, form.right_centre, form.left_centre)
+        changes["right_bias"] = popularity if model.right_bias is None else model.right_bias + popularity
+    if form.right_centre.any() and model.left_bias is not None:
+        changes["left_bias"] = model.left_bias + _times(left, np.zeros(model.rank), form.right_centre)
+    return model.replace(**changes)
+
+
+def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
+    """Compute `(x − centre) · vector`."""
+    return np.concatenate([block[:, 0] for _, block in mapped_blocks(x, centre, vector[:, None])])
+
+
+def prediction_map(form: CanonicalForm, role: Side) -> NDArray[np.float64]:
+    """Return the (k, r) matrix that turns centred rows of a side into rows whose cosine is the prediction cosine."""
+    if role == "right":
+        return form.right_map(0.0)
+    if role == "left":
+        return form.left_map(1.0)
+    raise must_be("role", 'one of "left", "right"', repr(role))

@@ -1,0 +1,172 @@
+"""The identified part: similarities that every equivalent model agrees on, computed in k dimensions.
+
+The prediction cosine of two right entities is the cosine of their columns of the score matrix, that of two
+left entities the cosine of their rows. It needs the scores only, so no gauge moves it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import Matrix, Vector, float64_blocks, row_blocks
+from embaudit.canonical import CanonicalForm, canonical_form, prediction_map, require_both_sides
+from embaudit.model import Link
+from embaudit.similarity import as_pairs, pair_cosines
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.model import FactorModel, Side
+
+
+def identified_factors(
+    model: FactorModel, role: Side, *, biases: bool = False, form: CanonicalForm | None = None
+) -> Matrix:
+    """Compute rows whose plain cosine is the prediction cosine.
+
+    Right rows are `(Q − centre) R_Pᵀ u = V s`, left rows `(P − centre) R_Qᵀ v = U s`: the canonical gauges
+    at exponent 0 and 1.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+    role : {"left", "right"}
+        Which side.
+    biases : bool
+        Take the whole scores, biases and offset included. By default they are left out, and what a free
+        bias could absorb is removed: with a free item bias each item's scores are centred over the users,
+        with a free user bias (or a softmax or ranking link) each user's over the items.
+    form : CanonicalForm, optional
+        The form of this model, where it is at hand already; not used with `biases`.
+
+    Returns
+    -------
+    array of shape (n, r) or (p, r)
+        In the precision of the factors; r is the rank that the predictions see. A row whose scores vanish is
+        zero, and has no cosine.
+
+    Raises
+    ------
+    InputError
+        If a side is missing.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> np.abs(identified_factors(model, "right"))
+    array([[2., 1.],
+           [2., 1.]])
+    """
+    model, form = _prepared(model, biases=biases, form=form)
+    x = model.factors(role)
+    result = np.empty((len(x), form.rank), dtype=x.dtype)
+    for rows, block in float64_blocks(x):
+        result[rows] = map_rows(block, model, form, role)
+    return result
+
+
+def _prepared(model: FactorModel, *, biases: bool, form: CanonicalForm | None) -> tuple[FactorModel, CanonicalForm]:
+    require_both_sides(model, "the prediction cosine")
+    if biases:
+        model = with_bias_columns(model)
+        return model, canonical_form(model)
+    return model, canonical_form(model) if form is None else form
+
+
+def with_bias_columns(model: FactorModel) -> FactorModel:
+    """Move biases and offset into the factors: `[P, 1, a]` and `[Q, b + c, 1]`, k + 2 columns.
+
+    A softmax model becomes a ranking one: its rows of scores stay free up to a constant, while its label
+    biases are no longer free. In a cosine model biases do not enter.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0]], [[2.0], [3.0]], item_bias=[0.5, 0.0], offset=1.0)
+    >>> with_bias_columns(model).scores(), model.scores()
+    (array([[3.5, 4. ]]), array([[3.5, 4. ]]))
+    """
+    if model.link is Link.COSINE:
+        return model
+    left, right = model.factors("left"), model.right
+    a = np.zeros(len(left)) if model.left_bias is None else model.left_bias
+    b = np.full(len(right), model.offset) if model.right_bias is None else model.right_bias + model.offset
+    return model.replace(
+        left=np.column_stack([left, np.ones(len(left)), a]),
+        right=np.column_stack([right, b, np.ones(len(right))]),
+        left_bias=None,
+        right_bias=None,
+        offset=0.0,
+        link=Link.RANKING if model.link is Link.SOFTMAX else model.link,
+    )
+
+
+def map_rows(block: NDArray[np.float64], model: FactorModel, form: CanonicalForm, role: Side) -> NDArray[np.float64]:
+    """Turn float64 rows of a side into rows of prediction vectors; what is zero but for rounding becomes zero."""
+    linear = prediction_map(form, role)
+    centre: Vector = form.right_centre if role == "right" else form.left_centre
+    if model.link is Link.COSINE:
+        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+        block = block / np.where(lengths > 0, lengths, 1)[:, None]
+    result: NDArray[np.float64] = (block - centre) @ linear
+    metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
+    size = (np.abs(block) + np.abs(centre)) @ metric
+    side = form.right if role == "right" else form.left
+    result[np.sqrt(np.einsum("ij,ij->i", result, result)) <= side.precision * size] = 0
+    return result
+
+
+def identified_cosines(
+    model: FactorModel, *, role: Side, pairs: ArrayLike, biases: bool = False, form: CanonicalForm | None = None
+) -> NDArray[np.float64]:
+    """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
+
+    Never densely: in k dimensions, with the metric `PᵀP` for right and `QᵀQ` for left entities. For a
+    softmax model the scores are the double-centred logits over the inputs of the model, so the answer is
+    about those inputs.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+    role : {"left", "right"}
+        Which side.
+    pairs : array of shape (m, 2)
+        Row numbers.
+    biases, form
+        See `identified_factors`.
+
+    Returns
+    -------
+    array of shape (m,)
+        Equal for equivalent models; NaN where an entity's scores vanish.
+
+    Raises
+    ------
+    InputError
+        If a side is missing or a pair lies outside.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> other = Gauge.diagonal([10.0, 1.0]).act(model)
+    >>> model.cosines("right", [[0, 1]]), other.cosines("right", [[0, 1]]).round(2)
+    (array([0.]), array([-0.98]))
+    >>> [identified_cosines(m, role="right", pairs=[[0, 1]]).round(9).tolist() for m in (model, other)]
+    [[0.6], [0.6]]
+    """
+    model, form = _prepared(model, biases=biases, form=form)
+    x = model.factors(role)
+    index = as_pairs(pairs, len(x), len(x))
+    cosines = np.empty(len(index))
+    for part in row_blocks(len(index), 8 * model.rank):
+        wanted, where = np.unique(index[part], return_inverse=True)
+        rows = map_rows(np.asarray(x[wanted], dtype=np.float64), model, form, role)
+        cosines[part] = pair_cosines(rows, rows, where.reshape(-1, 2))
+    return cosines
