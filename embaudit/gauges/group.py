@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,18 +67,18 @@ class GaugeGroup(ABC):
 def require_rank(rank: int) -> None:
     """Refuse a rank below 1."""
     if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank < 1:
-        raise must_be("rank", "an integer >= 1", rank)
+        raise must_be("rank", "an integer >= 1", repr(rank))
 
 
 def require_budget(name: str, budget: float | None, least: float) -> None:
-    """Refuse a budget that is NaN or below its least value."""
-    if budget is not None and not least <= budget < np.inf:
-        raise must_be(name, f"a finite number >= {least:g}, or None for no bound", budget)
+    """Refuse a budget that is no number or below its least value."""
+    if budget is not None and not (isinstance(budget, Real) and least <= budget < np.inf):
+        raise must_be(name, f"a finite number >= {least:g}", repr(budget), "None sets no bound")
 
 
 def within_budget(spent: float, budget: float | None) -> bool:
     """Whether a condition number or a length keeps a budget, up to rounding."""
-    return budget is None or spent <= budget * (1 + 1e-9) + 1e-12
+    return budget is None or spent <= budget * (1 + 1e-9)
 
 
 def covers(budget: float | None, other: float | None) -> bool:
