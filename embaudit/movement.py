@@ -84,7 +84,7 @@ class Movement:
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class CosineSums:
     """Sums of cosines over all pairs, from Gram matrices."""
 
     total: float
@@ -143,23 +143,23 @@ class _SideSums:
         return cls(count, *sums)
 
 
-def moments(before: FactorModel, after: FactorModel, role: Role) -> Moments:
+def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSums:
     """Sum the cosines of all pairs of a role, before and after, from k×k matrices in one pass over the rows.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> round(moments(model, model, "right").before, 6)
+    >>> round(cosine_sums(model, model, "right").before, 6)
     1.4
     """
     if role != "cross":
         side = _SideSums.of(before.factors(role), after.factors(role))
         doubles = [float((x**2).sum()) for x in (side.before, side.after, side.bb, side.cc, side.bc)]
-        return Moments(n_pairs(side.count), *((value - side.count) / 2 for value in doubles))
+        return CosineSums(n_pairs(side.count), *((value - side.count) / 2 for value in doubles))
     users = _SideSums.of(before.factors("left"), after.factors("left"))
     items = _SideSums.of(before.right, after.right)
-    return Moments(
+    return CosineSums(
         users.count * items.count,
         float(users.before @ items.before),
         float(users.after @ items.after),
@@ -225,7 +225,7 @@ class MovementProbe:
     def measure(self, after: FactorModel) -> Movement:
         """Measure the movement to another model of the same entities."""
         tally = self._tally(after)
-        sums = moments(self.model, after, self.role)
+        sums = cosine_sums(self.model, after, self.role)
         low, high = (tally.mean_abs, tally.mean_abs) if self.pairs is None else tally.bootstrap(self.rng)
         return Movement(
             role=self.role,
