@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -77,6 +77,48 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
             yield waiting.popleft().result()
 
 
+def is_number(value: object) -> bool:
+    """Whether a parameter is one finite real number.
+
+    Examples
+    --------
+    >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(float("nan"))
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+
+
+def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:
+    """Make an array without copying one; refuse rows of different lengths and hidden entries."""
+    try:
+        given = np.asanyarray(array)
+    except ValueError as error:
+        raise must_be(name, "a rectangular array", "rows that differ in length") from error
+    if np.ma.is_masked(given):
+        raise must_be(name, "finite", "masked entries", "fill them or drop their rows")
+    return given
+
+
+def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp]:
+    """Check a vector of row numbers from 0 to `n_rows - 1`; a mask or a fraction is refused, not cast.
+
+    Examples
+    --------
+    >>> as_rows([True, False], 2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: rows must be a vector of integers; got bool of shape (2,); np.flatnonzero turns ...
+    """
+    given = _as_array(rows, name)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        remedy = "np.flatnonzero turns a mask into row numbers" if given.dtype == bool else ""
+        raise must_be(name, "a vector of integers", f"{given.dtype} of shape {given.shape}", remedy)
+    outside = (given < 0) | (given >= n_rows)
+    if outside.any():
+        raise must_be(name, f"row numbers from 0 to {n_rows - 1}", given[outside][0])
+    return given.astype(np.intp)
+
+
 def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Keep float32 and float64 as they are; widen what is narrower; refuse what is no number."""
     kind = array.dtype
@@ -127,12 +169,10 @@ def as_factors(array: ArrayLike, name: str) -> Matrix:
         ...
     embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
     """
-    try:
-        given = np.asanyarray(array)
-    except ValueError as error:
-        raise InputError(f"{name} must be a rectangular array: its rows differ in length.") from error
+    given = _as_array(array, name)
     if given.ndim != 2 or 0 in given.shape:
-        raise must_be(name, "a matrix with at least one row and one column", f"shape {given.shape}")
+        got = f"shape {given.shape}" if given.ndim else f"one {type(array).__name__}"
+        raise must_be(name, "a matrix with at least one row and one column", got)
     stored = _storage(given, name)
     _require_finite(stored, name)
     return frozen(stored)
@@ -148,10 +188,10 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
         ...
     embaudit.errors.InputError: item_bias must be a vector of 3 numbers; got shape (2,).
     """
-    given = np.array(array)
+    given = _as_array(array, name)
     if given.shape != (length,):
         raise must_be(name, f"a vector of {length} numbers", f"shape {given.shape}")
-    stored = _storage(given, name).astype(np.float64)
+    stored = np.array(_storage(given, name), dtype=np.float64)
     _require_finite(stored[:, None], name)
     return frozen(stored)
 

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.arrays import Indices, Matrix, Vector, as_factors, as_vector, frozen, row_norms, unit_rows
+from embaudit.arrays import (
+    Indices,
+    Matrix,
+    Vector,
+    as_factors,
+    as_rows,
+    as_vector,
+    frozen,
+    is_number,
+    row_norms,
+    unit_rows,
+)
 from embaudit.equivalence import Equivalence, log_softmax
 from embaudit.errors import InputError, must_be
 from embaudit.similarity import pair_cosines
@@ -49,7 +60,10 @@ _PREDICTS = {
 def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool) -> NDArray[Any] | None:
     if labels is None:
         return None
-    given = np.array(labels)
+    try:
+        given = np.array(labels)
+    except ValueError as error:
+        raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
     if given.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {given.shape}")
     if given.dtype == object:
@@ -124,8 +138,8 @@ class FactorModel:
         if self.left is not None:
             self._set("left", as_factors(self.left, f"{users} factors"))
             self._require_same_rank()
-        if not np.isfinite(self.offset):
-            raise must_be("offset", "a finite number", self.offset)
+        if not is_number(self.offset):
+            raise must_be("offset", "a finite number", repr(self.offset))
         self._set("offset", float(self.offset))
         for side, role, rows in (("left", users, self.n_left), ("right", items, len(self.right))):
             bias = getattr(self, f"{side}_bias")
@@ -170,8 +184,8 @@ class FactorModel:
         array([[2.5, 3. ]])
         """
         return cls(
-            left=np.asanyarray(user_factors),
-            right=np.asanyarray(item_factors),
+            left=user_factors,  # type: ignore[arg-type]
+            right=item_factors,  # type: ignore[arg-type]
             link=link,  # type: ignore[arg-type]
             left_bias=user_bias,  # type: ignore[arg-type]
             right_bias=item_bias,  # type: ignore[arg-type]
@@ -201,8 +215,8 @@ class FactorModel:
         FactorModel(2 labels, rank 2, softmax link, float64, no inputs)
         """
         return cls(
-            left=None if embeddings is None else np.asanyarray(embeddings),
-            right=np.asanyarray(unembeddings),
+            left=embeddings,  # type: ignore[arg-type]
+            right=unembeddings,  # type: ignore[arg-type]
             link=Link.SOFTMAX,
             right_bias=bias,  # type: ignore[arg-type]
             roles=("input", "label"),
@@ -219,7 +233,7 @@ class FactorModel:
         >>> FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8]], ids=["a", "b"])
         FactorModel(2 items, rank 2, identity link, float64, no users)
         """
-        return cls(left=None, right=np.asanyarray(vectors), right_ids=ids)  # type: ignore[arg-type]
+        return cls(left=None, right=vectors, right_ids=ids)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         users, items = self.roles
@@ -271,18 +285,17 @@ class FactorModel:
             raise must_be("role", 'one of "left", "right"', repr(role))
         if self.left is None:
             users, items = self.roles
-            raise InputError(
-                f"{users} factors are needed for this; the model holds {items} factors only; load both sides together."
-            )
+            raise must_be(f"{users} factors", "at hand for this", f"{items} factors only", "load both sides together")
         return self.left
 
     def names(self, role: Side) -> NDArray[Any]:
         """Return what to call each row of a side: its title, else its id, else its number."""
+        numbers = np.arange(len(self.factors(role)))
         for field in ("names", "ids"):
             labels = getattr(self, f"{role}_{field}")
             if labels is not None:
                 return np.asarray(labels)
-        return np.arange(len(self.factors(role)))
+        return numbers
 
     def zero_rows(self, role: Side) -> Indices:
         """Return the rows that have no direction, hence no cosine."""
@@ -301,7 +314,8 @@ class FactorModel:
         array of shape (len(rows), p)
         """
         left = self.factors("left")
-        chosen = slice(None) if rows is None else rows if isinstance(rows, slice) else np.asarray(rows, dtype=np.intp)
+        rows = slice(None) if rows is None else rows
+        chosen = rows if isinstance(rows, slice) else as_rows(rows, len(left))
         block = np.asarray(left[chosen], dtype=np.float64)
         if self.link is Link.COSINE:
             return unit_rows(block) @ unit_rows(self.right).T
@@ -349,6 +363,8 @@ class FactorModel:
         array of shape (m,)
             NaN where a row is zero.
         """
+        if role not in ("left", "right", "cross"):
+            raise must_be("role", 'one of "left", "right", "cross"', repr(role))
         x = self.factors("left" if role == "cross" else role)
         return pair_cosines(x, self.right if role == "cross" else x, pairs)
 

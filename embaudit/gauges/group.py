@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.arrays import is_number
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
 
@@ -72,7 +72,7 @@ def require_rank(rank: int) -> None:
 
 def require_budget(name: str, budget: float | None, least: float) -> None:
     """Refuse a budget that is no number or below its least value."""
-    if budget is not None and not (isinstance(budget, Real) and least <= budget < np.inf):
+    if budget is not None and not (is_number(budget) and budget >= least):
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), "None sets no bound")
 
 
