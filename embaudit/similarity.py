@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Indices, Matrix, ordered_map, row_blocks, unit_rows
+from embaudit.arrays import Indices, Matrix, as_rows, ordered_map, row_blocks, unit_rows
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
         ...
     embaudit.errors.InputError: pairs must be row numbers from 0 to 1 and from 0 to 1; got (0, 3).
     """
-    given = np.asarray(pairs)
+    try:
+        given = np.asarray(pairs)
+    except ValueError as error:
+        raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
     if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
         raise must_be("pairs", "integers of shape (m, 2)", f"{given.dtype} of shape {given.shape}")
     outside = (given < 0) | (given >= (n_rows, n_columns))
@@ -113,6 +116,8 @@ def sample_pairs(
     """
     if n_columns is None and n_rows < 2:
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
+    if size < 0:
+        raise must_be("size", "at least 0", size)
     draw = np.random.default_rng(rng)
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:
@@ -130,11 +135,11 @@ class Neighbours:
     rows: Indices
     """The rows asked for."""
     indices: Indices
-    """(m, N) their neighbours; equal cosines in order of row number."""
+    """(m, N) their neighbours; equal cosines in order of row number; -1 where no row with a direction is left."""
     cosines: NDArray[np.float64]
-    """(m, N) the cosines."""
+    """(m, N) the cosines, NaN where there is no neighbour."""
     runner_up: NDArray[np.float64]
-    """(m,) the cosine of the first excluded row, -inf where none is left."""
+    """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
 
 
 def _top(tile: NDArray[np.float64], n: int) -> tuple[Indices, NDArray[np.float64], NDArray[np.float64]]:
@@ -145,19 +150,29 @@ def _top(tile: NDArray[np.float64], n: int) -> tuple[Indices, NDArray[np.float64
     order = np.argsort(-values, axis=1, kind="stable")
     candidates, values = np.take_along_axis(candidates, order, axis=1), np.take_along_axis(values, order, axis=1)
     runner_up = values[:, n] if values.shape[1] > n else np.full(len(tile), -np.inf)
-    return candidates[:, :n], values[:, :n], runner_up
+    best = candidates[:, :n]
+    # A tie across the cut leaves it to the partition who is in: settle it by row number too.
+    tied = values[:, n - 1] == runner_up
+    best[tied] = np.argsort(-tile[tied], axis=1, kind="stable")[:, :n]
+    none = ~np.isfinite(values[:, :n])
+    return np.where(none, -1, best), np.where(none, np.nan, values[:, :n]), runner_up
 
 
 def neighbour_tiles(unit: NDArray[np.float64], rows: Indices) -> Iterator[tuple[Indices, NDArray[np.float64]]]:
-    """Yield `(rows, cosines to every row)` in tiles; a row itself and rows without direction are -inf."""
+    """Yield `(rows, cosines to every row)` in tiles.
+
+    A row itself and rows without direction are -inf; to a row without direction every cosine is NaN.
+    """
     known = np.nan_to_num(unit)
     empty = np.isnan(unit[:, 0])
 
     def tile(part: slice) -> tuple[Indices, NDArray[np.float64]]:
         chosen = rows[part]
         cosines = known[chosen] @ known.T
+        np.clip(cosines, -1, 1, out=cosines)
         cosines[:, empty] = -np.inf
         cosines[np.arange(len(chosen)), chosen] = -np.inf
+        cosines[empty[chosen]] = np.nan
         return chosen, cosines
 
     yield from ordered_map(tile, row_blocks(len(rows), len(unit)))
@@ -169,7 +184,7 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None) -> Neig
     Parameters
     ----------
     x : array of shape (p, k)
-        The side to search; rows without direction are nobody's neighbour.
+        The side to search; rows without direction are nobody's neighbour and have none.
     n : int
         How many neighbours; at most p - 1.
     rows : array of int, optional
@@ -185,9 +200,13 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None) -> Neig
     >>> neighbours(x, 1).indices.ravel().tolist()
     [1, 0, 1]
     """
-    if not 1 <= n < len(x):
-        raise must_be("the number of neighbours", f"from 1 to {len(x) - 1}", n)
-    chosen = np.arange(len(x)) if rows is None else np.asarray(rows, dtype=np.intp)
-    parts = [(part, *_top(tile, n)) for part, tile in neighbour_tiles(unit_rows(x), chosen)]
+    if len(x) < 2:
+        raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
+    if not isinstance(n, int | np.integer) or not 1 <= n < len(x):
+        raise must_be("the number of neighbours", f"an integer from 1 to {len(x) - 1}", repr(n))
+    chosen = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
+    if not len(chosen):
+        raise must_be("rows", "at least one row number", "none")
+    parts = [(part, *_top(tile, int(n))) for part, tile in neighbour_tiles(unit_rows(x), chosen)]
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return Neighbours(*columns)
