@@ -56,7 +56,8 @@ def _inversion_gap(before: NDArray[np.float64], after: NDArray[np.float64]) -> f
     Walking down the new order, an entity that the old scores put above one already seen is inverted
     against it; by how much is its old score less the lowest old score seen so far.
     """
-    walk = np.take_along_axis(before, np.argsort(-after, axis=1, kind="stable"), axis=1)
+    # Where new scores tie, the lowest old one goes first: an order that is lost counts as turned around.
+    walk = np.take_along_axis(before, np.lexsort((before, -after), axis=1), axis=1)
     return float((walk - np.minimum.accumulate(walk, axis=1)).max())
 
 
