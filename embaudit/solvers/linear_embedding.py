@@ -1,0 +1,224 @@
+"""What both factorisations share: an estimator whose user factors are a linear map of the data, `P = X A`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from embaudit.arrays import row_blocks
+from embaudit.errors import InputError, must_be
+from embaudit.model import FactorModel
+from embaudit.solvers.products import is_sparse
+from embaudit.solvers.svd import truncated_svd, zero_below
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.gauges import GaugeGroup
+    from embaudit.solvers.svd import TruncatedSVD
+
+
+def dot(x: NDArray[Any], y: NDArray[Any]) -> float:
+    """Inner product of two matrices in float64."""
+    return float(np.einsum("ij,ij->", x, y, dtype=np.float64))
+
+
+def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
+    """Compute `‖X − X A Bᵀ‖²` without an n×p matrix.
+
+    A dense X is compared a block of rows at a time. A sparse one never leaves its entries:
+    `‖X‖² − 2 ⟨X B, P⟩ + ⟨PᵀP, BᵀB⟩` with `P = X A`, exact to rounding of `‖X‖²`.
+
+    Examples
+    --------
+    >>> squared_error(np.eye(2), [[1.0], [0.0]], [[1.0], [0.0]])
+    1.0
+    """
+    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    if is_sparse(X):
+        left = X @ a
+        entries = X.tocsr().data.astype(np.float64)
+        return max(0.0, float(entries @ entries) - 2 * dot(X @ b, left) + dot(left.T @ left, b.T @ b))
+    dense = np.asarray(X)
+    gaps = (dense[rows] - (dense[rows] @ a) @ b.T for rows in row_blocks(*dense.shape))
+    return sum(dot(gap, gap) for gap in gaps)
+
+
+class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
+    """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X."""
+
+    n_components: int
+    alpha: float
+    svd_solver: str
+    random_state: Any
+
+    components_: NDArray[Any]
+    projection_: NDArray[Any]
+    singular_values_: NDArray[np.float64]
+    effective_rank_: int
+    residual_: float
+    svd_solver_: str
+    n_features_in_: int
+
+    _objective_name: ClassVar[str]
+
+    @abstractmethod
+    def _scales(self, sigma: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Scale the right singular vectors into the columns of A and B; zero on both sides where one is empty."""
+
+    @property
+    @abstractmethod
+    def symmetry(self) -> GaugeGroup:
+        """The gauges that leave the objective unchanged at the fitted rank."""
+
+    @abstractmethod
+    def objective(self, X: Any) -> float:
+        """Compute the value of the training objective on X."""
+
+    def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
+        """Fit both factor matrices in closed form.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, p)
+            Users × items.
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X or a parameter is out of range.
+        """
+        rows = self._validated(X, reset=True)
+        self._require_parameters(*rows.shape)
+        svd = truncated_svd(rows, self.n_components, solver=self.svd_solver, rng=_generator(self.random_state))
+        if svd.singular_values[0] == 0:
+            raise must_be("X", "a matrix with an entry other than 0", "zeros only")
+        return self._keep(svd, rows)
+
+    def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:
+        sigma = np.array(svd.singular_values, dtype=np.float64)
+        sigma[sigma <= zero_below(rows.shape, float(sigma[0]))] = 0.0
+        left, right = self._scales(sigma)
+        self.singular_values_ = np.array(svd.singular_values, dtype=np.float64)
+        self.projection_ = (svd.right * left).astype(rows.dtype)
+        self.components_ = np.ascontiguousarray((svd.right * right).T, dtype=rows.dtype)
+        self.effective_rank_ = int(np.count_nonzero((left != 0) | (right != 0)))
+        self.residual_ = svd.residual
+        self.svd_solver_ = svd.solver
+        return self
+
+    def _validated(self, X: Any, *, reset: bool) -> Any:
+        try:
+            rows = validate_data(
+                self, X, reset=reset, accept_sparse=["csr", "csc", "coo"], dtype=[np.float64, np.float32]
+            )
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        if reset and rows.shape[0] == 1:
+            raise must_be("X", "users × items with at least 2 users (rows)", "1 sample", "add the other users' rows")
+        return rows.tocsr() if is_sparse(rows) else rows
+
+    def _require_parameters(self, n: int, p: int) -> None:
+        k: Any = self.n_components
+        if isinstance(k, bool) or not isinstance(k, Integral) or not 1 <= int(k) <= min(n, p):
+            allowed = f"from 1 to min(n, p) = {min(n, p)}"
+            raise must_be("n_components", allowed, repr(k), f"X has {n} sample(s) and {p} feature(s)")
+        alpha: Any = self.alpha
+        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+            raise must_be("alpha", "a finite number >= 0", repr(alpha), "0 switches the penalty off")
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Embed users, those of the fit or new ones: `P = X A`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (m, p)
+
+        Returns
+        -------
+        array of shape (m, k)
+        """
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        return np.asarray(rows @ self.projection_.astype(rows.dtype, copy=False))
+
+    def inverse_transform(self, Z: ArrayLike) -> NDArray[Any]:
+        """Predict every score of embedded users: `Z Bᵀ`.
+
+        Parameters
+        ----------
+        Z : array of shape (m, k)
+
+        Returns
+        -------
+        array of shape (m, p)
+        """
+        check_is_fitted(self)
+        embedded = check_array(Z, dtype=[np.float64, np.float32])
+        if embedded.shape[1] != len(self.components_):
+            raise must_be("Z", f"embedded users with {len(self.components_)} columns", f"shape {embedded.shape}")
+        return np.asarray(embedded @ self.components_)
+
+    def model(
+        self,
+        X: Any,
+        *,
+        user_ids: ArrayLike | None = None,
+        item_ids: ArrayLike | None = None,
+        item_names: ArrayLike | None = None,
+    ) -> FactorModel:
+        """Return the model of these users: left factors `X A`, right factors B.
+
+        Columns that are zero on both sides carry no prediction and are left out, so its rank is `effective_rank_`.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (m, p)
+            The users of the fit, or new ones.
+        user_ids, item_ids, item_names : array, optional
+            See `FactorModel.from_user_item`.
+
+        Returns
+        -------
+        FactorModel
+        """
+        live = slice(self.effective_rank_)
+        return FactorModel.from_user_item(
+            self.transform(X)[:, live],
+            self.components_[live].T,
+            user_ids=user_ids,
+            item_ids=item_ids,
+            item_names=item_names,
+            objective=self._objective_name,
+        )
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _generator(random_state: Any) -> np.random.Generator:
+    """Accept what scikit-learn accepts as `random_state`, without drawing from the global source."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    return np.random.default_rng(cast("int | np.random.Generator | None", random_state))

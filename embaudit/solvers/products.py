@@ -1,0 +1,136 @@
+"""Products with a dense or sparse matrix, a block of its rows at a time, in two threads.
+
+A sparse product uses one core and releases the lock, so blocks of rows share the cores; the transpose of
+a block is taken as it lies in memory, never converted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+import scipy.sparse as sp
+
+from embaudit.arrays import ordered_map, row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import DTypeLike, NDArray
+
+Interactions: TypeAlias = Any
+"""A dense matrix or a sparse one in row order, float32 or float64."""
+
+MIN_BLOCKS = 16
+"""So many blocks at least, for an even load and sums that stay in the cache."""
+
+
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse array or matrix of scipy."""
+    return bool(sp.issparse(X))
+
+
+def as_interactions(X: Any) -> Interactions:
+    """Bring any sparse format to rows (CSR) without copying one that is; keep float32 and float64."""
+    if not is_sparse(X):
+        dense = np.asarray(X)
+        return dense if dense.dtype in (np.float32, np.float64) else dense.astype(np.float64)
+    rows = sp.csr_array(X)
+    return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+
+
+def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
+    """Cut rows out of a CSR matrix without copying them (slicing it would)."""
+    pointers = X.indptr[rows.start : rows.stop + 1]
+    inside = slice(pointers[0], pointers[-1])
+    part = (X.data[inside], X.indices[inside], pointers - pointers[0])
+    return sp.csr_array(part, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+
+
+def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:
+    """Cut the rows so that blocks hold about as many entries each and their product stays small."""
+    n = X.shape[0]
+    widest = max(-(-n // MIN_BLOCKS), 1)
+    limit = max(1, next(row_blocks(n, columns)).stop)
+    if not is_sparse(X):
+        dense_limit = next(row_blocks(n, X.shape[1])).stop
+        step = min(widest, limit, max(dense_limit, 1))
+        yield from (slice(start, min(start + step, n)) for start in range(0, n, step))
+        return
+    pointers = X.indptr
+    cuts = np.searchsorted(pointers, np.linspace(0, pointers[-1], MIN_BLOCKS + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, np.arange(0, n, limit), [n]]))
+    yield from (slice(int(a), int(b)) for a, b in pairwise(edges))
+
+
+@dataclass(frozen=True, eq=False)
+class RowBlocks:
+    """A matrix cut into row blocks, ready to be multiplied in one precision.
+
+    Parameters
+    ----------
+    slices : tuple of slice
+        Where each block lies.
+    parts : tuple of array or sparse array
+        The blocks; views, unless the precision had to change.
+    shape : pair of int
+    dtype : dtype
+        The precision of the products.
+    """
+
+    slices: tuple[slice, ...]
+    parts: tuple[Any, ...]
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, X: Interactions, columns: int, dtype: DTypeLike = np.float64) -> RowBlocks:
+        """Cut `X` for products of `columns` columns."""
+        slices = tuple(_even_rows(X, columns))
+        if is_sparse(X):
+            # One conversion of the values; the indices are shared with X.
+            same = sp.csr_array((X.data.astype(dtype, copy=False), X.indices, X.indptr), X.shape)
+            parts = tuple(_csr_rows(same, rows) for rows in slices)
+        else:
+            parts = tuple(X[rows] for rows in slices)
+        return cls(slices, parts, (int(X.shape[0]), int(X.shape[1])), np.dtype(dtype))
+
+    def _part(self, i: int) -> Any:
+        part = self.parts[i]
+        return part if is_sparse(part) else np.asarray(part, dtype=self.dtype)
+
+    def _sum(self, terms: Iterator[NDArray[Any]]) -> NDArray[Any]:
+        total = next(terms)
+        for term in terms:
+            total += term
+        return total
+
+    def times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Compute `X V`, n×b.
+
+        Examples
+        --------
+        >>> RowBlocks.of(np.eye(3), 1).times(np.ones((3, 1))).ravel()
+        array([1., 1., 1.])
+        """
+        return np.concatenate(list(ordered_map(lambda i: self._part(i) @ V, range(len(self.parts)))))
+
+    def transposed_times(self, W: NDArray[Any]) -> NDArray[Any]:
+        """Compute `Xᵀ W`, p×b."""
+        return self._sum(ordered_map(lambda i: self._part(i).T @ W[self.slices[i]], range(len(self.parts))))
+
+    def normal_times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Compute `Xᵀ X V`, p×b, never holding `X V` as a whole."""
+
+        def term(i: int) -> NDArray[Any]:
+            part = self._part(i)
+            return cast("NDArray[Any]", part.T @ (part @ V))
+
+        return self._sum(ordered_map(term, range(len(self.parts))))
+
+    def smaller_times(self, V: NDArray[Any]) -> NDArray[Any]:
+        """Multiply with the Gram matrix of the smaller side, `Xᵀ X` where p <= n, else `X Xᵀ`."""
+        n, p = self.shape
+        return self.normal_times(V) if p <= n else self.times(self.transposed_times(V))

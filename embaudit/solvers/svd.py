@@ -1,0 +1,212 @@
+"""The truncated SVD of a dense or sparse matrix: which route, how exact, with a certificate."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from embaudit.arrays import Matrix, Vector, frozen, triangular_factor
+from embaudit.errors import must_be
+from embaudit.solvers import routes
+from embaudit.solvers.krylov import orthonormal, value_errors
+from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Solver: TypeAlias = Literal["auto", "lapack", "gram", "krylov", "lanczos", "randomized"]
+
+LAPACK_SIDE = 500
+"""Up to this smaller side (and `LAPACK_ENTRIES`) a full SVD costs next to nothing."""
+LAPACK_ENTRIES = 2_000_000
+GRAM_SIDE = 4_000
+"""Up to this smaller side its Gram matrix is cheap."""
+FALLBACK_ENTRIES = 40_000_000
+"""Up to so many entries a full SVD may step in where a Gram matrix resolves too little."""
+RESOLVED = 1e-6
+"""A route through `XᵀX` does not resolve singular values below this share of the largest."""
+EXACT = 1e-8
+"""Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class TruncatedSVD:
+    """The k largest singular values of X and their right singular vectors.
+
+    Parameters
+    ----------
+    singular_values : array of shape (k,)
+        In descending order, float64.
+    right : array of shape (p, k)
+        Orthonormal columns, float64; the entry of largest magnitude of each is positive.
+    residual : float
+        Largest `‖XᵀX v − σ² v‖ / σ₁²` of the triplets. For every σ there is then a singular value s of X with
+        `|σ² − s²| <= residual · σ₁²`; where σ² is apart from the rest by a gap, the error is but `residual² σ₁⁴ / gap`.
+    solver : str
+        The route that gave the result.
+    """
+
+    singular_values: Vector
+    right: Matrix
+    residual: float
+    solver: str
+
+    def __repr__(self) -> str:
+        size = f"{len(self.right):,} columns, rank {len(self.singular_values)}"
+        return f"TruncatedSVD({size}, {self.solver}, residual {self.residual:.1e})"
+
+
+@dataclass(frozen=True, eq=False)
+class _Triplets:
+    values: NDArray[np.float64]
+    right: NDArray[np.float64]
+    residuals: NDArray[np.float64]
+
+    def is_exact(self, k: int) -> bool:
+        dead = self.values[:k] <= RESOLVED * self.values[0]
+        errors = value_errors(self.values**2, self.residuals, k)
+        return bool(((errors <= EXACT) | dead).all())
+
+    def resolves(self, k: int, floor: float) -> bool:
+        """Whether each value is either zero within rounding or within reach of a route that squares."""
+        kept = self.values[:k]
+        return not bool(((kept > floor) & (kept < RESOLVED * self.values[0])).any())
+
+
+def _measured(X: Interactions, values: NDArray[Any], right: NDArray[Any]) -> _Triplets:
+    image = RowBlocks.of(X, right.shape[1]).normal_times(right)
+    return _Triplets(values, right, np.linalg.norm(image - right * values**2, axis=0))
+
+
+def _polished(X: Interactions, basis: NDArray[Any]) -> _Triplets:
+    """Rayleigh–Ritz in float64: the best triplets within the span of a basis."""
+    blocks = RowBlocks.of(X, basis.shape[1])
+    span = orthonormal(np.asarray(basis, dtype=np.float64))
+    image = blocks.normal_times(span)
+    projected = span.T @ image
+    squares, rotation = np.linalg.eigh((projected + projected.T) / 2)
+    squares, rotation = squares[::-1], rotation[:, ::-1]
+    right = span @ rotation
+    if squares[-1] < RESOLVED**2 * squares[0]:
+        # The square has lost the small values; a triangular factor of X V has not.
+        factor = triangular_factor(blocks.times(right))
+        _, values, turn = np.linalg.svd(factor)
+        return _measured(X, values, right @ turn.T)
+    return _Triplets(np.sqrt(squares), right, np.linalg.norm(image @ rotation - right * squares, axis=0))
+
+
+def _auto_route(X: Interactions, k: int) -> Solver:
+    n, p = X.shape
+    m = min(n, p)
+    if m <= LAPACK_SIDE and n * p <= LAPACK_ENTRIES:
+        return "lapack"
+    if m <= GRAM_SIDE and _gram_is_cheap(X, k):
+        return "gram"
+    return "krylov"
+
+
+def _gram_is_cheap(X: Interactions, k: int) -> bool:
+    """Whether dense arithmetic on `n·p·m` entries beats iterating over the stored ones."""
+    n, p = X.shape
+    stored = X.nnz if is_sparse(X) else n * p
+    slower = 20 if is_sparse(X) else 1
+    return bool(n * p * min(n, p) <= slower * 16 * (k + routes.OVERSAMPLE) * stored + 4e10)
+
+
+def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> _Triplets:
+    if solver == "lapack":
+        return _measured(X, *routes.lapack(X, k))
+    if solver == "gram":
+        return _polished(X, routes.gram(X, min(k + 1, *X.shape)))
+    if solver == "krylov":
+        return _polished(X, routes.krylov(X, k, rng))
+    if solver == "lanczos" and k < min(X.shape):
+        return _polished(X, routes.lanczos(X, k, rng))
+    if solver == "randomized":
+        return _polished(X, routes.randomized(X, k, rng))
+    raise must_be("k", f"below min(n, p) = {min(X.shape)} for the lanczos route", k, 'use "lapack"')
+
+
+def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Triplets, str]:
+    """Take the cheapest exact route and go on to a stronger one until the result is exact."""
+    solver = _auto_route(X, k)
+    found = _by_name(X, k, solver, rng)
+    if solver == "krylov" and not found.is_exact(k):
+        found = _polished(X, routes.krylov(X, k, rng, start=found.right))
+    floor = zero_below(X.shape, float(found.values[0]))
+    if solver != "lapack" and not found.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
+        return _by_name(X, k, "lapack", rng), "lapack"
+    if solver == "krylov" and not found.is_exact(k) and k < min(X.shape):
+        return _by_name(X, k, "lanczos", rng), "lanczos"
+    return found, solver
+
+
+def zero_below(shape: tuple[int, ...], largest: float) -> float:
+    """Return the singular value that is zero within rounding, `eps · max(n, p) · σ₁`."""
+    return float(np.finfo(np.float64).eps) * max(shape) * largest
+
+
+def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
+    """Turn each vector so that its entry of largest magnitude (the first of equals) is positive."""
+    magnitude = np.abs(right)
+    # Equal up to rounding counts as equal, or the sign would depend on the route.
+    leading = (magnitude >= magnitude.max(axis=0) * (1 - 1e-6)).argmax(axis=0)
+    return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
+
+
+def truncated_svd(
+    X: Any, k: int, *, solver: str = "auto", rng: np.random.Generator | int | None = None
+) -> TruncatedSVD:
+    """Compute the k largest singular values of X and their right singular vectors.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, p)
+        Dense, or any sparse format; float32 is computed on in float64 where it matters.
+    k : int
+        From 1 to min(n, p).
+    solver : {"auto", "lapack", "gram", "krylov", "lanczos", "randomized"}
+        "lapack": full dense SVD. "gram": Gram matrix of the smaller side. "krylov": block Krylov in float32, one
+        Rayleigh–Ritz step in float64. "lanczos": ARPACK on `v → Xᵀ(Xv)`. "randomized": scikit-learn's, inexact on a
+        flat spectrum, only by name. "auto" takes the cheapest exact route and goes on to a stronger one where singular
+        values are not exact to 1e-8 or, below 1e-6 of the largest, would be lost by squaring.
+    rng : numpy Generator or int, optional
+        Where the iterative routes start.
+
+    Returns
+    -------
+    TruncatedSVD
+
+    Raises
+    ------
+    InputError
+        If k or the solver is out of range.
+
+    Examples
+    --------
+    >>> truncated_svd(np.diag([3.0, 2.0, 1.0]), 2).singular_values
+    array([3., 2.])
+    """
+    rows = as_interactions(X)
+    limit = min(rows.shape)
+    if not 1 <= k <= limit:
+        raise must_be("k", f"from 1 to min(n, p) = {limit}", k)
+    if solver not in get_args(Solver):
+        raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
+    draw = np.random.default_rng(rng)
+    found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
+    values, right = found.values[:k], _positive_signs(found.right[:, :k])
+    if solver == "auto" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
+        warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
+    largest = float(values[0]) ** 2
+    residual = float(found.residuals[:k].max() / largest) if largest else 0.0
+    return TruncatedSVD(frozen(values), frozen(np.ascontiguousarray(right)), residual, used)
+
+
+_UNRESOLVED = (
+    "the smallest singular values asked for lie below 1e-6 of the largest and are not resolved; "
+    "ask for fewer components."
+)
