@@ -1,0 +1,20 @@
+"""Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
+
+from embaudit.io.files import written_whole
+from embaudit.io.interactions import Interactions, read_interactions
+from embaudit.io.labels import read_labels
+from embaudit.io.registry import Format, formats, load, save
+from embaudit.io.titles import read_titles, titles_for
+
+__all__ = [
+    "Format",
+    "Interactions",
+    "formats",
+    "load",
+    "read_interactions",
+    "read_labels",
+    "read_titles",
+    "save",
+    "titles_for",
+    "written_whole",
+]

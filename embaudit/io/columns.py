@@ -1,0 +1,231 @@
+"""Columns of a table, whatever file holds it: found by name, position or custom, read as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
+from embaudit.io.files import existing_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from embaudit.io.files import AnyPath
+
+PARQUET = (".parquet", ".pq")
+ARROW = (".feather", ".arrow", ".ipc")
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table on disk and the names of its columns; nothing else is read yet."""
+
+    path: Path
+    names: tuple[str, ...] | None
+    """None where the file has no header."""
+    width: int
+    text: Delimited | None
+    """How the text is cut; None for Parquet and Arrow."""
+
+    def listed(self) -> str:
+        """The columns, as a sentence shows them."""
+        return ", ".join(self.names) if self.names else f"{self.width} columns without a header (0 to {self.width - 1})"
+
+    def position(self, column: str | int, what: str) -> int:
+        """Find a column by its name, else by its position.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        if self.names and column in self.names:
+            return self.names.index(str(column))
+        if isinstance(column, int) or column.isdigit():
+            if 0 <= int(column) < self.width:
+                return int(column)
+        elif self.names:
+            plain = [plain_name(name) for name in self.names]
+            if plain.count(plain_name(column)) == 1:
+                return plain.index(plain_name(column))
+        raise must_be(f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column))
+
+    def customary(self, names: Iterable[str], what: str) -> int | None:
+        """Find the one column with a customary name; None if there is none.
+
+        Raises
+        ------
+        InputError
+            If there are several.
+        """
+        known = set(names)
+        found = [i for i, name in enumerate(self.names or ()) if plain_name(name) in known]
+        if len(found) > 1 and self.names:
+            got = " and ".join(self.names[i] for i in found)
+            raise must_be(f"the {what} column of {self.path}", "one", got, f"pass {what}= to choose it")
+        return found[0] if found else None
+
+
+def open_table(
+    path: AnyPath, *, sep: str | None = None, header: Header = "auto", known: Iterable[str] = ()
+) -> TableFile:
+    """Look at a table: Parquet, Feather or Arrow by its suffix, else delimited text.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    where = existing_file(path)
+    if where.suffix.lower() in (*PARQUET, *ARROW):
+        names = tuple(_arrow_names(where))
+        return TableFile(where, names, len(names), None)
+    text = sniff(where, sep=sep, header=header, known=frozenset(known))
+    return TableFile(where, text.names, text.width, text)
+
+
+def _arrow_names(path: Path) -> list[str]:
+    from pyarrow import ipc, parquet
+
+    try:
+        if path.suffix.lower() in PARQUET:
+            return list(parquet.read_schema(path).names)
+        with path.open("rb") as file:
+            return list(ipc.open_file(file).schema.names)
+    except (OSError, ValueError) as error:
+        raise damaged(path, error) from error
+
+
+def damaged(path: Path, error: Exception) -> InputError:
+    """Say that a Parquet or Arrow file cannot be read."""
+    kind = "Parquet" if path.suffix.lower() in PARQUET else "Arrow or Feather"
+    return must_be(f"{path}", f"a whole {kind} file", str(error).splitlines()[0].rstrip("."), "write it again")
+
+
+def arrow_table(path: Path, names: list[str] | None = None) -> pa.Table:
+    """Read columns of a Parquet, Feather or Arrow file.
+
+    Raises
+    ------
+    InputError
+        If it is damaged.
+    """
+    from pyarrow import feather, parquet
+
+    try:
+        if path.suffix.lower() in PARQUET:
+            return parquet.read_table(path, columns=names)
+        return feather.read_table(path, columns=names)
+    except (OSError, ValueError, KeyError) as error:
+        raise damaged(path, error) from error
+
+
+def read_columns(
+    table: TableFile, columns: Mapping[int, Cell], *, newlines: bool = False
+) -> dict[int, pa.ChunkedArray]:
+    """Read the columns at some positions; see `read_delimited`."""
+    if table.text is not None:
+        return read_delimited(table.text, columns, newlines=newlines)
+    assert table.names is not None
+    read = arrow_table(table.path, [table.names[position] for position in columns])
+    return {
+        position: _cast(table, read.column(i), position, cell) for i, (position, cell) in enumerate(columns.items())
+    }
+
+
+def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    name = table.names[position] if table.names else position
+    allowed = {
+        "number": types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind),
+        "id": types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_floating(kind),
+        "text": True,
+    }
+    if not allowed[cell]:
+        raise must_be(
+            f"column {name} of {table.path}", "numbers" if cell == "number" else "integers or text", str(column.type)
+        )
+    target = {"number": pa.float64(), "text": pa.string(), "id": pa.int64()}[cell]
+    if cell == "id" and not (types.is_integer(kind) or types.is_floating(kind)):
+        target = pa.string()
+    try:
+        return column.cast(kind).cast(target)
+    except (ValueError, NotImplementedError) as error:
+        raise must_be(f"column {name} of {table.path}", "integers or text", str(error).splitlines()[0]) from error
+
+
+def row_name(table: TableFile, row: int) -> str:
+    """Say where a row is: its line in text, its number in a binary table."""
+    if table.text is not None:
+        for number, (line, _) in enumerate(numbered_rows(table.text)):
+            if number == row:
+                return f"line {line}"
+    return f"row {row}"
+
+
+def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[np.float64]:
+    """Return a column of finite numbers.
+
+    Raises
+    ------
+    InputError
+        At the first empty, NaN or infinite cell, with its line.
+    """
+    values: NDArray[np.float64] = column.to_numpy()
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row = int(np.argmax(bad))
+        got = "an empty cell" if column[row].as_py() is None else str(values[row])
+        name = table.names[position] if table.names else position
+        raise must_be(
+            f"column {name} of {table.path}", "finite numbers", f"{got} in {row_name(table, row)}", "drop that row"
+        )
+    return values
+
+
+def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    """Return each row's place among the sorted distinct ids, and those ids.
+
+    Raises
+    ------
+    InputError
+        At the first missing id, with its line.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    if column.null_count:
+        row = compute.index(column.is_null(), True).as_py()
+        name = table.names[position] if table.names else position
+        raise must_be(
+            f"column {name} of {table.path}", "an id in every row", f"none in {row_name(table, row)}", "drop that row"
+        )
+    encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    encoded = encoded.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.chunk(0)
+    values = _plain(encoded.dictionary)
+    order = np.argsort(values, kind="stable")
+    place = np.empty(len(order), dtype=np.intp)
+    place[order] = np.arange(len(order))
+    return place[encoded.indices.to_numpy()], values[order]
+
+
+def _plain(values: pa.Array) -> NDArray[Any]:
+    """Integers or unicode, never objects."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(values.type):
+        return np.asarray(values.to_numpy(zero_copy_only=False))
+    return np.array(values.to_pylist(), dtype=np.str_)

@@ -1,0 +1,307 @@
+"""Delimited text: which separator it has, whether its first line is a header, its columns, and where a bad value is."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+import zlib
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import existing_file, plain_suffix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    import pyarrow as pa
+
+Cell: TypeAlias = Literal["id", "number", "text"]
+Header: TypeAlias = Literal["auto"] | bool
+
+SEPARATORS = ("::", "\t", ",", ";", "|", " ")
+_BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
+_STAND_IN = "\x1f"
+"""The unit separator takes the place of a separator of two characters, which no fast parser knows."""
+SAMPLE_BYTES = 2**16
+NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """How a text file is to be cut into columns."""
+
+    path: Path
+    separator: str
+    encoding: str
+    names: tuple[str, ...] | None
+    """What the header calls the columns; None without a header."""
+    first_rows: tuple[tuple[str, ...], ...]
+    """Some rows below the header."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return len(self.names or self.first_rows[0])
+
+    @property
+    def quoted(self) -> bool:
+        """Whether a double quote opens a quoted field, as spreadsheets write."""
+        return self.separator not in ("::", "|")
+
+    @property
+    def delimiter(self) -> str:
+        """The separator as one character."""
+        return _STAND_IN if len(self.separator) > 1 else self.separator
+
+
+class _OneCharacter(io.RawIOBase):
+    """A stream in which every `::` has become one character, however the reads fall."""
+
+    def __init__(self, stream: IO[bytes], separator: str) -> None:
+        self.stream, self.held = stream, b""
+        self.old, self.new = separator.encode(), _STAND_IN.encode()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = b""
+        while not data:
+            chunk = self.stream.read(max(len(buffer) - len(self.held), 1))
+            data, self.held = self.held + chunk, b""
+            if not chunk:
+                break
+            # Half a separator at the end waits for the other half.
+            tail = len(data) - len(data.rstrip(self.old[:1]))
+            if tail % len(self.old):
+                data, self.held = data[:-1], data[-1:]
+        data = data.replace(self.old, self.new)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.stream.close()
+        super().close()
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, unpacking gzip."""
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def _stream(path: Path, separator: str) -> IO[bytes]:
+    raw = open_bytes(path)
+    return io.BufferedReader(_OneCharacter(raw, separator), 2**20) if len(separator) > 1 else raw
+
+
+def _rows(text: IO[str], delimited: Delimited) -> Any:
+    return csv.reader(
+        text, delimiter=delimited.delimiter, quoting=csv.QUOTE_MINIMAL if delimited.quoted else csv.QUOTE_NONE
+    )
+
+
+def sniff(
+    path: Path, *, sep: str | None = None, header: Header = "auto", known: frozenset[str] = frozenset()
+) -> Delimited:
+    """Look at the beginning of a text file and tell how it is cut into columns.
+
+    Parameters
+    ----------
+    path : Path
+        The file, perhaps gzipped.
+    sep : str, optional
+        The separator; by default the first of `::`, tab, comma, semicolon, bar, space that cuts every line into
+        equally many columns (the one of the suffix goes first).
+    header : {"auto", True, False}
+        Whether the first line names the columns; told by `known` names, or by words above numbers.
+    known : frozenset of str
+        Names, as `plain_name` gives them, that make the first line a header.
+
+    Raises
+    ------
+    InputError
+        If the file is empty, not text, or no separator fits.
+    """
+    existing_file(path)
+    text, encoding = _sample(path)
+    if "\x00" in text:
+        raise must_be("the input", "delimited text or Parquet", f"{path}, which holds zero bytes")
+    first = _BY_SUFFIX.get(plain_suffix(path))
+    candidates = (sep,) if sep is not None else tuple(dict.fromkeys([*([first] if first else []), *SEPARATORS]))
+    for candidate in candidates:
+        if len(candidate) != 1 and candidate != "::":
+            raise must_be("sep", 'one character or "::"', repr(candidate))
+        rows = _sample_rows(text, Delimited(path, candidate, encoding, None, ((),)))
+        if rows and (sep is not None or (len(rows[0]) > 1 and len({len(row) for row in rows}) == 1)):
+            return _with_header(Delimited(path, candidate, encoding, None, tuple(rows)), header, known)
+    tried = "equally many columns in every line, cut by one of :: tab , ; | space"
+    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it or pass sep=")
+
+
+def _sample(path: Path) -> tuple[str, str]:
+    """Read whole lines from the start of a file, with the encoding they are in."""
+    try:
+        with open_bytes(path) as file:
+            data = file.read(SAMPLE_BYTES)
+            if len(data) == SAMPLE_BYTES:
+                data = data[: data.rfind(b"\n") + 1] or data
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    if not data.strip():
+        raise must_be("the input", "a file with something in it", f"{path}, which is empty")
+    try:
+        return data.decode("utf-8-sig"), "utf8"
+    except UnicodeDecodeError:
+        return data.decode("latin-1"), "latin1"
+
+
+def _sample_rows(text: str, delimited: Delimited) -> list[tuple[str, ...]]:
+    lines = io.StringIO(text.replace(delimited.separator, delimited.delimiter), newline="")
+    try:
+        rows = [tuple(row) for row in islice(_rows(lines, delimited), 1000) if row]
+    except csv.Error:
+        return []
+    # The last line may be cut off by a quoted newline or by damage that reading the whole file will report.
+    return rows[:-1] if len(rows) > 2 else rows
+
+
+def plain_name(name: str) -> str:
+    """Return a column name without case, punctuation and type (`user_id:token` of RecBole).
+
+    Examples
+    --------
+    >>> plain_name("user_id:token"), plain_name("Movie ID")
+    ('userid', 'movieid')
+    """
+    return re.sub(r"[\W_]", "", name.split(":")[0]).lower()
+
+
+def _with_header(found: Delimited, header: Header, known: frozenset[str]) -> Delimited:
+    first, *rest = found.first_rows
+    if header == "auto":
+        header = any(plain_name(cell) in known for cell in first) or _words_above_numbers(first, rest)
+    if not header:
+        return found
+    if not rest:
+        raise must_be("the input", "a table with rows below its header", f"only a header in {found.path}")
+    return replace(found, names=tuple(cell.strip() for cell in first), first_rows=tuple(rest))
+
+
+def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) -> bool:
+    def is_number(cell: str) -> bool:
+        return NUMBER.fullmatch(cell) is not None
+
+    if any(is_number(cell) for cell in first):
+        return False
+    return any(is_number(row[column]) for row in rest[:1] for column in range(min(len(first), len(row))))
+
+
+def read_delimited(
+    source: Delimited, columns: Mapping[int, Cell], *, newlines: bool = False
+) -> dict[int, pa.ChunkedArray]:
+    """Read some columns: ids become integers where every one is, else strings; numbers float64.
+
+    Parameters
+    ----------
+    source : Delimited
+        From `sniff`.
+    columns : mapping of int to {"id", "number", "text"}
+        Positions wanted and what they hold.
+    newlines : bool
+        Whether quoted fields may hold line ends, which costs speed.
+
+    Returns
+    -------
+    dict of int to pyarrow ChunkedArray
+
+    Raises
+    ------
+    InputError
+        At the first line of another width and the first number that is none, with its line.
+    """
+    types = {position: _first_type(source, position, cell) for position, cell in columns.items()}
+    while True:
+        try:
+            table = _parse(source, types, newlines=newlines)
+        except (OSError, EOFError, zlib.error) as error:
+            raise InputError(f"{source.path} cannot be read: {error}.") from error
+        except ValueError as error:
+            source = _adapted(source, columns, types, str(error))
+        else:
+            return {position: table.column(str(position)) for position in columns}
+
+
+def _first_type(source: Delimited, position: int, cell: Cell) -> str:
+    if cell != "id":
+        return cell
+    # 007 and 7 are two identifiers, which integers would merge.
+    padded = any(re.match(r"\s*[-+]?0\d", row[position]) for row in source.first_rows if position < len(row))
+    return "string" if padded else "integer"
+
+
+def _parse(source: Delimited, types: Mapping[int, str], *, newlines: bool) -> pa.Table:
+    import pyarrow as pa
+    from pyarrow import csv as arrow
+
+    known = {
+        "integer": pa.int64(),
+        "number": pa.float64(),
+        "string": pa.dictionary(pa.int32(), pa.string()),
+        "text": pa.string(),
+    }
+    with _stream(source.path, source.separator) as stream:
+        return arrow.read_csv(
+            stream,
+            read_options=arrow.ReadOptions(
+                column_names=[str(i) for i in range(source.width)],
+                skip_rows=0 if source.names is None else 1,
+                encoding=source.encoding,
+                block_size=2**22,
+            ),
+            parse_options=arrow.ParseOptions(
+                delimiter=source.delimiter, quote_char='"' if source.quoted else False, newlines_in_values=newlines
+            ),
+            convert_options=arrow.ConvertOptions(
+                include_columns=[str(position) for position in types],
+                column_types={str(position): known[name] for position, name in types.items()},
+                null_values=[""],
+                strings_can_be_null=True,
+            ),
+        )
+
+
+def _adapted(source: Delimited, columns: Mapping[int, Cell], types: dict[int, str], error: str) -> Delimited:
+    """Loosen what could not be parsed, or say where the file is wrong."""
+    if "invalid UTF8" in error and source.encoding == "utf8":
+        return replace(source, encoding="latin1")
+    failed = re.search(r"In CSV column #(\d+): CSV conversion error to int64", error)
+    if failed and columns[int(failed[1])] == "id":
+        types[int(failed[1])] = "string"
+        return source
+    for line, row in numbered_rows(source):
+        if len(row) != source.width:
+            remedy = "repair that line; the file may be cut off"
+            got = f"{len(row)} in line {line}"
+            raise must_be(f"{source.path}", f"a table of {source.width} columns in every line", got, remedy)
+        for position, cell in columns.items():
+            if cell == "number" and row[position] and not NUMBER.fullmatch(row[position]):
+                name = source.names[position] if source.names else position
+                raise must_be(f"column {name} of {source.path}", "numbers", f"{row[position]!r} in line {line}")
+    raise InputError(f"{source.path} cannot be read: {error.splitlines()[0]}.")
+
+
+def numbered_rows(source: Delimited) -> Iterator[tuple[int, list[str]]]:
+    """Walk over the rows below the header, slowly, each with the number of the line it ends in."""
+    encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
+    with io.TextIOWrapper(
+        _stream(source.path, source.separator), encoding=encoding, errors="replace", newline=""
+    ) as text:
+        reader = _rows(text, source)
+        for row in islice(reader, 0 if source.names is None else 1, None):
+            if row:
+                yield reader.line_num, row

@@ -1,0 +1,141 @@
+"""Files as the command line needs them: found or refused in one sentence, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
+
+from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+AnyPath: TypeAlias = str | os.PathLike[str]
+
+
+def existing_path(path: AnyPath) -> Path:
+    """Return `path` if something is there.
+
+    Raises
+    ------
+    InputError
+        If nothing is, or only an empty file.
+
+    Examples
+    --------
+    >>> existing_path("no-such-model.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
+    """
+    found = Path(path)
+    if not found.exists():
+        raise must_be("the input", "a file that exists", found, "check the path")
+    if found.is_file() and found.stat().st_size == 0:
+        raise must_be("the input", "a file with something in it", f"{found}, which is empty")
+    return found
+
+
+def existing_file(path: AnyPath) -> Path:
+    """Return `path` if it is a file, not a directory, with something in it.
+
+    Raises
+    ------
+    InputError
+        If it is not.
+    """
+    found = existing_path(path)
+    if not found.is_file():
+        raise must_be("the input", "a file", f"the directory {found}", "name the file in it")
+    return found
+
+
+def plain_suffix(path: Path) -> str:
+    """Return the suffix in lower case that tells the format, without a `.gz` after it.
+
+    Examples
+    --------
+    >>> plain_suffix(Path("vectors.TXT.gz")), plain_suffix(Path("model.npz"))
+    ('.txt', '.npz')
+    """
+    if path.suffix.lower() == ".gz":
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+def _writable(path: AnyPath, *, force: bool) -> Path:
+    """Follow links and refuse what must not or cannot be written, before any work is done."""
+    target = Path(path).resolve()
+    if target.is_dir():
+        raise must_be("the output", "a file", f"the directory {path}", "name a file in it")
+    if not target.parent.is_dir():
+        raise must_be("the folder of the output", "there already", target.parent, "create it first")
+    if target.exists() and not force:
+        raise must_be("the output", "a file that does not exist yet", path, "pass --force to overwrite it")
+    return target
+
+
+@overload
+def written_whole(
+    path: AnyPath, *, force: bool = ..., mode: Literal["wb"] = ...
+) -> AbstractContextManager[BinaryIO]: ...
+@overload
+def written_whole(path: AnyPath, *, force: bool = ..., mode: Literal["w"]) -> AbstractContextManager[TextIO]: ...
+def written_whole(
+    path: AnyPath, *, force: bool = False, mode: Literal["w", "wb"] = "wb"
+) -> AbstractContextManager[IO[Any]]:
+    """Open a file that appears under its name only when the block ends well.
+
+    What is written goes to a temporary file in the same folder, which takes the name in one step at
+    the end; if the block raises, it is removed and an older file stays as it was.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; its folder must be there.
+    force : bool
+        Whether an existing file may be replaced.
+    mode : {"wb", "w"}
+        Bytes, or text in UTF-8 with newlines as written.
+
+    Returns
+    -------
+    context manager of a file object
+
+    Raises
+    ------
+    InputError
+        If the file exists and `force` is not set, or it cannot be written there.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with written_whole(Path(folder, "a.txt"), mode="w") as file:
+    ...         _ = file.write("done")
+    ...     [p.name for p in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    return _written_whole(_writable(path, force=force), mode)
+
+
+@contextmanager
+def _written_whole(target: Path, mode: str) -> Iterator[IO[Any]]:
+    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
+    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+    try:
+        file: IO[Any] = part.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}.") from error
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

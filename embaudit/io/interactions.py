@@ -1,0 +1,297 @@
+"""Interactions of users with items, from a table of ratings, counts or events to a sparse matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.columns import TableFile, codes, numbers, open_table, read_columns
+from embaudit.io.delimited import Cell, Header
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_matrix
+
+    from embaudit.io.files import AnyPath
+
+Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
+
+USER_NAMES = frozenset(
+    [
+        "user",
+        "userid",
+        "uid",
+        "u",
+        "customer",
+        "customerid",
+        "visitor",
+        "visitorid",
+        "reviewer",
+        "reviewerid",
+        "member",
+        "memberid",
+    ]
+)
+ITEM_NAMES = frozenset(
+    [
+        "item",
+        "itemid",
+        "iid",
+        "i",
+        "movie",
+        "movieid",
+        "product",
+        "productid",
+        "article",
+        "articleid",
+        "artist",
+        "artistid",
+        "track",
+        "trackid",
+        "song",
+        "songid",
+        "book",
+        "bookid",
+        "isbn",
+        "asin",
+        "news",
+        "newsid",
+    ]
+)
+RATING_NAMES = frozenset(
+    [
+        "rating",
+        "ratings",
+        "bookrating",
+        "score",
+        "stars",
+        "count",
+        "counts",
+        "weight",
+        "value",
+        "plays",
+        "playcount",
+        "listens",
+        "quantity",
+        "overall",
+    ]
+)
+TIMES = 1e8
+"""Seconds since 1970 are above this, no rating is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Interactions:
+    """A matrix of users and items and what became of the rows it was made of."""
+
+    matrix: csr_matrix
+    """(n, p) float64; 0 where there is no interaction."""
+    user_ids: NDArray[Any]
+    """(n,) sorted; integers where every id is one, else strings."""
+    item_ids: NDArray[Any]
+    """(p,) the same for items."""
+    n_rows_read: int
+    """Rows of the table."""
+    n_duplicates: int
+    """Rows merged into another row of the same user and item."""
+    n_dropped: int
+    """Interactions dropped because they are 0 or below the threshold."""
+    columns: tuple[str, str, str | None]
+    """Which columns held users, items and ratings (None: every row counts 1)."""
+
+    def __repr__(self) -> str:
+        n, p = self.matrix.shape
+        return f"Interactions({n:,} users × {p:,} items, {self.matrix.nnz:,} interactions)"
+
+
+def read_interactions(
+    path: AnyPath,
+    *,
+    user: str | int | None = None,
+    item: str | int | None = None,
+    rating: str | int | None = None,
+    threshold: float | None = None,
+    binarise: bool = False,
+    duplicates: Duplicates = "error",
+    sep: str | None = None,
+    header: Header = "auto",
+) -> Interactions:
+    r"""Read a table of interactions into a sparse matrix.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, `.dat` with `::`, any of them gzipped, Parquet, Feather or Arrow.
+    user, item, rating : str or int, optional
+        Columns by name or position. By default those with customary names (userId, user_id, uid, …; movieId,
+        item_id, …; rating, count, weight, …); without a header the first, second and third. Without a rating
+        column every row counts 1; `rating="none"` says so of a table that has one.
+    threshold : float, optional
+        Keep interactions whose rating is at least this.
+    binarise : bool
+        Make every interaction that is kept a 1.
+    duplicates : {"error", "sum", "mean", "last", "max"}
+        What becomes of several rows of one user and item, before the threshold is applied.
+    sep : str, optional
+        Separator of a text file.
+    header : {"auto", True, False}
+        Whether a text file has a header.
+
+    Returns
+    -------
+    Interactions
+        Users and items that keep no interaction are left out; a rating of 0 is no interaction.
+
+    Raises
+    ------
+    InputError
+        For a missing, empty or damaged file, columns that are missing or ambiguous, ids that are missing, ratings
+        that are no finite numbers, duplicates (unless they are to be merged), fewer than two users or items.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "ratings.csv")
+    ...     _ = file.write_text("userId,movieId,rating\n7,10,4.0\n7,20,1.0\n8,20,5.0\n")
+    ...     found = read_interactions(file)
+    >>> found
+    Interactions(2 users × 2 items, 3 interactions)
+    >>> found.matrix.toarray(), found.item_ids
+    (array([[4., 1.], [0., 5.]]), array([10, 20]))
+    """
+    if duplicates not in get_args(Duplicates):
+        raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))
+    if threshold is not None and not np.isfinite(threshold):
+        raise must_be("threshold", "a finite number", threshold)
+    table = open_table(path, sep=sep, header=header, known=USER_NAMES | ITEM_NAMES | RATING_NAMES)
+    positions = _positions(table, user, item, rating)
+    users, user_ids, items, item_ids, values = _read(table, positions, guessed=rating is None)
+    n_rows = len(users)
+    try:
+        key, values = _merged(users * np.intp(len(item_ids)) + items, values, duplicates)
+    except _Repeated as repeated:
+        raise _duplicate_error(table, repeated, user_ids, item_ids) from None
+    keep = values != 0 if threshold is None else (values >= threshold) & (values != 0)
+    matrix, user_ids, item_ids = _matrix(key[keep], values[keep], user_ids, item_ids, binarise=binarise)
+    _require_two(table, matrix, filtered=not keep.all())
+    names = [
+        str(position if table.names is None or position is None else table.names[position]) for position in positions
+    ]
+    columns = (names[0], names[1], None if positions[2] is None else names[2])
+    return Interactions(matrix, user_ids, item_ids, n_rows, n_rows - len(key), int((~keep).sum()), columns)
+
+
+def _positions(
+    table: TableFile, user: str | int | None, item: str | int | None, rating: str | int | None
+) -> tuple[int, int, int | None]:
+    found: list[int | None] = []
+    for what, given, names, place in (
+        ("user", user, USER_NAMES, 0), ("item", item, ITEM_NAMES, 1), ("rating", rating, RATING_NAMES, 2)
+    ):  # fmt: skip
+        if given is not None:
+            without = what == "rating" and given == "none" and "none" not in (table.names or ())
+            found.append(None if without else table.position(given, what))
+        elif table.names is None:
+            found.append(place if place < table.width else None)
+        else:
+            found.append(table.customary(names, what))
+    for what, position in zip(("user", "item"), found, strict=False):
+        if position is None:
+            got = table.listed()
+            raise must_be(
+                f"the {what} column of {table.path}", "one with a customary name", got, f"pass {what}= to choose it"
+            )
+    chosen = [position for position in found if position is not None]
+    if len(set(chosen)) < len(chosen):
+        raise must_be("the user, item and rating columns", "different ones", f"positions {', '.join(map(str, chosen))}")
+    return found[0], found[1], found[2]  # type: ignore[return-value]
+
+
+def _read(
+    table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+    user, item, rating = positions
+    cells: dict[int, Cell] = {user: "id", item: "id", **({} if rating is None else {rating: "number"})}
+    read = read_columns(table, cells)
+    users, user_ids = codes(table, read.pop(user), user)
+    items, item_ids = codes(table, read.pop(item), item)
+    values = np.ones(len(users)) if rating is None else numbers(table, read.pop(rating), rating)
+    if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
+        remedy = 'pass rating="none" if these are times, rating=2 if they are ratings'
+        raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
+    return users, user_ids, items, item_ids, values
+
+
+class _Repeated(Exception):  # noqa: N818
+    """Two rows, by number, of one user and item."""
+
+    def __init__(self, first: int, second: int, key: int, count: int) -> None:
+        super().__init__()
+        self.rows, self.key, self.count = (first, second), key, count
+
+
+def _merged(
+    key: NDArray[np.intp], values: NDArray[np.float64], duplicates: Duplicates
+) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Sort by key and merge the values of equal keys, in the order of the file."""
+    order = np.argsort(key, kind="stable")
+    key, values = key[order], values[order]
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    if len(starts) == len(key):
+        return key, values
+    counts = np.diff(np.append(starts, len(key)))
+    if duplicates == "error":
+        first = starts[int(np.argmax(counts > 1))]
+        raise _Repeated(int(order[first]), int(order[first + 1]), int(key[first]), int(len(key) - len(starts)))
+    if duplicates == "last":
+        return key[starts], values[starts + counts - 1]
+    if duplicates == "max":
+        return key[starts], np.maximum.reduceat(values, starts)
+    sums = np.add.reduceat(values, starts)
+    return key[starts], sums / counts if duplicates == "mean" else sums
+
+
+def _duplicate_error(
+    table: TableFile, repeated: _Repeated, user_ids: NDArray[Any], item_ids: NDArray[Any]
+) -> InputError:
+    user, item = divmod(repeated.key, len(item_ids))
+    got = f"user {user_ids[user]} and item {item_ids[item]} again in row {repeated.rows[1] + 1} of the data"
+    return must_be(
+        f"the rows of {table.path}",
+        "one for each user and item",
+        f"{got} ({repeated.count:,} such rows)",
+        "pass duplicates=sum, mean, last or max to merge them",
+    )
+
+
+def _matrix(
+    key: NDArray[np.intp],
+    values: NDArray[np.float64],
+    user_ids: NDArray[Any],
+    item_ids: NDArray[Any],
+    *,
+    binarise: bool,
+) -> tuple[csr_matrix, NDArray[Any], NDArray[Any]]:
+    """Build the matrix from sorted keys, without users and items that have nothing left."""
+    from scipy.sparse import csr_matrix
+
+    row, column = np.divmod(key, len(item_ids))
+    users, row = np.unique(row, return_inverse=True)
+    items, column = np.unique(column, return_inverse=True)
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(users)))])
+    data = np.ones(len(values)) if binarise else values
+    matrix = csr_matrix((data, column, start), shape=(len(users), len(items)))
+    matrix.has_sorted_indices = True
+    return matrix, user_ids[users], item_ids[items]
+
+
+def _require_two(table: TableFile, matrix: csr_matrix, *, filtered: bool) -> None:
+    for count, what in zip(matrix.shape, ("users", "items"), strict=True):
+        if count < 2:
+            remedy = "lower the threshold" if filtered else "check which columns are read"
+            raise must_be(f"{table.path}", f"interactions of at least 2 {what}", count, remedy)

@@ -1,0 +1,163 @@
+"""The formats embaudit reads and writes; `load` picks one by the content, `save` by the suffix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import existing_path, plain_suffix
+from embaudit.io.request import Request
+
+if TYPE_CHECKING:
+    from embaudit.io.files import AnyPath
+    from embaudit.model import FactorModel
+
+ALWAYS = ("labels", "link", "objective")
+"""Options that every format takes."""
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format."""
+
+    name: str
+    """What to pass as `format`."""
+    suffixes: tuple[str, ...]
+    """File name endings; "/" stands for a directory."""
+    reads: bool
+    """Whether `load` reads it."""
+    writes: bool
+    """Whether `save` writes it."""
+    what: str
+    """Where such files come from."""
+    holds: str
+    """What they hold."""
+    options: tuple[str, ...] = ()
+    """The options of `load` it understands, besides `labels`, `link` and `objective`."""
+    module: str = field(default="", repr=False)
+    """Where its reader and writer are."""
+
+
+_HEAD = ("weight", "bias", "embedding", "transpose")
+_ARRAYS = ("left", "right", "left_bias", *_HEAD)
+
+FORMATS = (
+    Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
+)
+
+
+def formats() -> tuple[Format, ...]:
+    """List the formats that can be used here.
+
+    Examples
+    --------
+    >>> formats()[0].name
+    'embaudit'
+    """
+    return tuple(f for f in FORMATS if f.name != "faiss" or find_spec("faiss") is not None)
+
+
+def _suffixes(path: Path) -> str:
+    return "/" if path.is_dir() else plain_suffix(path)
+
+
+def _module(chosen: Format) -> Any:
+    return import_module(f"embaudit.io.{chosen.module}")
+
+
+def _named(name: str) -> Format:
+    for candidate in formats():
+        if candidate.name == name:
+            return candidate
+    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name))
+
+
+def _detect(path: Path) -> Format:
+    suffix = _suffixes(path)
+    for candidate in formats():
+        if candidate.reads and suffix in candidate.suffixes and _module(candidate).recognises(path):
+            return candidate
+    known = dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/")
+    raise must_be("the input", "a model in a format known by its suffix: " + " ".join(known), path, "or pass format=")
+
+
+def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
+    """Read a model, whatever wrote it.
+
+    Parameters
+    ----------
+    path : path
+        A file or directory; see `formats`.
+    kind : {"auto", "factors", "head", "vectors"}
+        Two factor matrices, a softmax head, or one table of vectors; told by the content by default.
+    format : str, optional
+        Name of the format, where suffix and content do not tell.
+    **options
+        What the content leaves open: `left`, `right`, `weight`, `bias`, `left_bias`, `embedding` name arrays;
+        `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
+        `id` and `vector` name columns of a table; `labels` is a file that names the right rows; `link` and
+        `objective` are what the file cannot say.
+
+    Returns
+    -------
+    FactorModel
+
+    Raises
+    ------
+    InputError
+        If the file is not there, is damaged, ambiguous, or an option does not apply to its format.
+    """
+    where = existing_path(path)
+    request = Request.of(kind, options)
+    chosen = _detect(where) if format is None else _named(format)
+    unused = [name for name in request.given if name not in (*chosen.options, *ALWAYS)]
+    if unused:
+        known = ", ".join((*chosen.options, *ALWAYS))
+        raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
+    try:
+        return _finish(_module(chosen).read(where, request), request)
+    except InputError as error:
+        if str(where) in str(error):
+            raise
+        raise type(error)(f"{where}: {error}") from error
+
+
+def _finish(model: FactorModel, request: Request) -> FactorModel:
+    """Add what the file could not say."""
+    from embaudit.io.labels import read_labels
+
+    changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
+    if request.labels is not None:
+        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.roles[1])
+    changes = {name: value for name, value in changes.items() if value is not None}
+    return model.replace(**changes) if changes else model
+
+
+def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
+    """Write a model in the format its suffix names; `.npz` holds all of it.
+
+    Parameters
+    ----------
+    model : FactorModel
+        What to write.
+    path : path
+        The file; it appears only when it is complete.
+    force : bool
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    InputError
+        If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
+    """
+    suffix = plain_suffix(Path(path))
+    for candidate in formats():
+        if candidate.writes and suffix in candidate.suffixes and Path(path).suffix.lower() != ".gz":
+            _module(candidate).write(model, path, force=force)
+            return
+    known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
+    raise must_be("the output", "a file that ends in one of " + " ".join(known), path)

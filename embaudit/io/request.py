@@ -1,0 +1,104 @@
+"""What the caller of `load` said about a file, and how a model is brought to the kind asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from embaudit.errors import InputError, must_be
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from embaudit.model import FactorModel
+
+Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
+Transpose: TypeAlias = Literal["none", "left", "right", "both"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options of `load`; None leaves the choice to the content of the file.
+
+    Examples
+    --------
+    >>> Request.of("head", {"weight": "lm_head.weight"}).given
+    ('weight',)
+    >>> Request.of("auto", {"wieght": "W"})
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: an option of load must be one of left, right, weight, ...; got 'wieght'.
+    """
+
+    kind: Kind = "auto"
+    left: str | None = None
+    """Name (or, beside a single array, file) of the left factors."""
+    right: str | None = None
+    """Name of the right factors."""
+    weight: str | None = None
+    """Name of a head's weights, or of the one table of vectors."""
+    bias: str | None = None
+    """Name of the right bias."""
+    left_bias: str | None = None
+    """Name of the left bias."""
+    embedding: str | None = None
+    """Name of the inputs a head is applied to."""
+    transpose: Transpose | None = None
+    """Which sides are stored with one column an entity."""
+    id: str | None = None
+    """Column that holds the ids of a table."""
+    vector: str | None = None
+    """Column that holds the vectors of a table."""
+    labels: str | None = None
+    """File that names the right rows."""
+    link: str | None = None
+    """How scores become predictions, where the file does not say."""
+    objective: str | None = None
+    """Which training objective made the model."""
+
+    @classmethod
+    def of(cls, kind: str, options: dict[str, Any]) -> Request:
+        """Check the options a caller gave.
+
+        Raises
+        ------
+        InputError
+            For an unknown kind or option.
+        """
+        if kind not in get_args(Kind):
+            raise must_be("kind", "one of " + ", ".join(get_args(Kind)), repr(kind))
+        known = [field.name for field in fields(cls) if field.name != "kind"]
+        unknown = [name for name in options if name not in known]
+        if unknown:
+            raise must_be("an option of load", "one of " + ", ".join(known), repr(unknown[0]))
+        transpose = options.get("transpose")
+        if isinstance(transpose, bool):
+            transpose = "both" if transpose else "none"
+        if transpose is not None and transpose not in get_args(Transpose):
+            raise must_be("transpose", "one of " + ", ".join(get_args(Transpose)), repr(transpose))
+        return cls(**{**options, "kind": kind, "transpose": transpose})
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """Names of the options that were given."""
+        return tuple(f.name for f in fields(self) if f.name != "kind" and getattr(self, f.name) is not None)
+
+    def transposes(self, side: Literal["left", "right"]) -> bool | None:
+        """Whether a side is stored with one column an entity; None where the caller did not say."""
+        return None if self.transpose is None else self.transpose in (side, "both")
+
+
+def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
+    """Bring a model read from a file that tells its own kind to the kind asked for.
+
+    Raises
+    ------
+    InputError
+        If the file holds less than was asked for.
+    """
+    if kind == "vectors" and model.left is not None:
+        return model.replace(left=None, left_bias=None, left_ids=None, left_names=None)
+    if kind == "factors" and model.left is None:
+        raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
+    if kind == "head" and model.link is not Link.SOFTMAX:
+        raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
+    return model

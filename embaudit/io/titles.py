@@ -1,0 +1,141 @@
+"""Titles of items, and their match to the ids of a model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.io.columns import codes, open_table, read_columns
+from embaudit.io.delimited import Cell, Header
+from embaudit.io.interactions import ITEM_NAMES
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.io.files import AnyPath
+
+TITLE_NAMES = frozenset(
+    [
+        "title",
+        "name",
+        "label",
+        "movietitle",
+        "booktitle",
+        "productname",
+        "itemname",
+        "artistname",
+        "trackname",
+        "headline",
+    ]
+)
+ID_NAMES = ITEM_NAMES | {"id"}
+
+
+def read_titles(
+    path: AnyPath,
+    *,
+    id: str | int | None = None,  # noqa: A002
+    title: str | int | None = None,
+    sep: str | None = None,
+    header: Header = "auto",
+) -> tuple[NDArray[Any], NDArray[np.str_]]:
+    r"""Read ids and titles from a table.
+
+    Parameters
+    ----------
+    path : path
+        CSV, TSV, `.dat`, gzipped or not, Parquet, Feather or Arrow.
+    id, title : str or int, optional
+        Columns by name or position; by default those with customary names, without a header the first and second.
+    sep, header
+        As in `read_interactions`.
+
+    Returns
+    -------
+    ids : array of shape (m,)
+        Integers where every id is one, else strings; sorted, each once.
+    titles : array of str, shape (m,)
+
+    Raises
+    ------
+    InputError
+        If the file or a column is missing, or one id has two titles.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "movies.csv")
+    ...     _ = file.write_text('movieId,title\n2,"Heat, The"\n1,Toy Story\n')
+    ...     read_titles(file)
+    (array([1, 2]), array(['Toy Story', 'Heat, The'], dtype='<U9'))
+    """
+    table = open_table(path, sep=sep, header=header, known=ID_NAMES | TITLE_NAMES)
+    positions = []
+    for what, given, names, place in (("id", id, ID_NAMES, 0), ("title", title, TITLE_NAMES, 1)):
+        found = (
+            table.position(given, what)
+            if given is not None
+            else place
+            if table.names is None
+            else table.customary(names, what)
+        )
+        if found is None or found >= table.width:
+            raise must_be(
+                f"the {what} column of {path}",
+                "one with a customary name",
+                table.listed(),
+                f"pass {what}= to choose it",
+            )
+        positions.append(found)
+    if positions[0] == positions[1]:
+        raise must_be("the id and title columns", "different ones", f"position {positions[0]} twice")
+    cells: dict[int, Cell] = {positions[0]: "id", positions[1]: "text"}
+    read = read_columns(table, cells, newlines=True)
+    rows, ids = codes(table, read[positions[0]], positions[0])
+    texts = np.array([text or "" for text in read[positions[1]].to_pylist()], dtype=np.str_)
+    first = np.unique(rows, return_index=True)[1]
+    titles = texts[first]
+    clash = np.flatnonzero(texts != titles[rows])
+    if len(clash):
+        got = f"{titles[rows[clash[0]]]!r} and {texts[clash[0]]!r} for {ids[rows[clash[0]]]}"
+        raise must_be(f"the titles in {path}", "one for each id", got, "keep one row for each id")
+    return ids, titles
+
+
+def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str_]) -> tuple[NDArray[np.str_], int]:
+    """Give every item its title, and count the items that have none.
+
+    Parameters
+    ----------
+    item_ids : array of shape (p,)
+        The items of a model.
+    ids, titles : array of shape (m,)
+        From `read_titles`; 7 and "7" are the same id.
+
+    Returns
+    -------
+    names : array of str, shape (p,)
+        The id itself where there is no title.
+    n_unmatched : int
+
+    Raises
+    ------
+    InputError
+        If no item has a title.
+
+    Examples
+    --------
+    >>> titles_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Seven", "Eight"]))
+    (array(['Seven', '9'], dtype='<U5'), 1)
+    """
+    known = dict(zip(np.asarray(ids).astype(str).tolist(), titles.tolist(), strict=True))
+    wanted = np.asarray(item_ids).astype(str).tolist()
+    unmatched = sum(each not in known for each in wanted)
+    if unmatched == len(wanted):
+        got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"
+        raise must_be("the ids of the titles", "ids of items", got, "pass id= to choose their column")
+    return np.array([known.get(each, each) for each in wanted], dtype=np.str_), unmatched
