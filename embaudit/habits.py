@@ -1,0 +1,70 @@
+"""The ways libraries split the scores between the two sides, recognised by their Gram matrices."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from embaudit.arrays import Matrix
+    from embaudit.canonical import CanonicalForm
+
+SAME_SHAPE = 1e-3
+"""How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""
+NEAR = float(np.log(1.25))
+"""A gauge of condition below 1.25 moves no cosine by more than 0.22: it counts as near."""
+
+CONVERGED = float(np.log(1.05))
+"""How far from balanced factors a solver that approaches them usually stops."""
+
+
+class Habit(StrEnum):
+    """Which library's way of splitting the scores the two factor matrices look like."""
+
+    TRUNCATED_SVD = "UΣ, V"
+    """Scaled left and orthonormal right factors: scikit-learn TruncatedSVD, LensKit BiasedSVD."""
+    PURE_SVD = "U, VΣ"
+    """Orthonormal left and scaled right factors: RecTools PureSVD."""
+    BALANCED = "balanced"
+    """`PᵀP ∝ QᵀQ`: weight decay on both sides, such as alternating least squares at convergence."""
+    ALIGNED = "U D, V D'"
+    """Singular directions with scales of their own: a closed form of the product penalty with some D."""
+    UNKNOWN = "none known"
+    """No shape that a known library writes."""
+
+
+def log_condition(form: CanonicalForm, exponent: float) -> float:
+    """Compute ln κ of the step from the model to exponent e, on the directions that the predictions see."""
+    spectra = [np.linalg.svd(m, compute_uv=False) for m in (form.left_map(exponent), form.right_map(exponent))]
+    distance = max(float(np.log(s[0] / s[-1])) for s in spectra)
+    # κ = 1 is computed as 1 + rounding.
+    return distance if distance > 64 * form.rank * np.finfo(np.float64).eps else 0.0
+
+
+def recognise(form: CanonicalForm) -> Habit:
+    """Recognise a split of the scores by the two Gram matrices of the factors as they are, not centred."""
+    grams = [side.root.T @ side.root for side in (form.left, form.right)]
+    used = (np.diag(grams[0]) > 0) & (np.diag(grams[1]) > 0)
+    left, right = (g[np.ix_(used, used)] for g in grams)
+    if used.sum() < 2:
+        return Habit.UNKNOWN
+    aligned = _is_diagonal(left) and _is_diagonal(right)
+    if aligned and _is_level(right) and not _is_level(left):
+        return Habit.TRUNCATED_SVD
+    if aligned and _is_level(left) and not _is_level(right):
+        return Habit.PURE_SVD
+    if log_condition(form, 0.5) <= CONVERGED:
+        return Habit.BALANCED
+    return Habit.ALIGNED if aligned else Habit.UNKNOWN
+
+
+def _is_diagonal(gram: Matrix) -> bool:
+    lengths = np.sqrt(np.diag(gram))
+    return bool(np.abs(gram / lengths[:, None] / lengths - np.eye(len(gram))).max() <= SAME_SHAPE)
+
+
+def _is_level(gram: Matrix) -> bool:
+    squares = np.diag(gram)
+    return bool(np.ptp(squares) <= SAME_SHAPE * squares.max())

@@ -1,0 +1,107 @@
+"""A gauge position in plain words: where the cosines sit, and what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.habits import NEAR, Habit
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from embaudit.position import Position
+
+
+def explain(position: Position) -> str:
+    """Say where the cosines of a model sit and what to do next.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.position import position
+    >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
+    Your cosines sit at exponent 1.00: the items are whitened, ... directly.
+    """
+    parts = [_where(position), _habit(position), _rank(position), _biases(position), _next(position)]
+    return " ".join(part for part in parts if part)
+
+
+def _where(position: Position) -> str:
+    users, items = position.roles
+    if position.link is Link.COSINE:
+        return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
+    if position.effective_rank == 1:
+        return "The predictions see a single direction, so every cosine is 1 or -1 in every equivalent model."
+    if position.distance > NEAR:
+        return (
+            f"Your cosines sit at no standard place: the nearest exponent is {position.exponent:.2f}, and a gauge of "
+            f"condition number {np.exp(position.distance):.3g} is still between. Which {items}s look alike was "
+            f"settled by how the model was trained or stored, not by what it predicts."
+        )
+    exact = position.distance < 1e-3 and min(abs(position.exponent - e) for e in (0, 0.5, 1)) < 0.005
+    meaning = _meaning(position.exponent, "" if exact else "nearly ", users, items)
+    return f"Your cosines sit at exponent {position.exponent:.2f}: {meaning}"
+
+
+def _meaning(exponent: float, near: str, users: str, items: str) -> str:
+    if exponent >= 0.75:
+        return (
+            f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
+            f"little it matters to the predictions; at full rank such cosines say nothing."
+        )
+    if exponent <= 0.25:
+        return (
+            f"the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines, which compare "
+            f"{items}s by their scores for all {users}s; the {users}s' own cosines are the doubtful ones."
+        )
+    return (
+        f"{near}balanced, each latent direction shared out equally between {users}s and {items}s, as equal weight "
+        f"decay on both sides leaves them; a convention of training, which the predictions do not ask for."
+    )
+
+
+_LIBRARIES = {
+    Habit.TRUNCATED_SVD: "scikit-learn's TruncatedSVD and LensKit's BiasedSVD write factors of this shape (UΣ, V).",
+    Habit.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
+    Habit.ALIGNED: "The columns are singular directions with scales of their own, as a product penalty leaves them.",
+}
+
+
+def _habit(position: Position) -> str:
+    return _LIBRARIES.get(position.habit, "")
+
+
+def _rank(position: Position) -> str:
+    lost = position.rank - position.effective_rank
+    if not lost:
+        return ""
+    return (
+        f"{lost} of the {position.rank} dimensions are seen by no prediction; they move the cosines and nothing else."
+    )
+
+
+def _biases(position: Position) -> str:
+    sentences = []
+    for bias in position.hidden_biases:
+        constant, other = position.roles if bias.role == "left" else position.roles[::-1]
+        where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
+        sentences.append(
+            f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "
+            f"as a likeness; split it off."
+        )
+    return " ".join(sentences)
+
+
+def _next(position: Position) -> str:
+    users, items = position.roles
+    if position.link is Link.COSINE:
+        return "Check with the rank test whether training on the cosine pinned the factors."
+    if position.effective_rank == 1:
+        return f"Do not compare {items}s by cosine; compare their scores."
+    if position.exponent < 0.005 and position.distance < 1e-3:
+        return f"Keep the {items} vectors; for {users}s use `embaudit fix MODEL --as prediction`."
+    return (
+        "Next: `embaudit fix MODEL --as prediction` writes vectors whose plain cosine is fixed by the predictions, "
+        "and which a vector index can use directly."
+    )
