@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.arrays import Vector, frozen
-from embaudit.canonical import EXPONENTS, CanonicalForm, canonical_form
-from embaudit.habits import Habit, log_condition, recognise
-from embaudit.position_words import explain
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form
+from embaudit.canonical.habits import Habit, log_condition, recognise
+from embaudit.canonical.words import explain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from embaudit.canonical.moments import Moments
     from embaudit.model import FactorModel, Link, Side
-    from embaudit.moments import Moments
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from embaudit.arrays import Matrix
-    from embaudit.canonical import CanonicalForm
+    from embaudit.canonical.form import CanonicalForm
 
 SAME_SHAPE = 1e-3
 """How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""

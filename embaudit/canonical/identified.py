@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.arrays import Matrix, Vector, float64_blocks, row_blocks
-from embaudit.canonical import CanonicalForm, canonical_form, prediction_map, require_both_sides
+from embaudit.canonical.form import CanonicalForm, canonical_form, prediction_map, require_both_sides
 from embaudit.model import Link
 from embaudit.similarity import as_pairs, pair_cosines
 

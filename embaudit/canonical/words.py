@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.habits import NEAR, Habit
+from embaudit.canonical.habits import NEAR, Habit
 from embaudit.model import Link
 
 if TYPE_CHECKING:
-    from embaudit.position import Position
+    from embaudit.canonical.positions import Position
 
 
 def explain(position: Position) -> str:
@@ -19,7 +19,7 @@ def explain(position: Position) -> str:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> from embaudit.position import position
+    >>> from embaudit.canonical.positions import position
     >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
     Your cosines sit at exponent 1.00: the items are whitened, ... directly.
     """

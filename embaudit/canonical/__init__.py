@@ -1,0 +1,19 @@
+"""The canonical form of a model, where the model sits among its equivalents, and what its predictions pin down."""
+
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.canonical.habits import Habit
+from embaudit.canonical.identified import identified_cosines, identified_factors
+from embaudit.canonical.positions import HiddenBias, Position, position
+
+__all__ = [
+    "EXPONENTS",
+    "CanonicalForm",
+    "Habit",
+    "HiddenBias",
+    "Position",
+    "at_exponent",
+    "canonical_form",
+    "identified_cosines",
+    "identified_factors",
+    "position",
+]
