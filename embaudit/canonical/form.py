@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.arrays import Matrix, Vector, float64_blocks, frozen
-from embaudit.canonical.moments import Moments, moments
 from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.model import Link
+from embaudit.moments import Moments, moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,8 +19,8 @@ from embaudit.canonical.words import explain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.canonical.moments import Moments
     from embaudit.model import FactorModel, Link, Side
+    from embaudit.moments import Moments
 
 
 @dataclass(frozen=True)
