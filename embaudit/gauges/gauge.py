@@ -253,11 +253,11 @@ class Gauge:
         level = self.preserves_in(model)
         if level >= model.predicts:
             return
-        why = f"preserves {level.title} only"
-        if self.shifts_left and model.right_bias is None:
-            why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"
-        elif self.shifts_right and model.left_bias is None and model.predicts > Equivalence.PROBABILITIES:
-            why += f": shifting the {items}s adds a number to each {users} that only a free {users} bias could absorb"
-        elif model.link is Link.COSINE:
+        why = f"preserves {level.title}" + (" only" if level else "")
+        if model.link is Link.COSINE:
             why += ": it changes the lengths that the cosine divides by"
+        elif self.shifts_left and model.right_bias is None:
+            why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"
+        else:
+            why += f": shifting the {items}s adds a number to each {users} that only a free {users} bias could absorb"
         raise EquivalenceError(f"a gauge on this model must preserve its {model.predicts.title}; got one that {why}.")
