@@ -1,0 +1,357 @@
+"""Hypothesis strategies for models and gauges, and the laws of gauge groups as a suite to inherit.
+
+Needs hypothesis, which embaudit itself does not install. Whoever writes a gauge group inherits its tests:
+
+>>> from hypothesis import strategies as st
+>>> from embaudit.gauges import Orthogonal
+>>> class TestOrthogonal(GaugeGroupContract):
+...     groups = st.builds(Orthogonal, ranks())
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from embaudit.arrays import row_norms, unit_rows
+from embaudit.equivalence import Equivalence, largest_gap
+from embaudit.errors import EquivalenceError
+from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.model import FactorModel, Link
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Matrix
+
+EPS = float(np.finfo(np.float64).eps)
+SEEDS = range(5)
+"""Samples that stand for a set where a law says "some" or "all"."""
+LAW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
+
+_ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
+_SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}
+"""Powers of two that keep every product of two factors within the range of the numbers."""
+
+
+def ranks() -> st.SearchStrategy[int]:
+    """Numbers of latent dimensions, 1 included."""
+    return st.integers(1, 5)
+
+
+def seeds() -> st.SearchStrategy[int]:
+    """Seeds of a random generator."""
+    return st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def factor_matrices(draw: st.DrawFn, n_rows: int, rank: int) -> Matrix:
+    """Draw factors of any precision, memory order and scale, some with parallel rows or a zero row.
+
+    Examples
+    --------
+    >>> factor_matrices(3, 2).example().shape  # doctest: +SKIP
+    (3, 2)
+    """
+    x = draw(arrays(np.float64, (n_rows, rank), elements=_ENTRIES))
+    if n_rows > 1 and draw(st.booleans()):
+        x[1] = draw(st.sampled_from([-2.0, 0.5, 1.0])) * x[0]
+    if draw(st.booleans()):
+        x[-1] = 0
+    dtype = draw(st.sampled_from(list(_SCALES)))
+    scale = 2.0 ** draw(st.sampled_from(_SCALES[dtype]))
+    return np.asarray(x * scale, dtype=dtype, order=draw(st.sampled_from("CF")))
+
+
+@st.composite
+def factor_models(
+    draw: st.DrawFn,
+    rank: int | None = None,
+    *,
+    links: st.SearchStrategy[Link] = st.sampled_from(Link),  # noqa: B008  (strategies are values)
+    biased: st.SearchStrategy[bool] = st.booleans(),  # noqa: B008
+) -> FactorModel:
+    """Draw a model with both sides: every link, precision and combination of biases.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Number of latent dimensions; drawn by default.
+    links : strategy of Link
+        The links to draw from.
+    biased : strategy of bool
+        Whether a side has a bias, drawn once a side.
+    """
+    k = draw(ranks()) if rank is None else rank
+    n, p = draw(st.integers(1, 6)), draw(st.integers(1, 6))
+    biases = [draw(arrays(np.float64, size, elements=_ENTRIES)) if draw(biased) else None for size in (n, p)]
+    return FactorModel(
+        left=draw(factor_matrices(n, k)),
+        right=draw(factor_matrices(p, k)),
+        link=draw(links),
+        left_bias=biases[0],
+        right_bias=biases[1],
+        offset=draw(_ENTRIES),
+    )
+
+
+def one_sided_models(rank: int | None = None) -> st.SearchStrategy[FactorModel]:
+    """Draw a model without its left side."""
+    return factor_models(rank).map(lambda model: model.replace(left=None, left_bias=None))
+
+
+def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
+    """Draw any of the gauge groups of this package, whole or within a budget."""
+    conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
+    shifts = st.none() | st.sampled_from([0.5, 3.0])
+    return st.one_of(
+        st.builds(Diagonal, st.just(rank), max_condition=conditions),
+        st.builds(GeneralLinear, st.just(rank), max_condition=conditions),
+        st.just(Orthogonal(rank)),
+        st.builds(Translation, st.just(rank), side=st.sampled_from(["left", "right"]), max_shift=shifts),
+    )
+
+
+def gauges(rank: int) -> st.SearchStrategy[Gauge]:
+    """Draw a gauge of any group, or the composition of two: linear, affine on one side, affine on both."""
+    one = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
+    return one | st.builds(lambda g, h: g @ h, one, one)
+
+
+def rounding_bound(model: FactorModel, gauge: Gauge) -> NDArray[np.float64]:
+    """Bound how far rounding alone may move each score (n×p) when a gauge acts.
+
+    With `a = ‖p‖‖M‖ + ‖u‖` and `b = ‖q‖‖M⁻ᵀ‖ + ‖v‖`, the largest the two moved rows can be, every product, sum and
+    rounding to the stored precision u costs a few u·a·b, k of them in a dot product: `8 (k + 4) u (a b + |biases|)`.
+    Differences of scores and of log-probabilities are bounded by twice that (and the log-sum-exp's own rounding).
+    """
+    left, right = model.factors("left"), model.right
+    a = row_norms(left) * np.linalg.norm(gauge.left, 2) + np.linalg.norm(gauge.left_shift)
+    b = row_norms(right) * np.linalg.norm(gauge.right, 2) + np.linalg.norm(gauge.right_shift)
+    size = np.outer(a, b) + abs(model.offset)
+    size += 0 if model.left_bias is None else np.abs(model.left_bias)[:, None]
+    size += 0 if model.right_bias is None else np.abs(model.right_bias)
+    unit = max(float(np.finfo(x.dtype).eps) for x in (left, right))
+    bound: NDArray[np.float64] = 8 * (model.rank + 4) * unit * size
+    return bound
+
+
+def assert_equivalent(before: FactorModel, after: FactorModel, gauge: Gauge) -> None:
+    """Assert that the gauge moved no prediction by more than rounding can.
+
+    The scores themselves are compared where the model predicts them or biases keep them, else what the link
+    leaves of them.
+    """
+    if before.link is Link.COSINE:
+        bound = 32 * (before.rank + 4) * gauge.condition_number * _unit(before)
+        np.testing.assert_allclose(after.scores(), before.scores(), rtol=0, atol=bound)
+        return
+    bounds = rounding_bound(before, gauge)
+    level = gauge.preserves_in(before)
+    assert level >= before.predicts
+    if level >= Equivalence.SCORES:
+        assert (np.abs(after.scores() - before.scores()) <= bounds).all()
+    for weaker in (Equivalence.PROBABILITIES, Equivalence.RANKINGS):
+        if weaker <= level:
+            gap = largest_gap(weaker, before.scores(), after.scores())
+            assert gap <= 2 * bounds.max() + 8 * EPS * before.n_right
+
+
+def _unit(model: FactorModel) -> float:
+    return max(float(np.finfo(model.factors(side).dtype).eps) for side in model.sides)
+
+
+def _moved(x: Matrix, linear: Matrix, shift: Matrix) -> Matrix:
+    """The definition of a gauge, without the checks of `Gauge.act`."""
+    return np.asarray(x, dtype=np.float64) @ linear + shift
+
+
+def _cosines(x: Matrix, y: Matrix) -> NDArray[np.float64]:
+    return unit_rows(x) @ unit_rows(y).T
+
+
+def _generic_model(rank: int) -> FactorModel:
+    """Rows in general position, so that what a gauge can move does move."""
+    rng = np.random.default_rng(0)
+    return FactorModel.from_user_item(rng.standard_normal((6, rank)), rng.standard_normal((7, rank)))
+
+
+def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
+    """How far a gauge moves each thing it might preserve, on the generic model and without help from biases."""
+    model = _generic_model(gauge.rank)
+    assert model.left is not None
+    left, right = _moved(model.left, gauge.left, gauge.left_shift), _moved(model.right, gauge.right, gauge.right_shift)
+    before, after = model.left @ model.right.T, left @ right.T
+    levels = (Equivalence.RANKINGS, Equivalence.PROBABILITIES, Equivalence.SCORES)
+    gaps: dict[Equivalence | str, float] = {level: largest_gap(level, before, after) for level in levels}
+    gaps[Equivalence.COSINES] = float(np.abs(_cosines(left, right) - _cosines(model.left, model.right)).max())
+    same_side = [_cosines(x, x) - _cosines(y, y) for x, y in ((left, model.left), (right, model.right))]
+    gaps["same-side cosines"] = max(float(np.abs(change).max()) for change in same_side)
+    return gaps
+
+
+def _members(group: GaugeGroup) -> list[Gauge]:
+    """Samples, and what composing and scaling makes of them where it stays in the set."""
+    samples = [group.sample(rng=seed) for seed in SEEDS]
+    scaling = Gauge.diagonal(np.full(group.rank, 2.0))
+    fourth_powers = [g @ g @ g @ g for g in samples]
+    return [g for g in (*samples, *fourth_powers, scaling, *(scaling @ g for g in samples)) if group.contains(g)]
+
+
+class GaugeGroupContract:
+    """The laws of a gauge group: inherit, give `groups`, and every law is a test.
+
+    The class is collected by pytest under a name that starts with Test. Draw budgets that can be told from
+    rounding (1 or 1.01, not 1 + 1e-12) and that unbounded samples exceed (at most about 10).
+    """
+
+    groups: ClassVar[st.SearchStrategy[GaugeGroup]]
+    """Sets of the kind under test, of several ranks, whole and within budgets."""
+
+    @LAW
+    @given(st.data())
+    def test_identity_belongs_and_changes_nothing(self, data: st.DataObject) -> None:
+        """The identity is a member, and acting with it returns the same numbers."""
+        group = data.draw(self.groups)
+        model = data.draw(factor_models(group.rank))
+        same = group.identity().act(model)
+        assert group.contains(group.identity())
+        for field in ("left", "right", "left_bias", "right_bias"):
+            np.testing.assert_array_equal(getattr(same, field), getattr(model, field))
+
+    @LAW
+    @given(st.data())
+    def test_inverse_belongs_and_undoes(self, data: st.DataObject) -> None:
+        """`g⁻¹` is a member of the same κ, and `g⁻¹ g` is the identity within rounding."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        gauge = group.sample(rng=seed)
+        assert group.contains(gauge.inverse())
+        np.testing.assert_allclose(gauge.inverse().condition_number, gauge.condition_number, rtol=8 * group.rank * EPS)
+        atol = 64 * group.rank * EPS * gauge.condition_number
+        scale = 1 + float(max(np.linalg.norm(gauge.left_shift), np.linalg.norm(gauge.right_shift)))
+        for both in (gauge @ gauge.inverse(), gauge.inverse() @ gauge):
+            np.testing.assert_allclose(both.left, np.eye(group.rank), rtol=0, atol=atol)
+            np.testing.assert_allclose(both.right, np.eye(group.rank), rtol=0, atol=atol)
+            np.testing.assert_allclose(np.stack([both.left_shift, both.right_shift]), 0, atol=atol * scale)
+
+    @LAW
+    @given(st.data())
+    def test_composition_is_acting_twice(self, data: st.DataObject) -> None:
+        """`(g @ h)` does what h and then g do, and is associative with the shifts included."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        g, h = group.sample(rng=seed), group.sample(rng=seed + 1)
+        model = _generic_model(group.rank).replace(left_bias=np.ones(6), right_bias=np.ones(7))
+        once, twice = (g @ h).act(model), g.act(h.act(model))
+        tolerance = 64 * (group.rank + 4) * EPS * g.condition_number * h.condition_number
+        for field in ("left", "right", "left_bias", "right_bias"):
+            x, y = getattr(once, field), getattr(twice, field)
+            np.testing.assert_allclose(x, y, rtol=0, atol=tolerance * (1 + np.abs(y).max()))
+
+    @LAW
+    @given(st.data())
+    def test_samples_belong_and_follow_their_seed(self, data: st.DataObject) -> None:
+        """One seed, one gauge, whether given as a number or as a generator; and it belongs to the set."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        gauge, again = group.sample(rng=seed), group.sample(rng=np.random.default_rng(seed))
+        assert group.contains(gauge)
+        assert gauge.rank == group.rank
+        for field in ("left", "right", "left_shift", "right_shift"):
+            np.testing.assert_array_equal(getattr(gauge, field), getattr(again, field))
+
+    @LAW
+    @given(st.data())
+    def test_samples_spend_the_budget(self, data: st.DataObject) -> None:
+        """The condition number of a sample is the budget, never above it beyond the rounding of measuring it."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        budget = getattr(group, "max_condition", None)
+        if budget is None or group.rank == 1:
+            return
+        spent = group.sample(rng=seed).condition_number
+        assert budget * (1 - 1e-9) <= spent <= budget * (1 + 8 * group.rank * EPS)
+
+    @LAW
+    @given(st.data())
+    def test_predictions_stay(self, data: st.DataObject) -> None:
+        """Every model that a sample may act on keeps its predictions; free biases absorb translations."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        gauge = group.sample(rng=seed)
+        model = data.draw(factor_models(group.rank))
+        if gauge.preserves_in(model) < model.predicts:
+            link = Link.COSINE if gauge.fixes_cosines else Link.IDENTITY
+            model = model.replace(link=link, left_bias=np.ones(model.n_left), right_bias=np.ones(model.n_right))
+        assert_equivalent(model, gauge.act(model), gauge)
+
+    @LAW
+    @given(st.data())
+    def test_what_is_not_preserved_is_refused(self, data: st.DataObject) -> None:
+        """Without biases, a sample acts on exactly the models that predict no more than it preserves."""
+        group, seed = data.draw(self.groups), data.draw(seeds())
+        gauge = group.sample(rng=seed)
+        assert gauge.preserves >= group.preserves
+        for link in Link:
+            model = _generic_model(group.rank).replace(link=link)
+            try:
+                gauge.act(model)
+                refused = False
+            except EquivalenceError:
+                refused = True
+            assert refused == (gauge.preserves < model.predicts)
+
+    @LAW
+    @given(st.data())
+    def test_preserves_is_the_strongest_level(self, data: st.DataObject) -> None:
+        """The declared level stays, and the next one moves unless no cosine can."""
+        group = data.draw(self.groups)
+        moved = [_movements(group.sample(rng=seed)) for seed in SEEDS]
+        level = group.preserves
+        for kept in Equivalence:
+            if Equivalence.NOTHING < kept <= level:
+                assert max(gaps[kept] for gaps in moved) < 1e-9
+        if level < Equivalence.COSINES and not group.fixes_cosines:
+            stronger = Equivalence.RANKINGS if level is Equivalence.NOTHING else Equivalence(level + 1)
+            assert max(gaps[stronger] for gaps in moved) > 1e-6
+
+    @LAW
+    @given(st.data())
+    def test_cosines_stay_if_and_only_if_declared(self, data: st.DataObject) -> None:
+        """`fixes_cosines` holds for every sample, or some sample moves a same-side cosine."""
+        group = data.draw(self.groups)
+        samples = [group.sample(rng=seed) for seed in SEEDS]
+        moved = max(_movements(gauge)["same-side cosines"] for gauge in samples)
+        assert moved < 1e-12 if group.fixes_cosines else moved > 1e-6
+        assert group.fixes_cosines <= all(gauge.fixes_cosines for gauge in samples)
+
+    @LAW
+    @given(st.data())
+    def test_is_group_tells_whether_composition_stays_inside(self, data: st.DataObject) -> None:
+        """In a group every composition of members is a member; of a mere set some composition is not."""
+        group = data.draw(self.groups)
+        samples = [group.sample(rng=seed) for seed in SEEDS]
+        inside = [group.contains(g @ h) for g, h in product(samples, samples)]
+        assert all(inside) if group.is_group else not all(inside)
+
+    @LAW
+    @given(st.data())
+    def test_inclusion_is_membership_of_all(self, data: st.DataObject) -> None:
+        """`a <= b` holds exactly where every member of a is one of b, in both directions."""
+        first = data.draw(self.groups)
+        second = data.draw(gauge_groups(first.rank) | self.groups.filter(lambda group: group.rank == first.rank))
+        for a, b in ((first, second), (second, first), (first, first)):
+            members = _members(a)
+            assert (a <= b) == all(b.contains(g) for g in members)
+            assert (b >= a) == (a <= b)
+
+    @LAW
+    @given(st.data())
+    def test_another_rank_is_another_world(self, data: st.DataObject) -> None:
+        """Gauges and sets of another rank neither belong, nor compare, nor act."""
+        group = data.draw(self.groups)
+        other = Orthogonal(group.rank + 1)
+        assert not group.contains(other.identity())
+        assert not group <= GeneralLinear(group.rank + 1)
+        assert not other <= group
