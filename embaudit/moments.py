@@ -8,32 +8,62 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, float64_blocks, frozen
+from embaudit.arrays import Matrix, Vector, frozen, ordered_map, row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
+T = TypeVar("T")
 EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24
 """Entries up to which float32 factors take the slower QR route too."""
 
 
-def _blocks(x: Matrix, *, normalise: bool) -> Iterator[NDArray[np.float64]]:
-    """Read the rows in float64; normalised ones have length 1, a zero row stays zero."""
-    for _, block in float64_blocks(x):
-        if normalise:
-            largest = np.abs(block).max(axis=1, keepdims=True)
-            block = block / np.where(largest > 0, largest, 1)  # two steps: 1e200 must not be squared
-            lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-            block /= np.where(lengths > 0, lengths, 1)[:, None]
-        yield block
+CACHE_BYTES = 2**20
+"""A float64 block of this size stays in the second-level cache between conversion and product."""
+
+
+def unit_block(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide float64 rows by their length; a zero row stays zero.
+
+    Examples
+    --------
+    >>> unit_block(np.array([[3e200, 4e200], [0.0, 0.0]]))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+    largest = np.abs(block).max(axis=1, keepdims=True)
+    block = block / np.where(largest > 0, largest, 1)  # in two steps: 1e200 must not be squared
+    lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+    result: NDArray[np.float64] = block / np.where(lengths > 0, lengths, 1)[:, None]
+    return result
+
+
+def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
+    """Apply `function` to consecutive slices of rows, in order; several threads share them where there are several."""
+    chunks = list(row_blocks(*x.shape))
+    return map(function, chunks) if len(chunks) == 1 else ordered_map(function, chunks)
+
+
+def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
+
+    The block is a buffer, overwritten by the next one.
+    """
+    buffer: NDArray[np.float64] | None = None
+    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=CACHE_BYTES):
+        rows = slice(chunk.start + part.start, chunk.start + part.stop)
+        buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer
+        block = buffer[: part.stop - part.start]
+        block[...] = x[rows]
+        yield rows, block
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,32 +123,56 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     """
     use_gram = x.dtype == np.float32 and x.size > AFFORDABLE
     k = x.shape[1]
-    mean, root = (_by_gram if use_gram else _by_qr)(_blocks(x, normalise=normalise), k)
+    mean, root = (_by_gram if use_gram else _by_qr)(x, normalise=normalise)
     precision = max(k * EPS, float(np.finfo(x.dtype).eps), np.sqrt(k * EPS) if use_gram else 0.0)
     return Moments(len(x), frozen(mean), frozen(root), precision, "gram" if use_gram else "qr")
 
 
-def _by_qr(blocks: Iterator[NDArray[np.float64]], k: int) -> tuple[Vector, Matrix]:
-    factor: NDArray[np.float64] = np.zeros((k + 1, k + 1))
-    for block in blocks:
-        augmented = np.column_stack([np.ones(len(block)), block])
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, augmented]), mode="r"))
+def _qr(blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
+
+
+def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
+    k = x.shape[1]
+
+    def triangle(chunk: slice) -> NDArray[np.float64]:
+        factor = np.zeros((k + 1, k + 1))
+        for _, block in float64_chunks(x, chunk, normalise=normalise):
+            factor = _qr([factor, np.column_stack([np.ones(len(block)), block])])
+        return factor
+
+    factor = np.zeros((k + 1, k + 1))
+    for part in each_chunk(x, triangle):
+        factor = _qr([factor, part])
     return factor[0, 1:] / factor[0, 0], factor[1:, 1:]
 
 
-def _by_gram(blocks: Iterator[NDArray[np.float64]], k: int) -> tuple[Vector, Matrix]:
+def float64_chunks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield the cached blocks of a chunk, their rows of length 1 if `normalise`."""
+    for rows, block in cached_blocks(x, chunk):
+        yield rows, unit_block(block) if normalise else block
+
+
+def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     """Accumulate sums about a provisional mean, so that a large mean does not cancel the spread."""
-    gram, total, n = np.zeros((k, k)), np.zeros(k), 0
-    origin: NDArray[np.float64] | None = None
-    for block in blocks:
-        origin = block.mean(axis=0) if origin is None else origin
-        block -= origin
-        gram += block.T @ block
-        total += block.sum(axis=0)
-        n += len(block)
-    assert origin is not None
-    gram -= np.outer(total, total) / n
-    return origin + total / n, gram_root(gram)
+    k = x.shape[1]
+    first = next(iter(float64_chunks(x, slice(0, min(4096, len(x))), normalise=normalise)))[1]
+    origin = first.mean(axis=0)
+
+    def sums(chunk: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        gram, total = np.zeros((k, k)), np.zeros(k)
+        for _, block in float64_chunks(x, chunk, normalise=normalise):
+            block -= origin
+            gram += block.T @ block
+            total += np.ones(len(block)) @ block
+        return gram, total
+
+    gram, total = np.zeros((k, k)), np.zeros(k)
+    for part_gram, part_total in each_chunk(x, sums):
+        gram += part_gram
+        total += part_total
+    shift = total / len(x)
+    return origin + shift, gram_root(gram - len(x) * np.outer(shift, shift))
 
 
 def gram_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:

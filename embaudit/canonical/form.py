@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, float64_blocks, frozen
+from embaudit.arrays import Matrix, Vector, frozen, row_blocks
 from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.model import Link
-from embaudit.moments import Moments, moments
+from embaudit.moments import Moments, each_chunk, float64_chunks, moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,11 +209,24 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
     return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
 
 
-def mapped_blocks(x: Matrix, centre: Vector, linear: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield `(rows, (x − centre) · linear)` a block at a time, in float64."""
+def mapped_blocks(
+    x: Matrix, centre: Vector, linear: Matrix, *, normalise: bool = False
+) -> Iterator[tuple[slice, Matrix]]:
+    """Yield `(rows, (x − centre) · linear)` a chunk at a time, computed in float64, as precise as `x` is stored.
+
+    With `normalise`, rows of `x` are brought to length 1 first.
+    """
     shift = centre @ linear
-    for rows, block in float64_blocks(x):
-        yield rows, block @ linear - shift
+
+    def part(chunk: slice) -> tuple[slice, Matrix]:
+        result = np.empty((chunk.stop - chunk.start, linear.shape[1]), dtype=x.dtype)
+        for rows, block in float64_chunks(x, chunk, normalise=normalise):
+            here = block @ linear
+            here -= shift
+            result[rows.start - chunk.start : rows.stop - chunk.start] = here
+        return chunk, result
+
+    yield from each_chunk(x, part)
 
 
 def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
@@ -282,7 +295,8 @@ def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel
 
 def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
     """Compute `(x − centre) · vector`."""
-    return np.concatenate([block[:, 0] for _, block in mapped_blocks(x, centre, vector[:, None])])
+    blocks = (np.asarray(x[rows], dtype=np.float64) for rows in row_blocks(*x.shape))
+    return np.concatenate([(block - centre) @ vector for block in blocks])
 
 
 def prediction_map(form: CanonicalForm, role: Side) -> NDArray[np.float64]:

@@ -13,6 +13,7 @@ import numpy as np
 from embaudit.arrays import Matrix, Vector, float64_blocks, row_blocks
 from embaudit.canonical.form import CanonicalForm, canonical_form, prediction_map, require_both_sides
 from embaudit.model import Link
+from embaudit.moments import unit_block
 from embaudit.similarity import as_pairs, pair_cosines
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ def map_rows(block: NDArray[np.float64], model: FactorModel, form: CanonicalForm
     linear = prediction_map(form, role)
     centre: Vector = form.right_centre if role == "right" else form.left_centre
     if model.link is Link.COSINE:
-        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-        block = block / np.where(lengths > 0, lengths, 1)[:, None]
+        block = unit_block(block)
     result: NDArray[np.float64] = (block - centre) @ linear
     metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
     size = (np.abs(block) + np.abs(centre)) @ metric
