@@ -78,7 +78,7 @@ class SimulatedInteractions:
     clusters: NDArray[np.int64]
     """(p,) the cluster of every item."""
     popularity: NDArray[np.float64]
-    """(p,) baseline popularity of every item, comparable within and across clusters, unnormalised."""
+    """(p,) baseline popularity of every item, a distribution over each cluster: its items sum to one."""
     exponents: NDArray[np.float64]
     """(C,) power-law exponent of the popularities in every cluster."""
     preferences: NDArray[np.float64]
@@ -115,7 +115,8 @@ def simulate_interactions(
     """Draw a binary user-item matrix whose items form known clusters of power-law popularity.
 
     Item i falls into cluster c_i at random, and has the baseline popularity p_i ~ PowerLaw(β_c) with one
-    exponent β_c ~ Uniform(0.25, 1.5) for each cluster. User u prefers the clusters by a random distribution
+    exponent β_c ~ Uniform(0.25, 1.5) for each cluster; over a cluster they sum to one. User u prefers the
+    clusters by a random distribution
     p_uc, takes k_u ~ PowerLaw(0.5) items, and draws them one after the other without replacement with
     probabilities proportional to `p_{u,c_i} · p_i`.
 
@@ -214,6 +215,7 @@ def _popularities(
             popularity[items] = (1.0 + rng.permutation(len(items))) ** -exponent
         else:
             popularity[items] = _power_density(rng.random(len(items)), exponent, 1 / len(clusters))
+        popularity[items] /= popularity[items].sum()
     return popularity
 
 

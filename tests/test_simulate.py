@@ -7,7 +7,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 import embaudit.simulate as simulate
 from embaudit.errors import InputError
@@ -109,23 +109,26 @@ def test_zipf_popularity_is_rank_to_the_minus_exponent_in_every_cluster():
     data = simulate_interactions(5, 200, 3, rng=2)
     for cluster, exponent in enumerate(data.exponents):
         popularity = np.sort(data.popularity[data.clusters == cluster])[::-1]
-        np.testing.assert_allclose(popularity, np.arange(1, len(popularity) + 1) ** -exponent)
+        law = np.arange(1, len(popularity) + 1) ** -exponent
+        np.testing.assert_allclose(popularity, law / law.sum())
     assert ((data.exponents >= 0.25) & (data.exponents <= 1.5)).all()
 
 
-@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.5])
-def test_density_popularity_has_the_truncated_power_law(exponent):
-    data = simulate_interactions(
-        2, 4_000, 1, exponent_range=(exponent, exponent), popularity_law="density", max_items=1, rng=4
-    )
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 1.0 + 1e-6, 1.5])
+def test_density_popularity_inverts_the_distribution_of_a_truncated_power_law(exponent):
+    uniform = np.linspace(0, 1, 11)
+    x = simulate._power_density(uniform, exponent, 0.01)
+    total = integrate.quad(lambda t: t**-exponent, 0.01, 1)[0]
+    below = [integrate.quad(lambda t: t**-exponent, 0.01, edge)[0] / total for edge in x]
+    np.testing.assert_allclose(below, uniform, atol=1e-8)
 
-    def distribution(x):
-        if exponent == 1:
-            return 1 + np.log(x) / np.log(4_000)
-        low = 4_000.0 ** (exponent - 1)
-        return (x ** (1 - exponent) - low) / (1 - low)
 
-    assert stats.kstest(data.popularity, distribution).pvalue > 1e-3
+def test_density_popularities_are_shares_with_the_spread_of_their_law():
+    data = simulate_interactions(2, 5_000, 1, exponent_range=(1, 1), popularity_law="density", max_items=1, rng=4)
+    assert data.popularity.sum() == pytest.approx(1)
+    relative = np.log(data.popularity / data.popularity.max()) / np.log(5_000) + 1
+    # The exponent 1 on [1/p, 1] is uniform in the logarithm.
+    assert stats.kstest(relative, "uniform").pvalue > 1e-3
 
 
 def test_cluster_weights_are_shares_of_items():
