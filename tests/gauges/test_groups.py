@@ -1,11 +1,26 @@
-"""Every gauge group keeps the laws; a group that lies about itself is caught."""
+"""Every gauge group keeps the laws, a new one inherits them, and a group that lies about itself is caught."""
 
 from __future__ import annotations
 
-from hypothesis import strategies as st
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
-from embaudit.testing import GaugeGroupContract, ranks
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import embaudit.gauges
+from embaudit.equivalence import Equivalence
+from embaudit.errors import InputError
+from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges.group import random_rotation, sample_spectrum, within_budget
+from embaudit.testing import EPS, GaugeGroupContract, gauge_groups, ranks, seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 CONDITIONS = st.none() | st.sampled_from([1.0, 1.01, 2.0, 10.0])
 SHIFTS = st.none() | st.sampled_from([0.5, 3.0])
@@ -25,3 +40,221 @@ class TestOrthogonal(GaugeGroupContract):
 
 class TestTranslation(GaugeGroupContract):
     groups = st.builds(Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS)
+
+
+@dataclass(frozen=True)
+class Permutations(Orthogonal):
+    """A group that this package does not know, as somebody else would write it."""
+
+    def sample(self, *, rng: np.random.Generator | int | None = None) -> Gauge:
+        matrix = np.eye(self.rank)[np.random.default_rng(rng).permutation(self.rank)]
+        return Gauge(matrix, matrix)
+
+    def contains(self, gauge: Gauge) -> bool:
+        return super().contains(gauge) and bool(np.isin(gauge.left, (0, 1)).all())
+
+    def includes(self, other: GaugeGroup) -> bool:
+        return isinstance(other, Permutations)
+
+    def is_within(self, other: GaugeGroup) -> bool:
+        return Orthogonal(self.rank) <= other
+
+
+class TestPermutations(GaugeGroupContract):
+    groups = st.builds(Permutations, st.integers(2, 5))
+
+
+def shipped(kind: type[GaugeGroup] = GaugeGroup) -> Iterator[type[GaugeGroup]]:
+    for child in kind.__subclasses__():
+        yield from (child,) if child.__module__.startswith("embaudit.") else ()
+        yield from shipped(child)
+
+
+def test_every_group_has_its_laws_and_its_strategy() -> None:
+    tested = {name.removeprefix("Test") for name in globals() if name.startswith("Test")}
+    drawn = set()
+    given(gauge_groups(3))(lambda group: drawn.add(type(group)))()
+    for kind in shipped():
+        assert kind.__name__ in tested, f"{kind.__name__} needs a contract here"
+        assert kind in drawn, f"{kind.__name__} must be drawn by gauge_groups"
+        assert kind.__name__ in embaudit.gauges.__all__
+
+
+# --- the laws can fail: one lie at a time ------------------------------------------------------------------------
+
+
+def lie(kind: type[GaugeGroup], **claims: object) -> type[GaugeGroup]:
+    """A subclass in which each named property or method is replaced."""
+    return type(f"False{kind.__name__}", (kind,), claims)
+
+
+def _sample_twice_the_budget(self: Diagonal, *, rng: object = None) -> Gauge:
+    return Gauge.diagonal(np.linspace(1, 4, self.rank))
+
+
+def _sample_nothing(self: Diagonal, *, rng: object = None) -> Gauge:
+    return self.identity()
+
+
+def _sample_anything(self: Diagonal, *, rng: object = None) -> Gauge:
+    return Gauge.diagonal(np.exp(np.random.default_rng().standard_normal(self.rank)))
+
+
+def claim(value: object) -> property:
+    return property(lambda self: value)
+
+
+LIES = [
+    (Diagonal, {"fixes_cosines": claim(True)}, "cosines_stay_if_and_only_if_declared"),
+    (Orthogonal, {"fixes_cosines": claim(False)}, "cosines_stay_if_and_only_if_declared"),
+    (Diagonal, {"preserves": claim(Equivalence.COSINES)}, "preserves_is_the_strongest_level"),
+    (Diagonal, {"preserves": claim(Equivalence.COSINES)}, "what_is_not_preserved_is_refused"),
+    (Translation, {"preserves": claim(Equivalence.SCORES)}, "preserves_is_the_strongest_level"),
+    (Translation, {"preserves": claim(Equivalence.RANKINGS)}, "preserves_is_the_strongest_level"),
+    (Diagonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
+    (Orthogonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
+    (Diagonal, {"sample": _sample_anything}, "samples_belong_and_follow_their_seed"),
+    (Diagonal, {"contains": lambda self, gauge: True}, "another_rank_is_another_world"),
+    (Diagonal, {"contains": lambda self, gauge: True}, "inclusion_is_membership_of_all"),
+    (Diagonal, {"contains": lambda self, gauge: False}, "identity_belongs_and_changes_nothing"),
+    (Diagonal, {"contains": lambda self, gauge: bool((gauge.left <= 1).all())}, "inverse_belongs_and_undoes"),
+    (Orthogonal, {"includes": lambda self, other: True}, "inclusion_is_membership_of_all"),
+    (Orthogonal, {"includes": lambda self, other: False}, "inclusion_is_membership_of_all"),
+]
+
+
+def caught(groups: st.SearchStrategy[GaugeGroup], law: str) -> bool:
+    suite = type("Suite", (GaugeGroupContract,), {"groups": groups})()
+    try:
+        getattr(suite, f"test_{law}")()
+    except AssertionError:
+        return True
+    except ExceptionGroup as errors:
+        return errors.split(AssertionError)[1] is None
+    return False
+
+
+@pytest.mark.parametrize(("kind", "claims", "law"), LIES)
+def test_a_lie_breaks_its_law(kind: type[GaugeGroup], claims: dict[str, object], law: str) -> None:
+    assert caught(st.just(lie(kind, **claims)(3)), law)
+
+
+@pytest.mark.parametrize(
+    ("claims", "law"),
+    [
+        ({"is_group": claim(True)}, "is_group_tells_whether_composition_stays_inside"),
+        ({"sample": _sample_twice_the_budget}, "samples_belong_and_follow_their_seed"),
+        ({"sample": _sample_twice_the_budget}, "samples_spend_the_budget"),
+        ({"sample": _sample_nothing}, "samples_spend_the_budget"),
+    ],
+)
+def test_a_lie_about_a_budget_breaks_its_law(claims: dict[str, object], law: str) -> None:
+    assert caught(st.just(lie(Diagonal, **claims)(3, max_condition=2.0)), law)
+
+
+@pytest.mark.parametrize("law", ["predictions_stay", "composition_is_acting_twice"])
+def test_a_gauge_that_acts_slightly_wrong_is_caught(law: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rounding bounds are tight enough to see an error in the eighth digit."""
+    right = embaudit.gauges.gauge._affine
+
+    def wrong(x: np.ndarray, linear: np.ndarray, shift: np.ndarray) -> np.ndarray:
+        return right(x, linear * (1 + 1e-8), shift)
+
+    monkeypatch.setattr(embaudit.gauges.gauge, "_affine", wrong)
+    assert caught(st.just(Diagonal(3)), law)
+
+
+def test_the_truth_breaks_no_law() -> None:
+    """The harness above finds nothing wrong with an honest group."""
+    assert not any(caught(st.just(lie(kind)(3)), law) for kind, _, law in LIES[:3])
+
+
+# --- what the contract cannot know -------------------------------------------------------------------------------
+
+
+@given(st.sampled_from([Diagonal, GeneralLinear]), st.integers(2, 6), st.floats(1, 1e12), seeds())
+def test_samples_spend_any_budget_exactly(kind: type[Diagonal], rank: int, budget: float, seed: int) -> None:
+    group = kind(rank, max_condition=budget)
+    gauge = group.sample(rng=seed)
+    assert gauge.condition_number <= budget * (1 + 8 * rank * EPS)
+    assert gauge.condition_number >= budget * (1 - 1e-12 * (1 + math.log(budget)))
+    assert group.contains(gauge)
+    assert not kind(rank, max_condition=max(1.0, 0.999 * budget)).contains(gauge) or budget <= 1.0011
+
+
+@given(st.integers(1, 6), st.just(0.0) | st.floats(1e-100, 1e100), st.sampled_from(["left", "right"]), seeds())
+def test_translations_spend_any_length_exactly(rank: int, length: float, side: str, seed: int) -> None:
+    group = Translation(rank, side=side, max_shift=length)
+    gauge = group.sample(rng=seed)
+    spent = np.linalg.norm(getattr(gauge, f"{side}_shift"))
+    assert length * (1 - 1e-12) <= spent <= length
+    assert group.contains(gauge)
+
+
+def test_a_tiny_length_is_a_budget_too() -> None:
+    """No absolute slack: the factors may be that small."""
+    assert not Translation(2, max_shift=1e-20).contains(Gauge.translation(2, right=[1e-19, 0]))
+    assert within_budget(2.0, 2.0)
+    assert not within_budget(2.0001, 2.0)
+
+
+def test_sets_hold_neither_other_kinds_nor_other_sides() -> None:
+    turn = Gauge.linear([[0.0, 1.0], [-1.0, 0.0]])
+    shift = Gauge.translation(2, right=[1.0, 0.0])
+    assert not Diagonal(2).contains(turn)
+    assert not Orthogonal(2).contains(Gauge.diagonal([2.0, 2.0]))
+    assert not any(group.contains(shift) for group in (Diagonal(2), GeneralLinear(2), Orthogonal(2)))
+    assert not Translation(2, side="left").contains(shift)
+    assert not Translation(2).contains(shift @ turn)
+    assert not Translation(2).contains(Gauge.translation(2, left=[1.0, 0.0], right=[1.0, 0.0]))
+
+
+def test_inclusions_between_the_kinds() -> None:
+    diagonal, linear = Diagonal(3, max_condition=2), GeneralLinear(3, max_condition=2)
+    assert diagonal <= linear <= GeneralLinear(3, max_condition=3) <= GeneralLinear(3)
+    assert Orthogonal(3) <= GeneralLinear(3, max_condition=1)
+    assert not linear <= diagonal
+    assert not Diagonal(3) <= linear
+    assert not Orthogonal(3) <= Diagonal(3)
+    assert not Translation(3) <= GeneralLinear(3)
+    assert GeneralLinear(1) <= Diagonal(1)
+
+
+def test_rotations_are_uniform() -> None:
+    """Haar: a fixed unit vector goes uniformly over the sphere, so each squared entry is Beta(1/2, (k-1)/2)."""
+    rng = np.random.default_rng(0)
+    entries = np.array([random_rotation(4, rng)[0, 1] for _ in range(2000)])
+    assert stats.kstest(entries**2, stats.beta(0.5, 1.5).cdf).pvalue > 0.01
+    assert abs(np.mean(entries > 0) - 0.5) < 0.05
+    assert abs(np.mean([np.linalg.det(random_rotation(3, rng)) > 0 for _ in range(1000)]) - 0.5) < 0.06
+
+
+def test_the_spectrum_is_centred_and_log_normal() -> None:
+    assert np.log(sample_spectrum(5, 4.0, 0)).mean() == pytest.approx(0, abs=1e-14)
+    logs = np.log(sample_spectrum(2000, None, 0))
+    assert stats.kstest(logs, "norm").pvalue > 0.01
+
+
+@pytest.mark.parametrize("kind", [Diagonal, GeneralLinear, Orthogonal, Translation])
+@pytest.mark.parametrize("rank", [0, -1, 2.0, "3", None, True])
+def test_ranks_are_positive_integers(kind: type[GaugeGroup], rank: object) -> None:
+    with pytest.raises(InputError, match=r"^rank must be an integer >= 1; got .+\.$"):
+        kind(rank)
+
+
+@pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
+@pytest.mark.parametrize("kind", [Diagonal, GeneralLinear])
+def test_conditions_are_numbers_from_1(kind: type[Diagonal], budget: object) -> None:
+    with pytest.raises(InputError, match=r"^max_condition must be a finite number >= 1; got .+; None sets no bound\.$"):
+        kind(2, max_condition=budget)
+
+
+@pytest.mark.parametrize("budget", [-1e-9, float("nan"), float("inf"), "2"])
+def test_lengths_are_numbers_from_0(budget: object) -> None:
+    with pytest.raises(InputError, match=r"^max_shift must be a finite number >= 0; got .+; None sets no bound\.$"):
+        Translation(2, max_shift=budget)
+
+
+def test_sides_are_left_or_right() -> None:
+    with pytest.raises(InputError, match=r"^side must be one of \"left\", \"right\"; got 'up'\.$"):
+        Translation(2, side="up")
