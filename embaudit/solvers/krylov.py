@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-MAX_STEPS = 40
-"""Blocks of one expansion; more are a restart from the best vectors so far."""
+BASIS_BYTES = 256 * 2**20
+"""Memory for one basis."""
+MAX_COLUMNS = 1_000
+"""Beyond so many basis vectors a restart is cheaper than going on."""
+MIN_EXPANSION = 4
+"""A basis holds so many times the vectors wanted, whatever the memory."""
+CHECK_FROM = 2.5
+"""Convergence is looked for from so many times the vectors wanted."""
 
 
 def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
@@ -39,6 +46,40 @@ def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> NDArr
     return np.asarray(np.divide(error, 2 * theta, out=np.full(k, np.inf), where=theta > 0))
 
 
+@dataclass(eq=False)
+class _Subspace:
+    """A growing orthonormal basis, one vector a row, and the operator projected onto it."""
+
+    rows: NDArray[Any]
+    projected: NDArray[np.float64]
+    size: int = 0
+
+    @classmethod
+    def of(cls, length: int, capacity: int, dtype: np.dtype[Any]) -> _Subspace:
+        return cls(np.empty((capacity, length), dtype), np.zeros((capacity, capacity)))
+
+    def append(self, block: NDArray[Any], image: NDArray[Any]) -> NDArray[Any]:
+        """Take in a block and its image; return the part of the image that is orthogonal to all so far."""
+        old, self.size = self.size, self.size + block.shape[1]
+        self.rows[old : self.size] = block.T
+        basis = self.rows[: self.size]
+        column = basis @ image
+        rest: NDArray[Any] = image - basis.T @ column
+        # Twice, or values already found come back as ghosts.
+        rest -= basis.T @ (basis @ rest)
+        self.projected[: self.size, old : self.size] = column
+        self.projected[old : self.size, : self.size] = column.T
+        return rest
+
+    def ritz(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return Ritz values, largest first, and the coordinates of their vectors."""
+        values, vectors = np.linalg.eigh(self.projected[: self.size, : self.size])
+        return values[::-1], vectors[:, ::-1]
+
+    def vectors(self, coordinates: NDArray[np.float64]) -> NDArray[Any]:
+        return np.asarray(self.rows[: self.size].T @ coordinates.astype(self.rows.dtype))
+
+
 def block_krylov(
     multiply: Callable[[NDArray[Any]], NDArray[Any]],
     start: NDArray[Any],
@@ -60,50 +101,41 @@ def block_krylov(
     k : int
         How many have to converge.
     tolerance : float
-        Stop when `value_errors` of the first k are below.
+        Stop when `value_errors` of the first k are below, or when the memory for the basis is used up.
 
     Returns
     -------
     array of shape (m, n_vectors)
         Ritz vectors, best first, orthonormal to working precision.
 
-    Notes
-    -----
-    Every new block is orthogonalised twice against all former ones, so that values do not come back as ghosts.
-
     References
     ----------
     Golub & Underwood, "The block Lanczos method for computing eigenvalues", 1977.
+
+    Examples
+    --------
+    >>> g = np.diag([9.0, 4.0, 1.0, 0.0])
+    >>> found = block_krylov(lambda v: g @ v, np.ones((4, 1)) + np.eye(4)[:, :1], 2, 1, tolerance=1e-12)
+    >>> np.abs(found[:, 0]).round(6)
+    array([1., 0., 0., 0.])
     """
+    length, width = start.shape
+    space = _Subspace.of(length, _capacity(length, width, n_vectors, start.dtype), start.dtype)
     block = orthonormal(start)
-    basis = block
-    width = block.shape[1]
-    projected = np.zeros((0, 0))
     while True:
-        image = multiply(block)
-        column = basis.T @ image
-        image = image - basis @ column
-        image -= basis @ (basis.T @ image)
-        projected = _bordered(projected, column.astype(np.float64))
-        values, vectors = np.linalg.eigh(projected)
-        values, vectors = values[::-1], vectors[:, ::-1]
-        following, coupling = scipy.linalg.qr(image, mode="economic", check_finite=False)
-        residuals = np.linalg.norm(coupling @ vectors[-width:, : min(n_vectors, len(values))], axis=0)
-        full = basis.shape[1] + width > len(basis) or basis.shape[1] >= MAX_STEPS * width
-        enough = len(values) >= n_vectors and len(values) >= 2 * width
-        if full or (enough and value_errors(values[:n_vectors], residuals, k).max() <= tolerance):
-            return np.asarray(basis @ vectors[:, :n_vectors].astype(basis.dtype))
-        block = following
-        basis = np.hstack([basis, block])
+        rest = space.append(block, multiply(np.ascontiguousarray(block)))
+        block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
+        full = space.size + width > len(space.rows)
+        if not full and space.size < CHECK_FROM * n_vectors:
+            continue
+        values, coordinates = space.ritz()
+        residuals = np.linalg.norm(coupling @ coordinates[-width:, :n_vectors], axis=0)
+        if full or value_errors(values[:n_vectors], residuals, k).max() <= tolerance:
+            return space.vectors(coordinates[:, :n_vectors])
 
 
-def _bordered(projected: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
-    """Append the projection of a new block to the symmetric matrix of the former ones."""
-    old = len(projected)
-    size = len(column)
-    grown = np.zeros((size, size))
-    grown[:old, :old] = projected
-    grown[:, old:] = column
-    grown[old:, :old] = column[:old].T
-    grown[old:, old:] = (column[old:] + column[old:].T) / 2
-    return grown
+def _capacity(length: int, width: int, n_vectors: int, dtype: np.dtype[Any]) -> int:
+    """Choose how many basis vectors to hold: within the budget, but room for a few times those wanted."""
+    within_budget = BASIS_BYTES // (length * dtype.itemsize)
+    wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
+    return max(width, wanted // width * width, -(-n_vectors // width) * width)

@@ -14,9 +14,11 @@ from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-OVERSAMPLE = 14
+OVERSAMPLE = 8
 """Vectors beyond k that guard the gap."""
-KRYLOV_TOLERANCE = 1e-10
+KRYLOV_WIDTH = 16
+"""Columns of a block: one cache line of float32, and a block of 27,000 rows still fits the second-level cache."""
+KRYLOV_TOLERANCE = 1e-9
 """Wanted relative error of the singular values."""
 
 
@@ -64,8 +66,8 @@ def krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any
     m = min(X.shape)
     n_vectors = min(k + OVERSAMPLE, m)
     if start is None:
-        blocks = RowBlocks.of(X, n_vectors, np.float32)
-        start = rng.standard_normal((m, n_vectors), dtype=np.float32)
+        blocks = RowBlocks.of(X, KRYLOV_WIDTH, np.float32)
+        start = rng.standard_normal((m, min(KRYLOV_WIDTH, m)), dtype=np.float32)
     else:
         blocks = RowBlocks.of(X, n_vectors)
         start = start if X.shape[1] == m else blocks.times(start)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from embaudit.arrays import Matrix, Vector, frozen, triangular_factor
 from embaudit.errors import must_be
@@ -197,7 +198,9 @@ def truncated_svd(
     if solver not in get_args(Solver):
         raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
     draw = np.random.default_rng(rng)
-    found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
+    # The products share the cores by rows; BLAS threads beside them would only spin.
+    with threadpool_limits(limits=1, user_api="blas"):
+        found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
     values, right = found.values[:k], _positive_signs(found.right[:, :k])
     if solver == "auto" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
         warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)

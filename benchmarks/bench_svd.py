@@ -1,0 +1,140 @@
+"""Truncated SVD of a large sparse matrix: `truncated_svd` against ARPACK, alternating in one run.
+
+    python benchmarks/bench_svd.py [--size small|full] [--rounds 3] [--rank 50]
+
+The matrix resembles a large public set of film ratings: 138,000 users × 27,000 items with 20 million ratings, activity
+and popularity by power laws, tastes in clusters. It prints the times of every round, their ratio, the
+largest relative error of a singular value against ARPACK at tolerance 0, and the peak memory of a fit in a process of
+its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.linalg import svds
+
+from embaudit.solvers import ProductPenaltyMF, truncated_svd
+
+SIZES = {"small": (14_000, 5_000, 1_000_000), "full": (138_000, 27_000, 20_000_000)}
+CLUSTERS = 30
+MIB = 2**20
+
+
+def power_law(n: int, exponent: float, rng: np.random.Generator) -> np.ndarray:
+    """Shares that fall with the rank as a power, in random order."""
+    shares = np.arange(10, n + 10) ** -exponent
+    return rng.permutation(shares / shares.sum())
+
+
+def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_array:
+    """Draw a ratings matrix with about `entries` distinct entries, in float64."""
+    activity, popularity = power_law(n, 0.6, rng), power_law(p, 0.9, rng)
+    genre = rng.integers(CLUSTERS, size=p)
+    tastes = rng.dirichlet(np.full(CLUSTERS, 0.3), size=n)
+    taste_sums = tastes.cumsum(axis=1)
+    by_genre = [np.flatnonzero(genre == c) for c in range(CLUSTERS)]
+    sums = [np.cumsum(popularity[items] / popularity[items].sum()) for items in by_genre]
+    keys = np.zeros(0, dtype=np.int64)
+    while len(keys) < entries:
+        size = int(1.3 * (entries - len(keys))) + 1000
+        users = rng.choice(n, size=size, p=activity)
+        genres = np.minimum((rng.random(size)[:, None] > taste_sums[users]).sum(axis=1), CLUSTERS - 1)
+        items = np.empty(size, dtype=np.int64)
+        for c in range(CLUSTERS):
+            mine = genres == c
+            draw = np.searchsorted(sums[c], rng.random(int(mine.sum())))
+            items[mine] = by_genre[c][np.minimum(draw, len(by_genre[c]) - 1)]
+        keys = np.unique(np.concatenate([keys, users * np.int64(p) + items]))
+    keys = np.sort(rng.permutation(keys)[:entries])
+    quality = rng.normal(3.5, 0.5, size=p)[keys % p]
+    values = np.clip(np.round(2 * (quality + rng.normal(0, 0.9, size=entries))) / 2, 0.5, 5.0)
+    users, items = (keys // p).astype(np.int32), (keys % p).astype(np.int32)
+    return sp.csr_array((values, (users, items)), shape=(n, p))
+
+
+def matrix_bytes(X: sp.csr_array) -> int:
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+
+
+def peak_memory() -> int:
+    """Largest resident size of this process so far; where the system tells, without that of its parent."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def peak_of_fit(path: str, rank: int, answer: multiprocessing.Queue) -> None:
+    """Load the matrix and fit; report peak memory (the imports and the matrix included)."""
+    X = load(path)
+    before = peak_memory()
+    ProductPenaltyMF(rank, alpha=100.0, random_state=0).fit(X)
+    answer.put((before, peak_memory()))
+
+
+def save(X: sp.csr_array, folder: str) -> None:
+    for name in ("data", "indices", "indptr"):
+        np.save(Path(folder) / f"{name}.npy", getattr(X, name))
+    np.save(Path(folder) / "shape.npy", X.shape)
+
+
+def load(folder: str) -> sp.csr_array:
+    parts = [np.load(Path(folder) / f"{name}.npy") for name in ("data", "indices", "indptr")]
+    return sp.csr_array(tuple(parts), shape=tuple(np.load(Path(folder) / "shape.npy")))
+
+
+def measure_memory(X: sp.csr_array, rank: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        save(X, folder)
+        context = multiprocessing.get_context("spawn")
+        answer = context.Queue()
+        child = context.Process(target=peak_of_fit, args=(folder, rank, answer))
+        child.start()
+        before, peak = answer.get()
+        child.join()
+    size = matrix_bytes(X)
+    print(f"peak memory of a fit: {peak / MIB:,.0f} MiB, of which {before / MIB:,.0f} MiB before it (imports and X)")
+    print(f"matrix {size / MIB:,.0f} MiB; peak less matrix {(peak - size) / MIB:,.0f} MiB (limit 1,024)")
+
+
+def compare(X: sp.csr_array, rank: int, rounds: int) -> None:
+    ratios = []
+    for r in range(rounds):
+        start = time.perf_counter()
+        found = truncated_svd(X, rank, rng=r)
+        ours = time.perf_counter() - start
+        start = time.perf_counter()
+        exact = svds(X, k=rank, tol=0, return_singular_vectors=True, rng=np.random.default_rng(r))[1][::-1]
+        theirs = time.perf_counter() - start
+        error = np.abs(found.singular_values / exact - 1).max()
+        ratios.append(ours / theirs)
+        print(
+            f"round {r + 1}: {found.solver} {ours:.2f} s, ARPACK {theirs:.2f} s, ratio {ratios[-1]:.2f}; "
+            f"largest relative error of a singular value {error:.1e}, residual {found.residual:.1e}"
+        )
+    print(f"median ratio {np.median(ratios):.2f} (limit 0.60)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--size", choices=sorted(SIZES), default="full")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rank", type=int, default=50)
+    options = parser.parse_args()
+    X = ratings(*SIZES[options.size], np.random.default_rng(0))
+    print(f"{X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} entries, rank {options.rank}")
+    compare(X, options.rank, options.rounds)
+    measure_memory(X, options.rank)
+
+
+if __name__ == "__main__":
+    main()
