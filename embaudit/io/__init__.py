@@ -3,6 +3,7 @@
 from embaudit.io.files import written_whole
 from embaudit.io.interactions import Interactions, read_interactions
 from embaudit.io.labels import read_labels
+from embaudit.io.live import from_object
 from embaudit.io.registry import Format, formats, load, save
 from embaudit.io.titles import read_titles, titles_for
 
@@ -10,6 +11,7 @@ __all__ = [
     "Format",
     "Interactions",
     "formats",
+    "from_object",
     "load",
     "read_interactions",
     "read_labels",

@@ -222,6 +222,12 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
     return place[encoded.indices.to_numpy()], values[order]
 
 
+def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
+    """Return a column of ids, row by row."""
+    places, values = codes(table, _cast(table, column, position, "id"), position)
+    return values[places]
+
+
 def _plain(values: pa.Array) -> NDArray[Any]:
     """Integers or unicode, never objects."""
     import pyarrow as pa

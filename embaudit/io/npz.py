@@ -43,7 +43,7 @@ class Npz:
                 }
         except (*BROKEN, NotImplementedError, RuntimeError) as error:
             raise InputError(
-                f"{path} must be a whole .npz archive; it is cut off or no archive ({_reason(error)}); save it again."
+                f"{path} must be a whole .npz archive; it is cut off or no archive ({reason(error)}); save it again."
             ) from error
 
     @staticmethod
@@ -66,9 +66,10 @@ class Npz:
                     f"{name} in {self.path} must be a plain array; it is pickled, which could run code; "
                     "save it as numbers or as text."
                 ) from error
-            raise InputError(f"{name} in {self.path} cannot be read: {_reason(error)}; save it again.") from error
+            raise InputError(f"{name} in {self.path} cannot be read: {reason(error)}; save it again.") from error
 
 
-def _reason(error: BaseException) -> str:
+def reason(error: BaseException) -> str:
+    """Return the first line of an error, short enough for a sentence."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")[:200]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import existing_path, plain_suffix
+from embaudit.io.pickles import CONVERSIONS, looks_pickled, refusal
 from embaudit.io.request import Request
 
 if TYPE_CHECKING:
@@ -42,12 +43,35 @@ class Format:
     """Where its reader and writer are."""
 
 
-_HEAD = ("weight", "bias", "embedding", "transpose")
-_ARRAYS = ("left", "right", "left_bias", *_HEAD)
+_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose")
 
+# fmt: off
 FORMATS = (
     Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
+    Format("implicit", (".npz",), True, False, "models saved by implicit", "users, items, biases", (), "implicit"),
+    Format("npz", (".npz",), True, False, "NumPy arrays with names", "factors, head or vectors", _ARRAYS, "numpy_arrays"),
+    Format(
+        "npy", (".npy",), True, True, "one NumPy array, kept on disk", "vectors, others beside",
+        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
+    ),
+    Format(
+        "safetensors", (".safetensors", ".json", "/"), True, True, "checkpoints, in shards or not",
+        "a head, factors or vectors", _ARRAYS, "safetensors_file",
+    ),
+    Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
+    Format(
+        "parquet", (".parquet", ".pq"), True, True, "ids and a column of lists, or numeric columns",
+        "vectors, ids", ("id", "vector"), "tables",
+    ),
+    Format(
+        "table", (".feather", ".arrow", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
+        "vectors, ids", ("id", "vector"), "tables",
+    ),
+    Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
+    Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),
+    Format("faiss", (".faiss", ".index"), True, False, "flat FAISS indexes", "vectors", (), "faiss"),
 )
+# fmt: on
 
 
 def formats() -> tuple[Format, ...]:
@@ -77,6 +101,8 @@ def _named(name: str) -> Format:
 
 
 def _detect(path: Path) -> Format:
+    if path.suffix.lower() in CONVERSIONS or looks_pickled(path):
+        raise refusal(path)
     suffix = _suffixes(path)
     for candidate in formats():
         if candidate.reads and suffix in candidate.suffixes and _module(candidate).recognises(path):

@@ -1,0 +1,96 @@
+"""Files of the implicit library: factors with constant and bias columns, which are split off here.
+
+BPR scores items by `p·q + b` with the factors stored as (p, 1) and (q, b); logistic matrix factorisation stores
+(p, 1, a) and (q, b, 1). Such columns are no part of an embedding: inside a cosine they mix popularity into similarity.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.npz import Npz
+from embaudit.io.request import as_kind
+from embaudit.model import FactorModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.io.request import Request
+
+NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
+
+
+def recognises(path: Path) -> bool:
+    """Whether the archive has the members that implicit's `save` writes."""
+    stored = Npz(path)
+    factors = {"user_factors", "item_factors", "factors"} <= set(stored.shapes) and not stored.shapes["factors"]
+    return factors or set(NEIGHBOURS) <= set(stored.shapes)
+
+
+def read(path: Path, request: Request) -> FactorModel:
+    """Read a model that implicit saved.
+
+    Raises
+    ------
+    InputError
+        If it is a nearest-neighbour model, or its columns are not those of any known model.
+    """
+    stored = Npz(path)
+    if "user_factors" not in stored or "item_factors" not in stored:
+        raise InputError(
+            f"{path} must hold factors; it is a nearest-neighbour model of implicit, which has none; "
+            "save an ALS, BPR or logistic model instead."
+        )
+    model = split_columns(stored["user_factors"], stored["item_factors"], int(stored["factors"]))
+    if "regularization" in stored:
+        model = model.replace(objective="factors" if stored["regularization"] > 0 else "none")
+    return as_kind(model, request.kind)
+
+
+def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> FactorModel:
+    """Make a model of implicit's matrices, whose columns beyond `rank` are constants and biases.
+
+    Parameters
+    ----------
+    users, items : array of shape (n, rank + extra) and (p, rank + extra)
+        0 extra columns are ALS; 1 is BPR: users end in 1, items in their bias; 2 is logistic matrix
+        factorisation: users end in (1, bias), items in (bias, 1).
+    rank : int
+        The number of factors the model was asked for.
+
+    Raises
+    ------
+    InputError
+        If a column that must be constant is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model = split_columns(np.array([[2.0, 1.0]]), np.array([[3.0, 0.5], [4.0, 0.25]]), 1)
+    >>> model.right_bias
+    array([0.5 , 0.25])
+    >>> model.scores()
+    array([[6.5 , 8.25]])
+    """
+    if users.ndim != 2 or items.ndim != 2 or users.shape[1] != items.shape[1]:
+        raise must_be("user and item factors", "matrices of equal width", f"{users.shape} and {items.shape}")
+    extra = users.shape[1] - rank
+    if extra == 0:
+        return FactorModel(users, items)
+    if extra == 1:
+        _require_ones(users[:, -1], "the last column of the user factors")
+        return FactorModel(users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1])  # type: ignore[arg-type]
+    if extra != 2:
+        raise must_be("the factors", f"{rank} columns with at most 2 more for biases", f"{users.shape[1]} columns")
+    _require_ones(users[:, -2], "the second last column of the user factors")
+    _require_ones(items[:, -1], "the last column of the item factors")
+    return FactorModel(users[:, :-2], items[:, :-2], left_bias=users[:, -1], right_bias=items[:, -2])
+
+
+def _require_ones(column: NDArray[Any], name: str) -> None:
+    wrong = column[column != 1]
+    if len(wrong):
+        raise must_be(name, "constant 1, as implicit stores beside a bias", float(wrong[0]))

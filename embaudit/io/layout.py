@@ -1,0 +1,280 @@
+"""Which of a file's named arrays are factors, heads, biases and ids: told by name and shape, or by the caller."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from embaudit.io.request import Request
+
+Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
+
+PAIRS = {
+    ("userfactors", "itemfactors"), ("userembedding", "itemembedding"), ("userembeddings", "itemembeddings"),
+    ("useremb", "itememb"), ("embeduser", "embeditem"), ("embeddinguser", "embeddingitem"),
+    ("userembed", "itemembed"), ("uservectors", "itemvectors"), ("users", "items"), ("ufactors", "ifactors"),
+    ("uembeddings", "iembeddings"), ("left", "right"), ("pu", "qi"), ("u", "v"), ("p", "q"),
+    ("w", "h"), ("u", "vt"), ("u", "vh"),
+    ("queries", "documents"), ("queryembeddings", "documentembeddings"),
+}  # fmt: skip
+HEADS = {
+    "lm_head.weight": "lm_head.bias", "classifier.weight": "classifier.bias", "score.weight": "score.bias",
+    "classifier.out_proj.weight": "classifier.out_proj.bias", "fc.weight": "fc.bias", "head.weight": "head.bias",
+    "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias", "weights": "bias", "W": "b",
+    "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
+}  # fmt: skip
+TIED = (
+    "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+    "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight",
+)  # fmt: skip
+"""Input embeddings that serve as the head where no other is stored."""
+TRANSPOSED = {"h", "vt", "vh", "components", "kernel"}
+ROWS_BY_CUSTOM = ("weight", "coef_")
+BIASES = {
+    "left": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
+    "right": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
+}
+OFFSETS = ("offset", "globalbias", "globalmean", "mu")
+IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids")}
+NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
+INPUTS = ("inputs", "hiddenstates")
+SINGULAR = ("s", "sigma", "singularvalues")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The roles of a file's arrays."""
+
+    right: str
+    left: str | None = None
+    head: bool = False
+    transposed: frozenset[str] = frozenset()
+    """The sides stored with one column an entity."""
+    extras: Mapping[str, str] = field(default_factory=dict)
+    """Fields of a model (`right_bias`, `left_ids`, …) and the arrays that hold them."""
+
+
+def plain(name: str) -> str:
+    """Return an array's name without case, punctuation and a `.weight` at its end.
+
+    Examples
+    --------
+    >>> plain("user_embedding.weight")
+    'userembedding'
+    """
+    return re.sub(r"[\W_]", "", name.removesuffix(".weight")).lower()
+
+
+def choose(shapes: Shapes, request: Request, where: object) -> Layout:
+    """Tell which array is what.
+
+    Parameters
+    ----------
+    shapes : mapping of str to shape
+        Everything the file holds.
+    request : Request
+        What the caller said.
+    where : object
+        What to call the file in an error.
+
+    Raises
+    ------
+    InputError
+        If a named array is not there, or the names leave more than one reading.
+
+    Examples
+    --------
+    >>> from embaudit.io.request import Request
+    >>> choose({"P": (5, 2), "Q": (7, 2)}, Request(), "a.npz").right
+    'Q'
+    >>> choose({"a": (5, 2), "b": (7, 2)}, Request(), "a.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the arrays of a.npz must be one recognised table, pair or head; got a (5, 2), ...
+    """
+    for option in ("left", "right", "weight", "bias", "left_bias", "embedding"):
+        name = getattr(request, option)
+        if name is not None and name not in shapes:
+            raise must_be(option, f"one of {_listed(shapes)} in {where}", repr(name))
+    if request.left is not None or request.right is not None:
+        return _chosen_pair(shapes, request, where)
+    if request.weight is not None:
+        return _chosen_weight(shapes, request, where)
+    found: list[Layout] = []
+    if request.kind in ("auto", "factors", "vectors"):
+        found += [_pair(shapes, request, left, right, where) for left, right in _pairs(shapes)]
+    if request.kind in ("auto", "head"):
+        found += [_head(shapes, request, name, where) for name in _heads(shapes)]
+    if not found and request.kind != "factors":
+        found = _only_table(shapes, request, where)
+    if len(found) != 1:
+        raise _ambiguous(shapes, where)
+    return found[0]
+
+
+def _listed(shapes: Shapes) -> str:
+    shown = [f"{name} {shape}" for name, shape in shapes.items()]
+    return ", ".join(shown[:12]) + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
+
+
+def _ambiguous(shapes: Shapes, where: object) -> InputError:
+    return must_be(
+        f"the arrays of {where}",
+        "one recognised table, pair or head",
+        _listed({name: shape for name, shape in shapes.items() if len(shape) == 2}) or "no matrix",
+        "choose with left= and right=, with kind=head and weight=, or with kind=vectors and weight=",
+    )
+
+
+def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
+    if request.left is None or request.right is None:
+        raise InputError(f"left and right must both be named to choose the factors in {where}; one alone is weight=.")
+    if request.weight is not None:
+        raise InputError(
+            "weight must not be given with left and right; it names the one table of a head or of vectors."
+        )
+    if request.kind == "head":
+        raise InputError("a head must be chosen with weight= and embedding=, not with left= and right=.")
+    return _pair(shapes, request, request.left, request.right, where)
+
+
+def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
+    assert request.weight is not None
+    known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or request.bias or request.embedding
+    if request.kind == "factors":
+        raise InputError("factors must be chosen with left= and right=, not with weight=.")
+    if request.kind == "head" or (request.kind == "auto" and known):
+        return _head(shapes, request, request.weight, where)
+    if request.kind == "vectors":
+        return _table(shapes, request, request.weight)
+    raise must_be("kind", "given with weight", "auto", f"pass kind=head or kind=vectors for {request.weight}")
+
+
+def _matrices(shapes: Shapes) -> list[str]:
+    return [name for name, shape in shapes.items() if len(shape) == 2]
+
+
+def _pairs(shapes: Shapes) -> list[tuple[str, str]]:
+    names = {plain(name): name for name in _matrices(shapes)}
+    return [(names[left], names[right]) for left, right in sorted(PAIRS) if left in names and right in names]
+
+
+def _ends(name: str, known: str) -> bool:
+    return name == known or ("." in known and name.endswith("." + known))
+
+
+def _heads(shapes: Shapes) -> list[str]:
+    matrices = _matrices(shapes)
+    # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
+    for known in (HEADS, TIED):
+        for matches in ([name for name in matrices if name in known], _below(matrices, known)):
+            if matches:
+                return matches
+    return []
+
+
+def _below(matrices: list[str], known: Iterable[str]) -> list[str]:
+    endings = tuple(known)
+    return [name for name in matrices if any(_ends(name, ending) for ending in endings)]
+
+
+def _find(shapes: Shapes, names: Iterable[str]) -> str | None:
+    wanted = tuple(names)
+    return next((name for name in shapes if plain(name) in wanted), None)
+
+
+def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object) -> Layout:
+    scale = _find(shapes, SINGULAR)
+    if scale is not None and len(shapes[scale]) == 1 and request.left is None:
+        raise InputError(
+            f"{where} must hold two factor matrices; it holds {left}, {scale} and {right}, and where {scale} "
+            f"belongs decides the cosines; save left and right factors with {scale} multiplied in."
+        )
+    extras = {
+        "left_bias": request.left_bias or _find(shapes, BIASES["left"]),
+        "right_bias": request.bias or _find(shapes, BIASES["right"]),
+        "offset": _find(shapes, OFFSETS),
+        **{f"{side}_ids": _find(shapes, IDS[side]) for side in ("left", "right")},
+        **{f"{side}_names": _find(shapes, NAMES[side]) for side in ("left", "right")},
+    }
+    transposed = _transposed_pair(request, (left, shapes[left]), (right, shapes[right]))
+    return Layout(right, left, transposed=transposed, extras=_present(extras))
+
+
+def _present(extras: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in extras.items() if value is not None}
+
+
+def _transposed_pair(
+    request: Request, left: tuple[str, tuple[int, ...]], right: tuple[str, tuple[int, ...]]
+) -> frozenset[str]:
+    if request.transpose is not None:
+        return frozenset(side for side in ("left", "right") if request.transposes(side))
+    if plain(right[0]) in TRANSPOSED:
+        return frozenset({"right"})
+    if len(left[1]) == len(right[1]) == 2:
+        fits = {
+            frozenset[str](): left[1][1] == right[1][1],
+            frozenset({"right"}): left[1][1] == right[1][0],
+            frozenset({"left"}): left[1][0] == right[1][1],
+            frozenset({"left", "right"}): left[1][0] == right[1][0],
+        }
+        readings = [sides for sides, fit in fits.items() if fit]
+        if not fits[frozenset()] and len(readings) == 1:
+            return readings[0]
+    return frozenset()
+
+
+def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layout:
+    bias = request.bias
+    if bias is None:
+        known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
+        beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else None
+        bias = beside if beside in shapes else None
+    extras = _present({"right_bias": bias, "right_names": _find(shapes, NAMES["right"])})
+    left = request.embedding or _find(shapes, INPUTS)
+    transposed = _transposed_head(shapes, request, weight, bias, where)
+    return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+
+
+def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
+    said = request.transposes("right")
+    if said is not None:
+        return said
+    if plain(weight) in TRANSPOSED:
+        return True
+    if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
+        return False
+    rows, columns = shapes[weight]
+    size = shapes[bias][-1] if shapes[bias] else 1
+    if rows == columns == size:
+        raise must_be(
+            f"the labels of {weight} in {where}",
+            "rows or columns",
+            f"{rows} × {columns}, which both could be",
+            "pass transpose=none if each row is a label, transpose=right if each column is one",
+        )
+    return size == columns
+
+
+def _table(shapes: Shapes, request: Request, name: str) -> Layout:
+    transposed = request.transposes("right")
+    if transposed is None:
+        transposed = plain(name) in TRANSPOSED
+    extras = _present({f"right_{what}": _find(shapes, of["right"]) for what, of in (("ids", IDS), ("names", NAMES))})
+    return Layout(name, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+
+
+def _only_table(shapes: Shapes, request: Request, where: object) -> list[Layout]:
+    matrices = _matrices(shapes)
+    if len(matrices) != 1:
+        return []
+    return [
+        _head(shapes, request, matrices[0], where) if request.kind == "head" else _table(shapes, request, matrices[0])
+    ]

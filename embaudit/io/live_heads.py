@@ -1,0 +1,95 @@
+"""Classifiers in memory: the last layer of scikit-learn's models and of torch networks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from embaudit.errors import InputError
+from embaudit.io.assemble import two_labels
+from embaudit.model import FactorModel, Link
+
+
+def classifier(model: Any) -> FactorModel:
+    """Take a linear classifier whose probabilities are a softmax, or one sigmoid a label, of linear scores.
+
+    With two labels scikit-learn stores one row w: the labels' rows are 0 and w. One sigmoid a label is no softmax: only
+    what keeps the scores keeps its probabilities, so its link is the identity.
+
+    Raises
+    ------
+    InputError
+        For margins without probabilities (LinearSVC, hinge loss, ridge) and scores of other kinds.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = [[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"]
+    >>> classifier(LogisticRegression().fit(X, y)).right[0]
+    array([0.])
+    """
+    name, labels = type(model).__name__, np.asarray(model.classes_)
+    if not hasattr(model, "predict_proba") or hasattr(model, "support_vectors_"):
+        raise InputError(
+            f"the classifier must predict probabilities from linear scores; got {name}, whose margins no link "
+            "turns into predictions; fit LogisticRegression, or use FactorModel.from_vectors with its coef_."
+        )
+    if getattr(model, "loss", "log_loss") not in ("log_loss", "log"):
+        raise InputError(f"the loss of {name} must be log_loss, whose probabilities are sigmoids; got {model.loss!r}.")
+    weights = np.asarray(model.coef_)
+    bias = np.broadcast_to(np.asarray(model.intercept_, dtype=float), (len(weights),))
+    if len(weights) == 1:
+        return _head(*two_labels(weights, bias), labels, objective=_objective(model))
+    if len(weights) != len(labels):
+        raise InputError(f"coef_ must have one row a class; got {len(weights)} rows for {len(labels)} classes.")
+    one_against_rest = (
+        hasattr(model, "loss")
+        or getattr(model, "solver", "") == "liblinear"
+        or getattr(model, "multi_class", "") == "ovr"
+    )
+    return _head(weights, bias, labels, softmax=not one_against_rest, objective=_objective(model))
+
+
+def _head(weights: Any, bias: Any, labels: Any, *, softmax: bool = True, objective: str | None = None) -> FactorModel:
+    model = FactorModel.from_softmax(weights, bias, labels=labels, objective=objective)
+    return model if softmax else model.replace(link=Link.IDENTITY, objective=None)
+
+
+def _objective(model: Any) -> str | None:
+    strength = getattr(model, "C", None)
+    if strength is None:
+        return None
+    penalty, l1 = getattr(model, "penalty", None), getattr(model, "l1_ratio", None)
+    if np.isinf(strength) or penalty == "none":
+        return "logistic"
+    return "logistic-decay" if not l1 and penalty not in ("l1", "elasticnet") else None
+
+
+def network_head(model: Any) -> FactorModel:
+    """Take the last layer of a fitted MLPClassifier.
+
+    Raises
+    ------
+    InputError
+        For a regressor.
+    """
+    if getattr(model, "classes_", None) is None or model.out_activation_ == "identity":
+        raise InputError(f"the network must be a classifier; got {type(model).__name__}, which predicts numbers.")
+    weights, bias, labels = (
+        np.asarray(model.coefs_[-1]).T,
+        np.asarray(model.intercepts_[-1]),
+        np.asarray(model.classes_),
+    )
+    objective = "softmax-decay" if getattr(model, "alpha", 0) else "softmax"
+    if len(weights) == 1:
+        return _head(*two_labels(weights, bias), labels, objective=objective)
+    return _head(weights, bias, labels, softmax=model.out_activation_ == "softmax", objective=objective)
+
+
+def from_linear(layer: Any) -> FactorModel:
+    """Take a torch Linear layer as a softmax head."""
+    from embaudit.io.live import as_array
+
+    bias = getattr(layer, "bias", None)
+    return FactorModel.from_softmax(as_array(layer.weight), None if bias is None else as_array(bias))

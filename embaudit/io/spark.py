@@ -1,0 +1,66 @@
+"""Factors of Spark: a saved ALS model (`userFactors`, `itemFactors`) or an MLlib one (`data/user`, `data/product`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.request import as_kind
+from embaudit.io.vectors import stacked
+from embaudit.model import FactorModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.io.request import Request
+
+LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))
+
+
+def recognises(path: Path) -> bool:
+    """Whether one of the four folders is there."""
+    return any((path / folder).is_dir() for layout in LAYOUTS for folder in layout)
+
+
+def read(path: Path, request: Request) -> FactorModel:
+    """Read both sides, rows in the order of their ids, which Spark keeps as integers.
+
+    Raises
+    ------
+    InputError
+        If a side is missing, damaged, or has rows of different length.
+    """
+    for layout in LAYOUTS:
+        missing = [folder for folder in layout if not (path / folder).is_dir()]
+        if not missing:
+            user_ids, users = _side(path / layout[0])
+            item_ids, items = _side(path / layout[1])
+            model = FactorModel(users, items, left_ids=user_ids, right_ids=item_ids)
+            return as_kind(model, request.kind)
+        if len(missing) == 1:
+            raise must_be(
+                f"{path}", f"a directory with {layout[0]} and {layout[1]}", f"no {missing[0]}", "copy all of it"
+            )
+    raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+
+
+def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
+    from pyarrow import dataset
+
+    # Spark also leaves _SUCCESS and .crc files there, which pyarrow passes over.
+    try:
+        table = dataset.dataset(folder, format="parquet").to_table(columns=["id", "features"])
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise must_be(f"{folder}", "Parquet files with columns id and features", reason, "copy all of it") from error
+    if not len(table):
+        raise must_be(f"{folder}", "a table with rows", "none")
+    ids = table.column("id")
+    if ids.null_count:
+        raise must_be(f"the ids in {folder}", "there in every row", f"{ids.null_count} missing")
+    order = np.argsort(ids.to_numpy(), kind="stable")
+    return ids.to_numpy()[order], stacked(table.column("features"), f"features in {folder}")[order]
