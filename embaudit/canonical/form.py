@@ -9,7 +9,7 @@ those of the projector V Vᵀ). Nothing n×p is ever built.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.model import Link
-from embaudit.moments import Moments, each_chunk, float64_chunks, moments
+from embaudit.moments import Moments, cached_blocks, each_chunk, moments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -210,31 +210,46 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
 
 
 def mapped_blocks(
-    x: Matrix, centre: Vector, linear: Matrix, *, normalise: bool = False
+    x: Matrix, function: Callable[[NDArray[np.float64]], NDArray[np.float64]], width: int
 ) -> Iterator[tuple[slice, Matrix]]:
-    """Yield `(rows, (x − centre) · linear)` a chunk at a time, computed in float64, as precise as `x` is stored.
+    """Yield `(rows, function(x[rows]))` a chunk at a time, computed in float64, as precise as `x` is stored.
 
-    With `normalise`, rows of `x` are brought to length 1 first.
+    The function gets a few thousand rows, which it must not keep, and returns as many with `width` columns.
     """
-    shift = centre @ linear
 
     def part(chunk: slice) -> tuple[slice, Matrix]:
-        result = np.empty((chunk.stop - chunk.start, linear.shape[1]), dtype=x.dtype)
-        for rows, block in float64_chunks(x, chunk, normalise=normalise):
-            here = block @ linear
-            here -= shift
-            result[rows.start - chunk.start : rows.stop - chunk.start] = here
+        result = np.empty((chunk.stop - chunk.start, width), dtype=x.dtype)
+        for rows, block in cached_blocks(x, chunk):
+            result[rows.start - chunk.start : rows.stop - chunk.start] = function(block)
         return chunk, result
 
     yield from each_chunk(x, part)
 
 
-def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
-    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
-    result = np.empty((len(x), linear.shape[1]), dtype=x.dtype)
-    for rows, block in mapped_blocks(x, centre, linear):
+def affine(centre: Vector, linear: Matrix) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+    """Return the function `x → (x − centre) · linear` of rows."""
+    shift = centre @ linear
+
+    def function(block: NDArray[np.float64]) -> NDArray[np.float64]:
+        result: NDArray[np.float64] = block @ linear
+        result -= shift
+        return result
+
+    return function
+
+
+def gathered(blocks: Iterator[tuple[slice, Matrix]], shape: tuple[int, int], dtype: np.dtype[Any]) -> Matrix:
+    """Put blocks of rows together."""
+    result = np.empty(shape, dtype=dtype)
+    for rows, block in blocks:
         result[rows] = block
     return result
+
+
+def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
+    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
+    width = linear.shape[1]
+    return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)
 
 
 def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
@@ -281,16 +296,27 @@ def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel
             "but its own changes; read its identified cosines instead."
         )
     left, right = model.factors("left"), model.right
-    changes: dict[str, object] = {
-        "left": mapped(left, form.left_centre, form.left_map(exponent)),
-        "right": mapped(right, form.right_centre, form.right_map(exponent)),
-    }
-    if form.left_centre.any():
-        popularity = _times(right, form.right_centre, form.left_centre)
-        changes["right_bias"] = popularity if model.right_bias is None else model.right_bias + popularity
-    if form.right_centre.any() and model.left_bias is not None:
-        changes["left_bias"] = model.left_bias + _times(left, np.zeros(model.rank), form.right_centre)
-    return model.replace(**changes)
+    return model.replace(
+        left=mapped(left, form.left_centre, form.left_map(exponent)),
+        right=mapped(right, form.right_centre, form.right_map(exponent)),
+        **absorbed_biases(model, form.left_centre, form.right_centre),
+    )
+
+
+def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vector) -> dict[str, Vector]:
+    """Return the biases that keep the predictions when the centres are subtracted from the rows.
+
+    `p·q = (p − c)·(q − d) + (q − d)·c + p·d`: the middle term goes to the right bias, the last to the left
+    one, or nowhere where a row of scores is known up to a constant only.
+    """
+    left, right = model.factors("left"), model.right
+    biases: dict[str, Vector] = {}
+    if left_centre.any():
+        popularity = _times(right, right_centre, left_centre)
+        biases["right_bias"] = popularity if model.right_bias is None else model.right_bias + popularity
+    if right_centre.any() and model.left_bias is not None:
+        biases["left_bias"] = model.left_bias + _times(left, np.zeros(model.rank), right_centre)
+    return biases
 
 
 def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:

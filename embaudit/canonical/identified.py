@@ -10,13 +10,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, float64_blocks, row_blocks
-from embaudit.canonical.form import CanonicalForm, canonical_form, prediction_map, require_both_sides
+from embaudit.arrays import Matrix, Vector, row_blocks
+from embaudit.canonical.form import (
+    CanonicalForm,
+    affine,
+    canonical_form,
+    gathered,
+    mapped_blocks,
+    prediction_map,
+    require_both_sides,
+)
 from embaudit.model import Link
 from embaudit.moments import unit_block
 from embaudit.similarity import as_pairs, pair_cosines
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.model import FactorModel, Side
@@ -64,10 +74,15 @@ def identified_factors(
     """
     model, form = _prepared(model, biases=biases, form=form)
     x = model.factors(role)
-    result = np.empty((len(x), form.rank), dtype=x.dtype)
-    for rows, block in float64_blocks(x):
-        result[rows] = map_rows(block, model, form, role)
-    return result
+    return gathered(prediction_blocks(model, form, role), (len(x), form.rank), x.dtype)
+
+
+def prediction_blocks(
+    model: FactorModel, form: CanonicalForm, role: Side, dimensions: int | None = None
+) -> Iterator[tuple[slice, Matrix]]:
+    """Yield `(rows, prediction vectors)` a chunk at a time, the leading dimensions only if so many are given."""
+    width = form.rank if dimensions is None else dimensions
+    return mapped_blocks(model.factors(role), lambda block: map_rows(block, model, form, role)[:, :width], width)
 
 
 def _prepared(model: FactorModel, *, biases: bool, form: CanonicalForm | None) -> tuple[FactorModel, CanonicalForm]:
@@ -112,11 +127,15 @@ def map_rows(block: NDArray[np.float64], model: FactorModel, form: CanonicalForm
     centre: Vector = form.right_centre if role == "right" else form.left_centre
     if model.link is Link.COSINE:
         block = unit_block(block)
-    result: NDArray[np.float64] = (block - centre) @ linear
+    result = affine(centre, linear)(block)
     metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
-    size = (np.abs(block) + np.abs(centre)) @ metric
-    side = form.right if role == "right" else form.left
-    result[np.sqrt(np.einsum("ij,ij->i", result, result)) <= side.precision * size] = 0
+    precision = (form.right if role == "right" else form.left).precision
+    lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
+    # What no row exceeds first, so that only suspects are looked at one by one.
+    most = (max(block.max(), -block.min()) + np.abs(centre).max()) * metric.sum()
+    suspects = np.flatnonzero(lengths <= precision * most)
+    sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
+    result[suspects[lengths[suspects] <= precision * sizes]] = 0
     return result
 
 
