@@ -231,11 +231,27 @@ def unit_rows(x: Matrix) -> NDArray[np.float64]:
     """
     unit = np.empty(x.shape)
     for rows, block in float64_blocks(x):
-        largest = np.abs(block).max(axis=1, keepdims=True)
-        largest[largest == 0] = np.nan
-        # Two steps, so that neither 1e-300 nor 1e300 is squared or inverted; not in place, the block may be x itself.
-        scaled = block / largest
-        unit[rows] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+        unit[rows] = _block_units(block)
+    return unit
+
+
+def _block_units(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    norms = _block_norms(block)
+    norms[norms == 0] = np.nan
+    unit = block / norms[:, None]
+    subnormal = np.flatnonzero(norms < 1e-290)
+    if len(subnormal):
+        # Division by the largest entry first: a subnormal norm has lost digits.
+        scaled = block[subnormal] / np.abs(block[subnormal]).max(axis=1, keepdims=True)
+        unit[subnormal] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
+    return unit
+
+
+def directions(x: Matrix) -> Matrix:
+    """Compute `unit_rows`, stored as precisely as `x`: what many cosines are taken from at once."""
+    unit = np.empty(x.shape, dtype=x.dtype)
+    for rows, block in float64_blocks(x):
+        unit[rows] = _block_units(block)
     return unit
 
 

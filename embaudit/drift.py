@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from embaudit.arrays import Indices
     from embaudit.model import FactorModel
 
-MAX_SCORES = 4_000_000
+MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
 EPS = float(np.finfo(np.float64).eps)
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Matrix, row_blocks, row_norms, unit_rows
+from embaudit.arrays import Matrix, directions, float64_blocks, row_blocks
 from embaudit.pairs import PairTally, tally_all_pairs, tally_pairs
 from embaudit.similarity import TIE, Neighbours, n_pairs, neighbour_tiles, neighbours, sample_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import NDArray
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from embaudit.arrays import Indices
     from embaudit.model import FactorModel, Role, Side
 
-EXACT_PAIRS = 50_000_000
-"""Up to here all pairs are visited: a pass over as many takes about a second on two cores
-(`benchmarks/bench_movement.py`)."""
+EXACT_PAIRS = 5_000_000
+"""Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
+that stays within a few seconds on two cores (`benchmarks/bench_movement.py`)."""
 QUERIES = 400
 """Rows whose neighbours are compared; all of them where there are no more."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
@@ -115,36 +116,57 @@ class CosineSums:
         return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
 
 
-def _unit(x: Matrix, rows: slice) -> NDArray[np.float64]:
-    return np.nan_to_num(unit_rows(x[rows]))
-
-
 @dataclass(frozen=True)
 class _SideSums:
-    """Sums of the unit rows of one side, and their cross Gram matrices before-before, before-after, after-after."""
+    """Sum and Gram matrix of unit rows, those without direction counting as zero."""
 
     count: int
-    before: NDArray[np.float64]
-    after: NDArray[np.float64]
-    bb: NDArray[np.float64]
-    bc: NDArray[np.float64]
-    cc: NDArray[np.float64]
+    total: NDArray[np.float64]
+    gram: NDArray[np.float64]
 
     @classmethod
-    def of(cls, before: Matrix, after: Matrix) -> _SideSums:
-        k, m = before.shape[1], after.shape[1]
-        sums = [np.zeros(k), np.zeros(m), np.zeros((k, k)), np.zeros((k, m)), np.zeros((m, m))]
-        count = 0
-        for rows in row_blocks(len(before), k + m):
-            b, c = _unit(before, rows), _unit(after, rows)
-            count += int(np.count_nonzero(b.any(axis=1)))
-            for total, part in zip(sums, (b.sum(0), c.sum(0), b.T @ b, b.T @ c, c.T @ c), strict=True):
-                total += part
-        return cls(count, *sums)
+    def of(cls, unit: Matrix) -> _SideSums:
+        k = unit.shape[1]
+        count, total, square = 0, np.zeros(k), np.zeros((k, k))
+        for _, block in float64_blocks(unit):
+            known = np.nan_to_num(block)
+            count += int(np.count_nonzero(known.any(axis=1)))
+            total += known.sum(axis=0)
+            square += known.T @ known
+        return cls(count, total, square)
+
+
+def _cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
+    square = np.zeros((before.shape[1], after.shape[1]))
+    for rows in row_blocks(len(before), square.size // len(square) + len(square)):
+        b, c = (np.nan_to_num(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
+        square += b.T @ c
+    return square
+
+
+class _Snapshot:
+    """The directions of a model's rows and their sums, computed once for every role that needs them."""
+
+    def __init__(self, model: FactorModel, sides: Iterable[Side]) -> None:
+        self.unit = {side: directions(model.factors(side)) for side in sides}
+        self.sums = {side: _SideSums.of(unit) for side, unit in self.unit.items()}
+
+    def cosines(self, sides: tuple[Side, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Cosines of given pairs of rows."""
+        x, y = self.unit[sides[0]], self.unit[sides[-1]]
+        found = np.empty(len(pairs))
+        for rows in row_blocks(len(pairs), 2 * x.shape[1]):
+            i, j = pairs[rows].T
+            found[rows] = np.einsum("ij,ij->i", x[i], y[j])
+        return np.clip(found, -1, 1, out=found)
+
+
+def _sides(role: Role) -> tuple[Side, ...]:
+    return ("left", "right") if role == "cross" else (role,)
 
 
 def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSums:
-    """Sum the cosines of all pairs of a role, before and after, from k×k matrices in one pass over the rows.
+    """Sum the cosines of all pairs of a role, before and after, from k×k matrices.
 
     Examples
     --------
@@ -153,20 +175,39 @@ def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSu
     >>> round(cosine_sums(model, model, "right").before, 6)
     1.4
     """
-    if role != "cross":
-        side = _SideSums.of(before.factors(role), after.factors(role))
-        doubles = [float((x**2).sum()) for x in (side.before, side.after, side.bb, side.cc, side.bc)]
-        return CosineSums(n_pairs(side.count), *((value - side.count) / 2 for value in doubles))
-    users = _SideSums.of(before.factors("left"), after.factors("left"))
-    items = _SideSums.of(before.right, after.right)
+    sides = _sides(role)
+    return _sums(_Snapshot(before, sides), _Snapshot(after, sides), sides)
+
+
+def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[Side, ...]) -> CosineSums:
+    b, c = ([shot.sums[side] for side in sides] for shot in (before, after))
+    cross = [_cross_gram(before.unit[side], after.unit[side]) for side in sides]
+    if len(sides) == 1:
+        p = b[0].count
+        doubles = [float((x**2).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
+        return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
     return CosineSums(
-        users.count * items.count,
-        float(users.before @ items.before),
-        float(users.after @ items.after),
-        float((users.bb * items.bb).sum()),
-        float((users.cc * items.cc).sum()),
-        float((users.bc * items.bc).sum()),
+        b[0].count * b[1].count,
+        float(b[0].total @ b[1].total),
+        float(c[0].total @ c[1].total),
+        *(float((x * y).sum()) for x, y in ((b[0].gram, b[1].gram), (c[0].gram, c[1].gram), (cross[0], cross[1]))),
     )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
+
+    role: Role
+    sides: tuple[Side, ...]
+    valid: Mapping[Side, Indices]
+    n_zero: int
+    pairs: NDArray[np.intp] | None
+    """None where all pairs are visited."""
+    cosines: NDArray[np.float64] | None
+    """Of the sampled pairs, before."""
+    top_n: int
+    lists: Neighbours | None
 
 
 class MovementProbe:
@@ -176,7 +217,7 @@ class MovementProbe:
     ----------
     model : FactorModel
         The model before.
-    role : {"left", "right", "cross"}
+    roles : sequence of {"left", "right", "cross"}
         Which cosines.
     n_pairs : int
         Pairs to sample where there are more than `EXACT_PAIRS`.
@@ -189,49 +230,62 @@ class MovementProbe:
     def __init__(
         self,
         model: FactorModel,
-        role: Role,
+        roles: Sequence[Role],
         *,
         n_pairs: int = 100_000,
         n_neighbours: int = 10,
         rng: np.random.Generator | int | None = None,
     ) -> None:
-        self.model, self.role, self.rng = model, role, np.random.default_rng(rng)
-        sides: tuple[Side, ...] = ("left", "right") if role == "cross" else (role,)
-        self.valid = {side: np.flatnonzero(row_norms(model.factors(side)) > 0) for side in sides}
-        self.n_zero = sum(len(model.factors(side)) - len(rows) for side, rows in self.valid.items())
-        self.pairs = self._draw(n_pairs)
-        self.top_n, self.queries = self._neighbour_lists(n_neighbours)
+        self.model, self.rng = model, np.random.default_rng(rng)
+        self.sides: tuple[Side, ...] = tuple(dict.fromkeys(side for role in roles for side in _sides(role)))
+        self.before = _Snapshot(model, self.sides)
+        self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
 
-    def _draw(self, size: int) -> NDArray[np.intp] | None:
+    def _plan(self, role: Role, size: int, n: int) -> _Plan:
+        sides = _sides(role)
+        valid = {side: np.flatnonzero(~np.isnan(self.before.unit[side][:, 0])) for side in sides}
+        pairs = self._draw(role, list(valid.values()), size)
+        top_n, lists = self._neighbour_lists(role, valid[sides[0]], n)
+        return _Plan(
+            role=role,
+            sides=sides,
+            valid=valid,
+            n_zero=sum(len(self.before.unit[side]) - len(rows) for side, rows in valid.items()),
+            pairs=pairs,
+            cosines=None if pairs is None else self.before.cosines(sides, pairs),
+            top_n=top_n,
+            lists=lists,
+        )
+
+    def _draw(self, role: Role, valid: list[Indices], size: int) -> NDArray[np.intp] | None:
         """Draw pairs of rows that have a direction, or None where all pairs will be visited."""
-        counts = [len(rows) for rows in self.valid.values()]
-        if n_pairs(*counts) <= EXACT_PAIRS:
+        if n_pairs(*(len(rows) for rows in valid)) <= EXACT_PAIRS:
             return None
-        columns = counts[1] if self.role == "cross" else None
-        drawn = sample_pairs(counts[0], size, n_columns=columns, rng=self.rng)
-        first, last = next(iter(self.valid.values())), list(self.valid.values())[-1]
-        return np.column_stack([first[drawn[:, 0]], last[drawn[:, 1]]])
+        columns = len(valid[-1]) if role == "cross" else None
+        drawn = sample_pairs(len(valid[0]), size, n_columns=columns, rng=self.rng)
+        return np.column_stack([valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]])
 
-    def _neighbour_lists(self, n: int) -> tuple[int, Neighbours | None]:
-        if self.role == "cross":
-            return 0, None
-        rows = self.valid[self.role]
+    def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, Neighbours | None]:
         n = min(n, len(rows) - 2)
-        if n < 1:
+        if role == "cross" or n < 1:
             return 0, None
         chosen = rows if len(rows) <= QUERIES else np.sort(self.rng.choice(rows, QUERIES, replace=False))
-        return n, neighbours(self.model.factors(self.role), n, rows=chosen)
+        return n, neighbours(self.model.factors(role), n, rows=chosen)
 
-    def measure(self, after: FactorModel) -> Movement:
-        """Measure the movement to another model of the same entities."""
-        tally = self._tally(after)
-        sums = cosine_sums(self.model, after, self.role)
-        low, high = (tally.mean_abs, tally.mean_abs) if self.pairs is None else tally.bootstrap(self.rng)
+    def measure(self, after: FactorModel) -> tuple[Movement, ...]:
+        """Measure the movement of every role to another model of the same entities."""
+        now = _Snapshot(after, self.sides)
+        return tuple(self._measure(plan, now) for plan in self.plans)
+
+    def _measure(self, plan: _Plan, now: _Snapshot) -> Movement:
+        tally = self._tally(plan, now)
+        sums = _sums(self.before, now, plan.sides)
+        low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
         return Movement(
-            role=self.role,
+            role=plan.role,
             n_pairs=tally.count,
-            exact=self.pairs is None,
-            n_zero=self.n_zero,
+            exact=plan.pairs is None,
+            n_zero=plan.n_zero,
             mean=sums.mean,
             rms=sums.rms,
             pearson=sums.pearson,
@@ -243,47 +297,42 @@ class MovementProbe:
             histogram=tally.histogram,
             spearman=tally.spearman,
             sign_flips=tally.sign_flips,
-            top_n=self.top_n,
-            top_n_overlap=self._overlap(after),
+            top_n=plan.top_n,
+            top_n_overlap=float("nan") if plan.lists is None else kept_neighbours(plan.lists, now.unit[plan.sides[0]]),
         )
 
-    def _tally(self, after: FactorModel) -> PairTally:
-        if self.pairs is not None:
-            return tally_pairs(self.model.cosines(self.role, self.pairs), after.cosines(self.role, self.pairs))
-        if self.role != "cross":
-            rows = self.valid[self.role]
-            return tally_all_pairs(*(unit_rows(model.factors(self.role)[rows]) for model in (self.model, after)))
-        users, items = self.valid["left"], self.valid["right"]
-        before, now = (
-            (unit_rows(model.factors("left")[users]), unit_rows(model.right[items])) for model in (self.model, after)
-        )
-        return tally_all_pairs(before[0], now[0], before[1], now[1])
-
-    def _overlap(self, after: FactorModel) -> float:
-        if self.queries is None:
-            return float("nan")
-        assert self.role != "cross"
-        return kept_neighbours(self.queries, after.factors(self.role))
+    def _tally(self, plan: _Plan, now: _Snapshot) -> PairTally:
+        if plan.pairs is not None and plan.cosines is not None:
+            return tally_pairs(plan.cosines, now.cosines(plan.sides, plan.pairs))
+        rows = [shot.unit[side][plan.valid[side]] for side in plan.sides for shot in (self.before, now)]
+        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
 
 
-def kept_neighbours(lists: Neighbours, x: Matrix) -> float:
-    """Share of the listed neighbours that are still among the N nearest in the factors `x`.
+def kept_neighbours(lists: Neighbours, unit: Matrix) -> float:
+    """Share of the listed neighbours that are still among the N nearest.
 
     A neighbour within rounding of the N-th cosine counts as kept: rows of one direction stay tied in every
     equivalent model, and their order says nothing.
 
+    Parameters
+    ----------
+    lists : Neighbours
+        Lists of rows that all have a direction.
+    unit : array of shape (p, k)
+        Directions of the rows in the other model, NaN for none.
+
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> kept_neighbours(neighbours(x, 1), x)
+    >>> kept_neighbours(neighbours(x, 1), directions(x))
     1.0
     """
     n, kept, start = lists.indices.shape[1], 0, 0
-    rows: Indices = lists.rows
-    for part, tile in neighbour_tiles(unit_rows(x), rows):
+    tie = max(TIE, 16 * float(np.finfo(unit.dtype).eps))
+    for part, tile in neighbour_tiles(unit, lists.rows):
         last = -np.partition(-tile, n - 1, axis=1)[:, n - 1 : n]
         listed = lists.indices[start : start + len(part)]
-        kept += int(np.count_nonzero(np.take_along_axis(tile, listed, axis=1) >= last - TIE))
+        kept += int(np.count_nonzero(np.take_along_axis(tile, listed, axis=1) >= last - tie))
         start += len(part)
     return kept / lists.indices.size
 
@@ -325,4 +374,5 @@ def movement(
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
     """
-    return MovementProbe(before, role, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng).measure(after)
+    (measured,) = MovementProbe(before, [role], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng).measure(after)
+    return measured

@@ -85,10 +85,11 @@ class PairTally:
 
     def bootstrap(self, rng: np.random.Generator) -> tuple[float, float]:
         """95 % percentile interval of the mean of |Δ|, by resampling the pairs (through their histogram)."""
-        centres = (np.arange(BINS) + 0.5) / CHANGES
-        drawn = rng.multinomial(self.count, self.histogram / self.count, size=REPLICATES) @ centres / self.count
+        filled = np.flatnonzero(self.histogram)
+        counts, centres = self.histogram[filled], (filled + 0.5) / CHANGES
+        drawn = rng.multinomial(self.count, counts / self.count, size=REPLICATES) @ centres / self.count
         # The histogram's own mean is off by part of a bin; the spread is what the replicates are for.
-        low, high = np.quantile(drawn, (0.025, 0.975)) - self.histogram @ centres / self.count
+        low, high = np.quantile(drawn, (0.025, 0.975)) - counts @ centres / self.count
         return max(0.0, self.mean_abs + float(low)), self.mean_abs + float(high)
 
 

@@ -158,7 +158,7 @@ def _top(tile: NDArray[np.float64], n: int) -> tuple[Indices, NDArray[np.float64
     return np.where(none, -1, best), np.where(none, np.nan, values[:, :n]), runner_up
 
 
-def neighbour_tiles(unit: NDArray[np.float64], rows: Indices) -> Iterator[tuple[Indices, NDArray[np.float64]]]:
+def neighbour_tiles(unit: Matrix, rows: Indices) -> Iterator[tuple[Indices, NDArray[np.float64]]]:
     """Yield `(rows, cosines to every row)` in tiles.
 
     A row itself and rows without direction are -inf; to a row without direction every cosine is NaN.

@@ -1,0 +1,178 @@
+"""Everything an audit measures, before anything is concluded from it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from embaudit.arrays import row_blocks
+from embaudit.canonical import Position, position
+from embaudit.drift import Drift, drift
+from embaudit.equivalents import EquivalentModel, equivalent_models
+from embaudit.errors import must_be
+from embaudit.model import Link
+from embaudit.movement import Movement, MovementProbe
+from embaudit.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from embaudit.gauges import GaugeGroup
+    from embaudit.model import FactorModel, Role, Side
+
+PROBES = 256
+"""Left rows drawn to check the predictions of a one-sided model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was measured on one model and its equivalent models."""
+
+    model: FactorModel
+    """The model at hand."""
+    fingerprint: str
+    """Hash of its factors and biases: equal for equal models."""
+    seed: int
+    """Seed of every draw."""
+    max_condition: float
+    """Budget of the random linear gauges."""
+    equivalents: tuple[EquivalentModel, ...]
+    """The equivalent models visited."""
+    drift: tuple[Drift, ...]
+    """What happened to the predictions, one an equivalent model."""
+    movement: tuple[tuple[Movement, ...], ...]
+    """What happened to the cosines, one a role, for every equivalent model."""
+    position: Position | None
+    """Where the model sits among its canonical forms; None for a one-sided model."""
+    shown_in: str | None
+    """The equivalent model whose neighbours are shown."""
+    examples: tuple[Neighbourhood, ...]
+    """Neighbours of a few right rows in the model and in that one."""
+
+    @property
+    def predictions_hold(self) -> bool:
+        """Whether rounding explains every change of a prediction."""
+        return all(record.ok for record in self.drift)
+
+    def records(self, role: Role, *kinds: str) -> list[tuple[EquivalentModel, Movement]]:
+        """Pair the equivalent models of some kinds (all by default) with their movement of one role."""
+        return [
+            (equivalent, record)
+            for equivalent, records in zip(self.equivalents, self.movement, strict=True)
+            for record in records
+            if record.role == role and (not kinds or equivalent.kind in kinds)
+        ]
+
+
+def fingerprint(model: FactorModel) -> str:
+    """Hash what a model predicts with: factors, biases, offset and link.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> fingerprint(FactorModel.from_vectors([[1.0]])) == fingerprint(FactorModel.from_vectors([[1.0]]))
+    True
+    """
+    digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
+    for array in (model.left, model.right, model.left_bias, model.right_bias):
+        digest.update(f"{None if array is None else (array.shape, str(array.dtype))}".encode())
+        if array is not None:
+            for rows in row_blocks(len(array), array.size // len(array)):
+                digest.update(np.ascontiguousarray(array[rows]).tobytes())
+    return digest.hexdigest()
+
+
+def default_roles(model: FactorModel) -> tuple[Role, ...]:
+    """List the roles whose cosines can move: those of the sides at hand with two rows or more."""
+    roles: list[Role] = [side for side in ("right", "left") if side in model.sides and len(model.factors(side)) > 1]
+    return (*roles, "cross") if model.left is not None and model.link is not Link.COSINE else tuple(roles)
+
+
+def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
+    """Give a one-sided model left rows, drawn at the scale of its right ones, to check its predictions on."""
+    if model.left is not None:
+        return model
+    k = model.rank
+    scale = float(
+        np.sqrt(
+            np.mean([np.square(model.right[rows], dtype=np.float64).mean() for rows in row_blocks(len(model.right), k)])
+        )
+    )
+    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0))
+
+
+def require_count(name: str, value: int, least: int = 1) -> int:
+    """Refuse a count below its least value."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise must_be(name, f"an integer >= {least}", value)
+    return int(value)
+
+
+def gather(
+    model: FactorModel,
+    *,
+    groups: Sequence[str | GaugeGroup] = (),
+    roles: Sequence[Role] | None = None,
+    n_gauges: int = 8,
+    n_pairs: int = 100_000,
+    n_neighbours: int = 10,
+    max_condition: float = 2.0,
+    show: Sequence[str] = (),
+    n_shown: int = 3,
+    rng: int = 0,
+) -> Evidence:
+    """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
+    for name, value in (("n_gauges", n_gauges), ("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
+        require_count(name, value)
+    draw = np.random.default_rng(require_count("rng", rng, 0))
+    checked = with_probes(model, draw)
+    equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+    chosen = default_roles(model) if roles is None else roles
+    probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
+    drifts, movements = [], []
+    # The products here are small: threads of the BLAS would wait for each other longer than they compute.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for equivalent in track(equivalents, "equivalent models", len(equivalents)):
+            after = equivalent.of(checked)
+            drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
+            movements.append(probe.measure(after))
+    shown_in, examples = _examples(model, equivalents, movements, show, n_shown, draw)
+    return Evidence(
+        model=model,
+        fingerprint=fingerprint(model),
+        seed=rng,
+        max_condition=max_condition,
+        equivalents=tuple(equivalents),
+        drift=tuple(drifts),
+        movement=tuple(movements),
+        position=position(model) if model.left is not None else None,
+        shown_in=shown_in,
+        examples=examples,
+    )
+
+
+def _examples(
+    model: FactorModel,
+    equivalents: Sequence[EquivalentModel],
+    movements: Sequence[tuple[Movement, ...]],
+    show: Sequence[str],
+    n_shown: int,
+    draw: np.random.Generator,
+) -> tuple[str | None, tuple[Neighbourhood, ...]]:
+    """Show the neighbours of the chosen, or of a few drawn, rows where the neighbour lists changed most."""
+    role: Side = "right"
+    overlaps = [next((m.top_n_overlap for m in records if m.role == role and m.top_n), np.inf) for records in movements]
+    if not overlaps or min(overlaps) == np.inf:
+        return None, ()
+    worst = equivalents[int(np.argmin(overlaps))]
+    alive = np.setdiff1d(np.arange(model.n_right), model.zero_rows(role))
+    rows = (
+        find_rows(model, role, show) if show else np.sort(draw.choice(alive, min(n_shown, len(alive)), replace=False))
+    )
+    n = min(5, len(alive) - 1)
+    return worst.name, neighbourhoods(model, worst.of(model), role=role, rows=rows, n=n)
