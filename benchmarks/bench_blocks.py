@@ -1,0 +1,112 @@
+"""Compare two safetensors files of two gigabytes each: time beyond reading them, and peak memory.
+
+Run `python benchmarks/bench_blocks.py --gigabytes 2 --dtype bfloat16`. The files are made in a temporary folder and
+removed; reading alone and comparing run in turn, each in a process of its own, so that the ratio is one of one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+DTYPES = {"float32": ("F32", 4), "bfloat16": ("BF16", 2), "float16": ("F16", 2)}
+
+
+def write_file(path: Path, gigabytes: float, dtype: str, seed: int) -> None:
+    """Write tensors shaped like a language model's, a piece at a time."""
+    code, width = DTYPES[dtype]
+    rows = [32_000] + [4_096] * 400
+    entries = int(gigabytes * 1e9 / width)
+    header, offset, shapes = {}, 0, []
+    for i, n in enumerate(rows):
+        shape = (n, 2_048)
+        if offset + n * 2_048 * width > entries * width:
+            break
+        header[f"layers.{i}.weight"] = {
+            "dtype": code,
+            "shape": shape,
+            "data_offsets": [offset, offset + n * 2_048 * width],
+        }
+        offset += n * 2_048 * width
+        shapes.append(shape)
+    text = json.dumps(header).encode()
+    rng = np.random.default_rng(seed)
+    noise = rng.standard_normal(2**22, dtype=np.float32)
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for shape in shapes:
+            values = np.resize(np.roll(noise, int(rng.integers(2**22))), shape)
+            file.write(encode(values, dtype))
+
+
+def encode(values: np.ndarray, dtype: str) -> bytes:
+    if dtype == "bfloat16":
+        return (values.view(np.uint32) >> 16).astype(np.uint16).tobytes()
+    return values.astype(dtype).tobytes()
+
+
+def read_only(paths: list[str]) -> dict[str, float]:
+    """Read both files as the comparison does, in turns, and do nothing with them."""
+    buffer, start = bytearray(2**20), time.perf_counter()
+    with Path(paths[0]).open("rb", buffering=0) as x, Path(paths[1]).open("rb", buffering=0) as y:
+        while x.readinto(buffer) and y.readinto(buffer):
+            pass
+    return {"seconds": time.perf_counter() - start}
+
+
+def peak_megabytes() -> float:
+    """Return the high-water mark of this program; getrusage would count what its parent held before."""
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(status.split("VmHWM:")[1].split()[0]) / 1000
+
+
+def compare(paths: list[str], partition: str) -> dict[str, float]:
+    from embaudit.blocks import block_cosines
+
+    start = time.perf_counter()
+    result = block_cosines(*paths, partition=partition)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "peak_mb": peak_megabytes(), "blocks": len(result), "global": result.global_cosine}
+
+
+def run(*arguments: str) -> dict[str, float]:
+    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--gigabytes", type=float, default=2.0)
+    parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
+    parser.add_argument("--partition", nargs="+", default=["tensors", "rows", "columns"])
+    parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.task:
+        kind, *paths = options.task
+        result = read_only(paths) if kind == "read" else compare(paths, options.partition[0])
+        print(json.dumps(result))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [str(Path(folder) / f"{side}.safetensors") for side in "xy"]
+        for seed, path in enumerate(paths):
+            write_file(Path(path), options.gigabytes, options.dtype, seed)
+        for partition in options.partition:
+            read = run("--task", "read", *paths)["seconds"]
+            done = run("--partition", partition, "--task", "compare", *paths)
+            beyond = done["seconds"] - read
+            print(
+                f"{options.gigabytes:g} GB {options.dtype} by {partition:8s}: reading {read:.1f} s, comparing "
+                f"{done['seconds']:.1f} s, beyond reading {beyond:.1f} s, peak {done['peak_mb']:.0f} MB, "
+                f"{done['blocks']:,} blocks"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,374 @@
+"""BlockCosines: the local cosine of every block, the global one, and what lies between them.
+
+For blocks b of two vectors, with local cosines `c_b` and weights `w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`,
+
+    global cosine = Σ w_b c_b = ρ × weighted mean of the c_b,   ρ = Σ w_b,
+
+where ρ is the cosine of the two profiles of block norms. Every block may agree and the whole not: x = (1, 1) and
+y = (1, 2) have local cosines 1 and global cosine 3/√10.
+
+Source: Su, "Local and global cosine similarity" (kexue.fm 9931); its upper bound `max c` needs some local cosine ≥ 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
+from embaudit.errors import must_be
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from embaudit.blocks.partition import Partition, Shape
+    from embaudit.blocks.sums import BlockSums
+    from embaudit.report.block_display import BlockDisplay
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BlockNames:
+    """The names of the blocks, spelled out only when asked for: there may be millions."""
+
+    partition: Partition
+    owners: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    starts: tuple[int, ...]
+    """The first block of each owner, then the number of blocks."""
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    @overload
+    def __getitem__(self, block: int) -> str: ...
+    @overload
+    def __getitem__(self, block: NDArray[np.intp] | Sequence[int]) -> list[str]: ...
+    def __getitem__(self, block: Any) -> str | list[str]:
+        """Return one name, or a list of them."""
+        if np.ndim(block):
+            return [self[int(b)] for b in block]
+        if not 0 <= block < len(self):
+            raise IndexError(block)
+        i = int(np.searchsorted(self.starts, block, side="right")) - 1
+        return self.partition.label(self.owners[i], self.shapes[i], int(block) - self.starts[i]) or "all"
+
+
+def _plain(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockCosines:
+    """Local and global cosine of two vectors cut into blocks.
+
+    Examples
+    --------
+    >>> from embaudit.blocks import block_cosines
+    >>> result = block_cosines([1, 1], [1, 2])
+    >>> result.cosines, result.global_cosine, result.norm_cosine
+    (array([1., 1.]), 0.9486832980505138, 0.9486832980505138)
+    >>> print(result.local_threshold(1.0))
+    Every local cosine is at least 1; if all were, the global cosine would be at least 0.9487 with these norms and 0
+    without them; it is 0.9487.
+    """
+
+    sums: BlockSums
+    """Sums of squares and products by block."""
+    sizes: NDArray[np.intp]
+    """Entries in each block."""
+    names: BlockNames
+    """Names of the blocks."""
+    notes: tuple[str, ...] = ()
+    """What was noticed on the way: tensors left out, dtypes that differ."""
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return (
+            f"BlockCosines({len(self):,} blocks, {int(self.sizes.sum()):,} entries, by {self.names.partition.title}: "
+            f"global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × {self.mean_cosine:.4f})"
+        )
+
+    @cached_property
+    def cosines(self) -> Floats:
+        """Local cosine of each block, NaN where a side is zero."""
+        return self.sums.cosines()
+
+    @cached_property
+    def _profiles(self) -> tuple[Floats, Floats]:
+        return self.sums.profiles()
+
+    @property
+    def x_profile(self) -> Floats:
+        """Norm of each block of x as a share of the norm of x; a unit vector."""
+        return self._profiles[0]
+
+    @property
+    def y_profile(self) -> Floats:
+        """Norm of each block of y as a share of the norm of y; a unit vector."""
+        return self._profiles[1]
+
+    @cached_property
+    def global_cosine(self) -> float:
+        """Cosine of the two whole vectors, from their total sums."""
+        return float(self.sums.total().cosines()[0])
+
+    @cached_property
+    def x_norm(self) -> float:
+        """Norm of x."""
+        total = self.sums.total()
+        return math.ldexp(math.sqrt(total.xx[0]), int(total.ex[0]))
+
+    @cached_property
+    def y_norm(self) -> float:
+        """Norm of y."""
+        total = self.sums.total()
+        return math.ldexp(math.sqrt(total.yy[0]), int(total.ey[0]))
+
+    @cached_property
+    def weights(self) -> Floats:
+        """`w_b = ‖x_b‖‖y_b‖/(‖x‖‖y‖)`; they add up to ρ, and are 0 for zero blocks."""
+        own, whole = self.sums.weights()
+        return np.asarray(own / whole)
+
+    @cached_property
+    def norm_cosine(self) -> float:
+        """ρ, the cosine of the two profiles of block norms, in [0, 1]."""
+        own, whole = self.sums.weights()
+        return min(1.0, math.fsum(own) / whole)
+
+    @cached_property
+    def contributions(self) -> Floats:
+        """`w_b c_b`, what each block adds to the global cosine."""
+        return np.asarray(self.weights * np.nan_to_num(self.cosines))
+
+    @cached_property
+    def mean_cosine(self) -> float:
+        """Mean of the local cosines weighted by `w_b`; NaN where no block is nonzero in both."""
+        return math.fsum(self.contributions) / self.norm_cosine if self.norm_cosine else math.nan
+
+    @cached_property
+    def plain_mean_cosine(self) -> float:
+        """Unweighted mean of the local cosines: what "the blocks agree" is often taken from."""
+        return float(np.nanmean(self.cosines)) if self.is_defined.any() else math.nan
+
+    @property
+    def identity_error(self) -> float:
+        """`|global − ρ × weighted mean|`, both sides computed apart: rounding only."""
+        return abs(self.global_cosine - math.fsum(self.contributions))
+
+    @cached_property
+    def is_defined(self) -> NDArray[np.bool_]:
+        """Blocks that have a local cosine."""
+        return ~np.isnan(self.cosines)
+
+    @property
+    def zero_blocks(self) -> dict[str, int]:
+        """Blocks that are zero in x only, in y only and in both."""
+        x, y = self.sums.xx == 0, self.sums.yy == 0
+        return {"x": int((x & ~y).sum()), "y": int((y & ~x).sum()), "both": int((x & y).sum())}
+
+    @cached_property
+    def norm_gaps(self) -> Floats:
+        """`½(‖x_b‖/‖x‖ − ‖y_b‖/‖y‖)²`, each block's part of `1 − ρ`."""
+        return np.asarray((self.x_profile - self.y_profile) ** 2 / 2)
+
+    @cached_property
+    def direction_gaps(self) -> Floats:
+        """`w_b(1 − c_b)`, each block's part of `ρ − global`."""
+        return np.asarray(self.weights * (1 - np.where(self.is_defined, self.cosines, 1.0)))
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """`½‖x_b/‖x‖ − y_b/‖y‖‖²`, each block's part of `1 − global`: its norm gap and its direction gap."""
+        return self.norm_gaps + self.direction_gaps
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Range of the global cosine given the norms and the extreme local cosines, `[ρ min c, ρ max c]`; sharp."""
+        low, high = self._extremes
+        return self.norm_cosine * low, self.norm_cosine * high
+
+    @property
+    def bounds_without_norms(self) -> tuple[float, float]:
+        """Range given the extreme local cosines only, `[min(0, min c), max(0, max c)]`; sharp as infimum and supremum.
+
+        A single block has no norms to vary: its cosine is the global one.
+        """
+        low, high = self._extremes
+        return (low, high) if self._n_live == 1 else (min(0.0, low), max(0.0, high))
+
+    @property
+    def _extremes(self) -> tuple[float, float]:
+        known = self.cosines[self.is_defined]
+        return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+
+    @property
+    def _n_live(self) -> int:
+        return int(((self.sums.xx > 0) | (self.sums.yy > 0)).sum())
+
+    def local_threshold(self, level: float) -> LocalThreshold:
+        """Tell what "every local cosine ≥ λ" guarantees globally: ρλ with the norms, nothing above 0 without them.
+
+        Parameters
+        ----------
+        level : float
+            λ, from -1 to 1.
+
+        Returns
+        -------
+        LocalThreshold
+        """
+        level = require_cosine("the local threshold", level)
+        below = int((self.cosines < level).sum())
+        return LocalThreshold(
+            level=level,
+            holds=below == 0,
+            n_below=below,
+            n_undefined=int((~self.is_defined).sum()),
+            norm_cosine=self.norm_cosine,
+            guaranteed=self.norm_cosine * level,
+            guaranteed_without_norms=level if self._n_live == 1 else min(0.0, level),
+            global_cosine=self.global_cosine,
+        )
+
+    def _profile_and_pull(self, side: SideXY) -> tuple[Floats, Floats]:
+        if side not in ("x", "y"):
+            raise must_be("side", 'one of "x", "y"', repr(side))
+        own, other = self._profiles if side == "x" else self._profiles[::-1]
+        return own, other * np.nan_to_num(self.cosines)
+
+    def norm_change(self, threshold: float, *, side: SideXY = "x") -> NormChange:
+        """Find the smallest change of one side's block norms that breaks or restores "global cosine ≥ threshold".
+
+        Parameters
+        ----------
+        threshold : float
+            The global cosine to reach.
+        side : {"x", "y"}
+            Whose block norms may change; directions stay.
+
+        Returns
+        -------
+        NormChange
+
+        Examples
+        --------
+        >>> from embaudit.blocks import block_cosines
+        >>> change = block_cosines([1, 1], [1, 2]).norm_change(0.99)
+        >>> print(change)
+        Changing the block norms of x by 17.9% of its length would restore a global cosine of 0.99 (now 0.9487).
+        >>> change.factors.round(3)
+        array([0.792, 1.144])
+        """
+        return norm_change(*self._profile_and_pull(side), threshold, side)
+
+    def block_factors(self, threshold: float, *, side: SideXY = "x") -> Floats:
+        """For each block alone, the factor of its norm that brings the global cosine to a threshold; NaN where none."""
+        return block_factors(*self._profile_and_pull(side), threshold)
+
+    def explain(self, *, share: float = 0.9, limit: int = 20) -> pd.DataFrame:
+        """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
+
+        Parameters
+        ----------
+        share : float
+            Which share of the gap to explain.
+        limit : int
+            At most so many blocks.
+
+        Returns
+        -------
+        pandas.DataFrame
+            As `to_frame`, with the share of the gap each block explains and the running share.
+        """
+        if not 0 < share <= 1:
+            raise must_be("share", "above 0 and at most 1", share)
+        order = np.argsort(-self.gaps, kind="stable")
+        total = math.fsum(self.gaps) or 1.0
+        shares = self.gaps[order] / total
+        needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1
+        frame = self._frame(order[: min(needed, limit)])
+        frame["gap_share"] = shares[: len(frame)]
+        frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
+        return frame
+
+    def _frame(self, blocks: NDArray[np.intp]) -> pd.DataFrame:
+        import pandas as pd
+
+        columns = {
+            "size": self.sizes,
+            "cosine": self.cosines,
+            "weight": self.weights,
+            "contribution": self.contributions,
+            "x_profile": self.x_profile,
+            "y_profile": self.y_profile,
+            "norm_gap": self.norm_gaps,
+            "direction_gap": self.direction_gaps,
+        }
+        index = pd.Index(self.names[blocks], name="block", dtype=object)
+        return pd.DataFrame({name: values[blocks] for name, values in columns.items()}, index=index)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a block, in the order of the source."""
+        return self._frame(np.arange(len(self)))
+
+    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
+        """Return plain values ready for JSON, with the `limit` blocks of the largest gap.
+
+        An undefined cosine is None.
+        """
+        order = np.argsort(-self.gaps, kind="stable")[:limit]
+        records = self._frame(order).reset_index().to_dict("records")
+        for record in records:
+            record["cosine"] = _plain(record["cosine"])
+        return {
+            "partition": self.names.partition.title,
+            "n_blocks": len(self),
+            "n_entries": int(self.sizes.sum()),
+            "global_cosine": self.global_cosine,
+            "norm_cosine": self.norm_cosine,
+            "mean_cosine": _plain(self.mean_cosine),
+            "plain_mean_cosine": _plain(self.plain_mean_cosine),
+            "identity_error": self.identity_error,
+            "x_norm": self.x_norm,
+            "y_norm": self.y_norm,
+            "bounds": list(self.bounds),
+            "bounds_without_norms": list(self.bounds_without_norms),
+            "norm_gap": math.fsum(self.norm_gaps),
+            "direction_gap": math.fsum(self.direction_gaps),
+            "zero_blocks": self.zero_blocks,
+            "blocks_left_out": len(self) - len(records),
+            "blocks": records,
+            "notes": list(self.notes),
+        }
+
+    def display(self) -> BlockDisplay:
+        """Return the numbers of the picture."""
+        from embaudit.report.block_display import BlockDisplay
+
+        shown = np.flatnonzero(self.weights > 0)
+        order = shown[np.argsort(-self.cosines[shown], kind="stable")]
+        names = self.names[order] if len(order) <= BlockDisplay.MAX_NAMES else None
+        return BlockDisplay(
+            self.cosines[order], self.weights[order], self.global_cosine, self.mean_cosine, self.norm_cosine, names
+        )
+
+    def plot(self, ax: Any = None) -> BlockDisplay:
+        """Draw local cosines over their weights: the area is the global cosine, the empty strip what norms cost."""
+        return self.display().plot(ax)
+
+    def _repr_html_(self) -> str:
+        from embaudit.report.block_display import block_html
+
+        return block_html(self.to_dict(limit=10))
