@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from embaudit.equivalence import Equivalence
-from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, require_rank, sample_spectrum, within_budget
+from embaudit.gauges.gauge import EPS, Gauge, require_rank
+from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, sample_spectrum, within_budget
 
 
 @dataclass(frozen=True)

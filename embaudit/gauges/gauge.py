@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 EPS = float(np.finfo(np.float64).eps)
 
 
+def require_rank(rank: int) -> None:
+    """Refuse a rank below 1."""
+    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank < 1:
+        raise must_be("rank", "an integer >= 1", repr(rank))
+
+
 def _square(array: ArrayLike, name: str) -> NDArray[np.float64]:
     given = as_factors(array, name)
     if given.shape[0] != given.shape[1]:
@@ -94,6 +100,7 @@ class Gauge:
     @classmethod
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
+        require_rank(rank)
         return cls(np.eye(rank), np.eye(rank))
 
     @classmethod
@@ -134,6 +141,7 @@ class Gauge:
     @classmethod
     def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
+        require_rank(rank)
         return cls(np.eye(rank), np.eye(rank), left, right)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:

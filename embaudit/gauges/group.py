@@ -72,12 +72,6 @@ class GaugeGroup(ABC):
         return other.rank == self.rank and (self.includes(other) or other.is_within(self))
 
 
-def require_rank(rank: int) -> None:
-    """Refuse a rank below 1."""
-    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank < 1:
-        raise must_be("rank", "an integer >= 1", repr(rank))
-
-
 def require_budget(name: str, budget: float | None, least: float) -> None:
     """Refuse a budget that is no number or below its least value."""
     if budget is not None and not (is_number(budget) and budget >= least):

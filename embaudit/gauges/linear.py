@@ -8,14 +8,13 @@ import numpy as np
 
 from embaudit.equivalence import Equivalence
 from embaudit.gauges.diagonal import Diagonal
-from embaudit.gauges.gauge import Gauge
+from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import (
     RNG,
     GaugeGroup,
     covers,
     random_rotation,
     require_budget,
-    require_rank,
     sample_spectrum,
     within_budget,
 )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.equivalence import Equivalence
-from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, random_rotation, require_rank
+from embaudit.gauges.gauge import EPS, Gauge, require_rank
+from embaudit.gauges.group import RNG, GaugeGroup, random_rotation
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 
 from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, require_rank, within_budget
+from embaudit.gauges.gauge import EPS, Gauge, require_rank
+from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, within_budget
 
 
 @dataclass(frozen=True)
