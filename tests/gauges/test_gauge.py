@@ -1,0 +1,317 @@
+"""One gauge: what it accepts, how it acts, where acting is refused, and how it composes at any condition."""
+
+from __future__ import annotations
+
+import re
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import matrix as mp_matrix
+from mpmath import mp
+
+from embaudit.equivalence import Equivalence, largest_gap
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Gauge, GeneralLinear
+from embaudit.model import FactorModel, Link
+from embaudit.testing import (
+    EPS,
+    assert_equivalent,
+    factor_models,
+    gauges,
+    one_sided_models,
+    ranks,
+    rounding_bound,
+    seeds,
+)
+
+RNG = np.random.default_rng(0)
+LEFT, RIGHT = RNG.standard_normal((6, 3)), RNG.standard_normal((7, 3))
+SHIFT = np.array([1.0, -2.0, 0.5])
+TURN = np.linalg.qr(RNG.standard_normal((3, 3)))[0]
+SENTENCE = re.compile(r"^[^\n;]+ must [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+
+KINDS = {
+    "rotation": Gauge.linear(TURN),
+    "one scale": Gauge.diagonal([-3.0, -3.0, -3.0]),
+    "diagonal": Gauge.diagonal([1.0, 2.0, 4.0]),
+    "linear": Gauge.linear(RNG.standard_normal((3, 3))),
+    "right shift": Gauge.translation(3, right=SHIFT),
+    "left shift": Gauge.translation(3, left=SHIFT),
+    "affine": Gauge.translation(3, right=SHIFT) @ Gauge.diagonal([1.0, 2.0, 4.0]),
+    "both shifts": Gauge.translation(3, left=SHIFT, right=SHIFT[::-1]) @ Gauge.linear(TURN),
+}
+LINEAR = {"rotation", "one scale", "diagonal", "linear"}
+ABSORBED_BY = {
+    # link: {kind: the biases that must be free}; a kind that is not listed is refused whatever the biases
+    Link.IDENTITY: dict.fromkeys(LINEAR, "")
+    | {"right shift": "left", "affine": "left", "left shift": "right", "both shifts": "left right"},
+    Link.SOFTMAX: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
+    | {"left shift": "right", "both shifts": "right"},
+    Link.RANKING: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
+    | {"left shift": "right", "both shifts": "right"},
+    Link.COSINE: dict.fromkeys(["rotation", "one scale"], ""),
+}
+CASES = list(product(Link, KINDS, ["", "left", "right", "left right"]))
+
+
+def model(link: Link = Link.IDENTITY, biases: str = "") -> FactorModel:
+    return FactorModel(
+        left=LEFT,
+        right=RIGHT,
+        link=link,
+        left_bias=np.arange(6.0) if "left" in biases else None,
+        right_bias=np.arange(7.0) if "right" in biases else None,
+        offset=0.5,
+    )
+
+
+def is_allowed(link: Link, kind: str, biases: str) -> bool:
+    needed = ABSORBED_BY[link].get(kind)
+    return needed is not None and set(needed.split()) <= set(biases.split())
+
+
+def test_the_table_knows_every_link() -> None:
+    assert set(ABSORBED_BY) == set(Link)
+    assert {FactorModel(None, RIGHT, link=link).predicts for link in Link} == set(Equivalence) - {Equivalence.NOTHING}
+
+
+@pytest.mark.parametrize(("link", "kind", "biases"), [case for case in CASES if is_allowed(*case)])
+def test_allowed_combinations_keep_the_predictions(link: Link, kind: str, biases: str) -> None:
+    before, gauge = model(link, biases), KINDS[kind]
+    after = gauge.act(before)
+    assert_equivalent(before, after, gauge)
+    assert largest_gap(before.predicts, before.scores(), after.scores()) < 1e-12
+
+
+@pytest.mark.parametrize(("link", "kind", "biases"), [case for case in CASES if not is_allowed(*case)])
+def test_other_combinations_are_refused_and_would_be_wrong(link: Link, kind: str, biases: str) -> None:
+    before, gauge = model(link, biases), KINDS[kind]
+    with pytest.raises(EquivalenceError) as refusal:
+        gauge.act(before)
+    assert SENTENCE.match(str(refusal.value)), refusal.value
+    # By hand, with every bias there is made to absorb what it can: the predictions still move.
+    left, right = LEFT @ gauge.left + gauge.left_shift, RIGHT @ gauge.right + gauge.right_shift
+    absorbed: dict[str, np.ndarray] = {"left": left, "right": right}
+    if before.left_bias is not None:
+        absorbed["left_bias"] = before.left_bias - left @ gauge.right_shift
+    if before.right_bias is not None:
+        absorbed["right_bias"] = before.right_bias - RIGHT @ gauge.right @ gauge.left_shift
+    after = before.replace(**absorbed)
+    assert largest_gap(before.predicts, before.scores(), after.scores()) > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("link", "kind", "reason"),
+    [
+        (Link.IDENTITY, "right shift", "preserves probabilities only: .* only a free user bias could absorb"),
+        (Link.IDENTITY, "left shift", "preserves nothing: .* only a free item bias could absorb"),
+        (Link.SOFTMAX, "left shift", "preserves nothing: .* only a free item bias could absorb"),
+        (Link.COSINE, "diagonal", "preserves scores only: it changes the lengths"),
+        (Link.COSINE, "right shift", "preserves probabilities only: it changes the lengths"),
+    ],
+)
+def test_a_refusal_says_what_would_help(link: Link, kind: str, reason: str) -> None:
+    with pytest.raises(EquivalenceError, match=reason):
+        KINDS[kind].act(model(link))
+
+
+@given(st.data())
+def test_no_gauge_moves_a_prediction(data: st.DataObject) -> None:
+    """Any precision, order, link, biases, scale; any linear, affine or two-sided gauge that may act."""
+    before = data.draw(factor_models())
+    gauge = data.draw(gauges(before.rank))
+    if gauge.preserves_in(before) >= before.predicts:
+        after = gauge.act(before)
+        assert_equivalent(before, after, gauge)
+        assert (after.left.dtype, after.right.dtype) == (before.left.dtype, before.right.dtype)
+        assert (after.link, after.offset, after.roles) == (before.link, before.offset, before.roles)
+
+
+@given(st.data())
+def test_free_biases_absorb_every_affine_gauge(data: st.DataObject) -> None:
+    before = data.draw(factor_models(links=st.just(Link.IDENTITY), biased=st.just(True)))
+    gauge = data.draw(gauges(before.rank)) @ data.draw(gauges(before.rank))
+    assert gauge.preserves_in(before) >= Equivalence.SCORES
+    assert_equivalent(before, gauge.act(before), gauge)
+
+
+@given(st.data())
+def test_single_precision_agrees_with_double(data: st.DataObject) -> None:
+    """float32 factors give the float64 answer to float32 precision."""
+    rank, scale = data.draw(ranks()), 2.0 ** data.draw(st.integers(-40, 40))
+    rng = np.random.default_rng(data.draw(seeds()))
+    rows = [(scale * rng.standard_normal((size, rank))).astype(np.float32) for size in (4, 5)]
+    single = FactorModel.from_user_item(*rows)
+    double = FactorModel.from_user_item(*(x.astype(np.float64) for x in rows))
+    gauge = GeneralLinear(single.rank, max_condition=10.0).sample(rng=data.draw(seeds()))
+    gap = np.abs(gauge.act(single).scores() - gauge.act(double).scores())
+    assert (gap <= rounding_bound(single, gauge)).all()
+    for role in ("left", "right"):
+        moved = [gauge.act(x).cosines(role, [[0, 1], [1, 2]]) for x in (single, double)]
+        np.testing.assert_allclose(*moved, rtol=0, atol=32 * (rank + 4) * 10 * np.finfo(np.float32).eps)
+
+
+@given(st.data())
+def test_one_sided_models_follow_the_rows_at_hand(data: st.DataObject) -> None:
+    before = data.draw(one_sided_models(3))
+    gauge = KINDS[data.draw(st.sampled_from(sorted(KINDS)))]
+    if gauge.preserves_in(before) < before.predicts:
+        with pytest.raises(EquivalenceError, match="must preserve"):
+            gauge.act(before)
+        return
+    after = gauge.act(before)
+    expected = before.right.astype(np.float64) @ gauge.right + gauge.right_shift
+    unit = np.finfo(before.right.dtype).eps
+    np.testing.assert_allclose(after.right, expected, rtol=4 * unit, atol=16 * unit * np.abs(expected).max(initial=0))
+    assert after.left is None
+
+
+@given(st.integers(2, 6), st.sampled_from([1e2, 1e5, 1e8, 1e11]), seeds())
+def test_inverses_cancel_at_any_condition(rank: int, condition: float, seed: int) -> None:
+    gauge = GeneralLinear(rank, max_condition=condition).sample(rng=seed)
+    both = gauge @ gauge.inverse()
+    assert np.abs(both.left - np.eye(rank)).max() <= 8 * rank * EPS * condition
+    assert np.abs(both.left @ both.right.T - np.eye(rank)).max() <= 8 * rank * EPS * both.condition_number
+
+
+@given(ranks(), seeds())
+def test_composition_is_associative(rank: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    f, g, h = (
+        Gauge.translation(rank, left=rng.standard_normal(rank), right=rng.standard_normal(rank))
+        @ GeneralLinear(rank, max_condition=10.0).sample(rng=rng)
+        for _ in range(3)
+    )
+    one, two = (f @ g) @ h, f @ (g @ h)
+    for field in ("left", "right", "left_shift", "right_shift"):
+        np.testing.assert_allclose(getattr(one, field), getattr(two, field), rtol=0, atol=1e-9)
+
+
+def test_order_of_composition_matters() -> None:
+    shift, stretch = Gauge.translation(1, right=[1.0]), Gauge.diagonal([0.5])
+    rows = model().replace(left=None, right=[[10.0]], link="softmax")
+    assert (shift @ stretch).act(rows).right.item() == 21
+    assert (stretch @ shift).act(rows).right.item() == 22
+
+
+@pytest.mark.parametrize("condition", [10.0, 1e6, 1e12])
+def test_condition_number_against_exact_arithmetic(condition: float) -> None:
+    """κ² is the ratio of the extreme eigenvalues of MᵀM, in 80 digits."""
+    gauge = GeneralLinear(4, max_condition=condition).sample(rng=3)
+    with mp.workdps(80):
+        m = mp_matrix(gauge.left.tolist())
+        eigenvalues = sorted(mp.eigsy(m.T * m, eigvals_only=True))
+        exact = float(mp.sqrt(eigenvalues[-1] / eigenvalues[0]))
+    # M is stored to eps, which moves its smallest singular value by eps·κ relatively.
+    assert gauge.condition_number == pytest.approx(exact, rel=16 * EPS * condition + 1e-14)
+    assert gauge.condition_number == pytest.approx(condition, rel=1e-12)
+
+
+def test_the_two_matrices_must_be_inverse() -> None:
+    good = KINDS["linear"]
+    for wrong in (good.right.T, 2 * good.right, good.right * (1 + 1e-9)):
+        with pytest.raises(InputError, match=r"^left · rightᵀ must be the identity; got an error of"):
+            Gauge(good.left, wrong)
+    for singular in (np.zeros((2, 2)), np.diag([1.0, 0.0]), np.ones((2, 2))):
+        with pytest.raises(InputError, match="must be the identity"):
+            Gauge(singular, singular)
+    with pytest.raises(InputError, match="must be the identity"):
+        Gauge(np.diag([1.0, 1e-20]), np.diag([1.0, 4e19]))
+
+
+@pytest.mark.parametrize("matrix", [np.zeros((2, 2)), np.ones((2, 2)), [[1.0, 1.0], [1.0, 1.0 + 1e-16]]])
+def test_singular_matrices_are_refused(matrix: object) -> None:
+    with pytest.raises(InputError, match=r"^matrix must be invertible; got singular values from .+ to .+\.$"):
+        Gauge.linear(matrix)
+
+
+BAD_MATRICES = [
+    [["a"]],
+    [[1j]],
+    [[object()]],
+    [[np.nan]],
+    [[np.inf]],
+    [[True]],
+    [[1.0, 2.0]],
+    [1.0],
+    1.0,
+    [],
+    [[]],
+    np.empty((0, 0)),
+    [[1.0], [1.0, 2.0]],
+    np.ones((2, 2, 2)),
+    np.ma.array([[1.0]], mask=[[True]]),
+    None,
+]
+
+
+@pytest.mark.parametrize("bad", BAD_MATRICES, ids=str)
+def test_a_bad_matrix_is_one_sentence(bad: object) -> None:
+    for build in (Gauge.linear, lambda m: Gauge(m, np.eye(1)), lambda m: Gauge(np.eye(1), m)):
+        with pytest.raises(InputError) as error:
+            build(bad)
+        assert SENTENCE.match(str(error.value)), error.value
+
+
+@pytest.mark.parametrize(
+    "bad", [["a"], [1j], [0.0, 1.0], [np.nan], [np.inf], [[1.0]], 1.0, [], [1e-310], None], ids=str
+)
+def test_bad_scales_are_one_sentence(bad: object) -> None:
+    with pytest.raises(InputError) as error:
+        Gauge.diagonal(bad)
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+@pytest.mark.parametrize("bad", [["a", "b"], [1j, 0], [np.nan, 0], [1.0], 1.0, [[1.0, 2.0]]], ids=str)
+def test_bad_shifts_are_one_sentence(bad: object) -> None:
+    for side in ("left", "right"):
+        with pytest.raises(InputError, match=f"{side} shift of a gauge") as error:
+            Gauge.translation(2, **{side: bad})
+        assert SENTENCE.match(str(error.value)), error.value
+
+
+@pytest.mark.parametrize("rank", [0, -1, 1.5, "2"])
+def test_a_bad_rank_is_one_sentence(rank: object) -> None:
+    for build in (Gauge.identity, Gauge.translation):
+        with pytest.raises(InputError) as error:
+            build(rank)
+        assert SENTENCE.match(str(error.value)), error.value
+
+
+def test_ranks_must_agree() -> None:
+    with pytest.raises(InputError, match=r"^gauges must have one rank to compose; got 2 and 3\.$"):
+        Gauge.identity(2) @ Gauge.identity(3)
+    with pytest.raises(InputError, match=r"^a gauge must have the rank of the model; got 2 for a model of rank 3\.$"):
+        Gauge.identity(2).act(model())
+
+
+def test_arrays_are_read_only_and_the_callers_stay_theirs() -> None:
+    mine = np.eye(2)
+    gauge = Gauge(mine, mine)
+    mine[0, 0] = 5
+    assert gauge.left[0, 0] == 1
+    for field in ("left", "right", "left_shift", "right_shift"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(gauge, field)[0] = 1
+
+
+def test_repr_shows_no_values() -> None:
+    assert repr(Gauge.translation(2, left=[3.0, 4.0])) == "Gauge(rank 2, condition number 1, left shift 5)"
+    assert len(repr(Gauge.identity(50))) < 60
+
+
+def test_levels_of_each_kind() -> None:
+    levels = {kind: (gauge.preserves.title, gauge.fixes_cosines) for kind, gauge in KINDS.items()}
+    assert levels == {
+        "rotation": ("cosines", True),
+        "one scale": ("cosines", True),
+        "diagonal": ("scores", False),
+        "linear": ("scores", False),
+        "right shift": ("probabilities", False),
+        "left shift": ("nothing", False),
+        "affine": ("probabilities", False),
+        "both shifts": ("nothing", False),
+    }
