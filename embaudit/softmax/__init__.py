@@ -1,0 +1,21 @@
+"""What a softmax head pins down, whatever its gauge, and what label cosines can mean."""
+
+from embaudit.softmax.argmaxable import Argmaxable, argmaxable
+from embaudit.softmax.hull_edges import SharedHalves, shared_halves
+from embaudit.softmax.logit_cosines import logit_cosines
+from embaudit.softmax.projector import ProjectorCosines, projector_cosines
+from embaudit.softmax.rankings import label_rankings
+from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
+
+__all__ = [
+    "Argmaxable",
+    "LabelCombinations",
+    "ProjectorCosines",
+    "SharedHalves",
+    "argmaxable",
+    "label_combinations",
+    "label_rankings",
+    "logit_cosines",
+    "projector_cosines",
+    "shared_halves",
+]

@@ -1,0 +1,163 @@
+"""Which labels can be the most probable one at all, for some input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
+from embaudit.softmax.coordinates import label_coordinates
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.model import FactorModel
+    from embaudit.softmax.coordinates import LabelCoordinates
+
+WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Argmaxable:
+    """For each label asked about, whether some input makes it the most probable one."""
+
+    labels: Indices
+    """The rows asked about."""
+    names: NDArray[Any]
+    """What they are called."""
+    can_lead: NDArray[np.bool_]
+    """Whether an input was found."""
+    decided: NDArray[np.bool_]
+    """False where neither an input nor an obstacle was found within the size of linear program allowed."""
+    lead: NDArray[np.float64]
+    """How far the input found puts the label ahead: gap to the next label over gap to the last, 0 where none was
+    found. A lower bound of the largest lead."""
+    n_labels: int
+    """Labels of the head; all of them compete, asked about or not."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Argmaxable({self.n_can:,} of {len(self.labels):,} labels can be the argmax, {self.n_cannot:,} cannot, "
+            f"{self.n_undecided:,} undecided)"
+        )
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether some labels of the head were not asked about."""
+        return len(self.labels) < self.n_labels
+
+    @property
+    def n_can(self) -> int:
+        """Labels that can be the argmax."""
+        return int(self.can_lead.sum())
+
+    @property
+    def n_cannot(self) -> int:
+        """Labels that no input can make the argmax."""
+        return int((self.decided & ~self.can_lead).sum())
+
+    @property
+    def n_undecided(self) -> int:
+        """Labels without an answer."""
+        return int((~self.decided).sum())
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a label: its number, name, answer (yes, no, undecided) and lead."""
+        import pandas as pd
+
+        answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN]))
+        return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts, and the labels that cannot be the argmax (at most 50)."""
+        cannot = np.flatnonzero(self.decided & ~self.can_lead)
+        return {
+            "n_labels": self.n_labels,
+            "n_asked": len(self.labels),
+            "n_can": self.n_can,
+            "n_cannot": self.n_cannot,
+            "n_undecided": self.n_undecided,
+            "cannot": [str(name) for name in self.names[cannot[:50]]],
+        }
+
+
+def as_rows(rows: ArrayLike | None, n_labels: int) -> Indices:
+    """Check row numbers of labels; all of them by default."""
+    if rows is None:
+        return np.arange(n_labels)
+    given = np.atleast_1d(np.asarray(rows))
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise must_be("rows", "a list of row numbers", f"{given.dtype} of shape {given.shape}")
+    if given.size and (given.min() < 0 or given.max() >= n_labels):
+        raise must_be("rows", f"from 0 to {n_labels - 1}", f"{given.min()} to {given.max()}")
+    return given.astype(np.intp)
+
+
+def argmaxable(
+    model: FactorModel, *, rows: ArrayLike | None = None, margin: float = MARGIN, max_cells: int = MAX_CELLS
+) -> Argmaxable:
+    """Find which labels are strictly more probable than every other label for some input.
+
+    Label j is *argmaxable* if some x in Rᵏ gives `(w_j − w_l)·x + b_j − b_l > 0` for every l ≠ j. Without a bias
+    that holds iff its row is a vertex of the convex hull of the rows. With a bias it is asked of `(w_j, b_j)` and
+    `(x, τ), τ >= 0`: what wins strictly at τ = 0, far out, also wins at some finite input. Inputs may be any
+    vector, also one that no network in front of the head produces. The answer is the same for every equivalent
+    head: no translation, linear gauge, or shift of the inputs absorbed by the bias can change it.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head, with or without inputs.
+    rows : array of int, optional
+        Labels to ask about (all by default); the others still compete.
+    margin : float
+        Least lead that counts, as a share of the gap to the last label.
+    max_cells : int
+        Entries of the largest linear program, labels × dimensions. In heads of many dimensions a label that
+        simpler certificates leave open stays undecided when its program would be larger.
+
+    Returns
+    -------
+    Argmaxable
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, all its rows are equal, a row number does not exist or the margin is no
+        share.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]])
+    >>> argmaxable(head).to_frame()["argmaxable"].tolist()
+    ['yes', 'yes', 'yes', 'no']
+    >>> argmaxable(head.replace(right_bias=[0.0, 0.0, 0.0, 1.0]))
+    Argmaxable(4 of 4 labels can be the argmax, 0 cannot, 0 undecided)
+
+    References
+    ----------
+    Demeter, Kimmel & Downey, "Stolen Probability", ACL 2020; Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have
+    Unargmaxable Classes in Theory but Rarely in Practice", ACL 2022.
+    """
+    return argmaxable_in(label_coordinates(model), model, as_rows(rows, model.n_right), margin, max_cells)
+
+
+def argmaxable_in(
+    space: LabelCoordinates, model: FactorModel, rows: Indices, margin: float = MARGIN, max_cells: int = MAX_CELLS
+) -> Argmaxable:
+    """Answer `argmaxable` where the coordinates of the model's labels are at hand already."""
+    found = hold(space, np.column_stack([rows, rows]), margin=margin, max_cells=max_cells, title="argmaxable labels")
+    return Argmaxable(
+        labels=rows,
+        names=model.names("right")[rows],
+        can_lead=found.status == YES,
+        decided=found.status != OPEN,
+        lead=found.lead,
+        n_labels=model.n_right,
+    )

@@ -1,0 +1,288 @@
+"""Which labels can lead all others: certificates first, linear programs for what they leave open.
+
+A *contest* asks whether one label, or two labels tied with each other, can have a larger logit than every
+other label. Its answer and its *lead* do not depend on the gauge: the lead of an input is the gap to the next
+label as a share of the gap to the last one, `min_l (s − s_l) / max_l (s − s_l)`, and only differences of logits
+enter it. Three certificates settle a contest, each one checked against every label:
+
+- an input that wins it (the label's own direction, then points of Gilbert's algorithm for the nearest point of
+  `conv{z − z_l}` to the origin, then the optimum of a linear program);
+- `λ_l = (1 + z·z_l)/V >= 0` for all l: these weights write z as a mixture of the other labels, so it lies in
+  their convex hull and no input can win;
+- a linear program over some of the other labels in which no input has a lead.
+
+Sources: Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
+Practice", ACL 2022 (the linear program); Gilbert, SIAM J. Control 4, 1966.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.progress import track
+from embaudit.softmax.programs import best_leads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.softmax.coordinates import LabelCoordinates
+
+MARGIN = 1e-6
+"""A lead up to here is taken for rounding."""
+MAX_CELLS = 2**20
+"""Entries of the largest linear program, labels × dimensions: a few seconds each."""
+GILBERT_STEPS = 12
+ADDED = 64
+"""Labels that enter a linear program at a time, at least."""
+CHUNK = 2048
+"""Contests surveyed together."""
+
+YES, NO, OPEN = 1, 0, -1
+
+
+@dataclass(frozen=True, eq=False)
+class Contests:
+    """Answers to a number of contests."""
+
+    status: NDArray[np.int8]
+    """1 can lead, 0 cannot, -1 undecided within the size of linear program allowed."""
+    lead: NDArray[np.float64]
+    """The lead of the winning input found, a lower bound of the largest one; 0 where there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """Contests in coordinates: where the leaders are and which inputs leave them tied."""
+
+    space: LabelCoordinates
+    members: Indices
+    """(m, 2) the leaders; one label twice where it stands alone."""
+    start: NDArray[np.float64]
+    """(m, r + 1) mean coordinates of the leaders."""
+    tie: NDArray[np.float64]
+    """(m, r + 1) unit direction of their difference, which an input must not see; 0 for one label."""
+
+    @classmethod
+    def of(cls, space: LabelCoordinates, members: Indices) -> _Field:
+        first, second = space.of(members[:, 0]), space.of(members[:, 1])
+        difference = second - first
+        length = np.linalg.norm(difference, axis=1, keepdims=True)
+        size = np.linalg.norm(first, axis=1, keepdims=True) + np.linalg.norm(second, axis=1, keepdims=True)
+        same = length <= 1e-12 * size
+        tie = np.divide(difference, length, out=np.zeros_like(difference), where=~same)
+        return cls(space, members, (first + second) / 2, tie)
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def take(self, which: Indices) -> _Field:
+        return _Field(self.space, self.members[which], self.start[which], self.tie[which])
+
+    def untied(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Project inputs onto those that tie the leaders, and onto τ >= 0."""
+        along = np.einsum("ij,ij->i", inputs, self.tie)
+        projected = inputs - along[:, None] * self.tie
+        projected[:, -1] = np.maximum(projected[:, -1], 0)
+        return np.asarray(projected)
+
+    def weight(self) -> NDArray[np.float64]:
+        """λ of the leaders in the mixture `λ_l = (1 + z·z_l)/V`."""
+        own = [self.space.of(self.members[:, column]) for column in (0, 1)]
+        shares = [(1 + np.einsum("ij,ij->i", self.start[:, :-1], z[:, :-1])) / self.space.n_labels for z in own]
+        alone = self.members[:, 0] == self.members[:, 1]
+        return np.asarray(np.where(alone, shares[0], shares[0] + shares[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Survey:
+    """What inputs make of the gaps `s − s_l` between the leaders and every other label."""
+
+    least: NDArray[np.float64]
+    """(m,) smallest gap."""
+    largest: NDArray[np.float64]
+    """(m,) largest gap."""
+    closest: Indices
+    """(m, c) labels of the smallest gaps, in order."""
+    slack: NDArray[np.float64]
+    """(m,) how much gaps could change if the input were moved to where its leaders are exactly tied."""
+
+    @property
+    def lead(self) -> NDArray[np.float64]:
+        """Share of the smallest gap in the largest, 0 where the leaders do not lead, tied."""
+        won = (self.least > self.slack) & np.isfinite(self.largest)
+        return np.divide(self.least, self.largest, out=np.zeros(len(self.least)), where=won)
+
+
+def _survey(field: _Field, inputs: NDArray[np.float64], n_closest: int) -> _Survey:
+    """Compare each contest's input with every label, streamed; the leaders' own gap is the smaller of the two."""
+    m, space = len(field), field.space
+    own = np.stack([np.einsum("ij,ij->i", space.of(field.members[:, c]), inputs) for c in (0, 1)])
+    best, lowest = np.full((m, 0), -np.inf), np.full(m, np.inf)
+    closest: Indices = np.zeros((m, 0), dtype=np.intp)
+    for labels, logits in space.logit_blocks(inputs):
+        tile = np.ascontiguousarray(logits.T)
+        inside = (field.members >= labels.start) & (field.members < labels.stop)
+        which, column = np.nonzero(inside)
+        tile[which, field.members[which, column] - labels.start] = np.nan
+        lowest = np.fmin(lowest, np.fmin.reduce(tile, axis=1))
+        tile[np.isnan(tile)] = -np.inf
+        best, closest = _keep_top(best, closest, tile, labels.start, n_closest)
+    # Σ ‖z‖² = r V bounds the longest row of coordinates.
+    longest = np.sqrt((space.rank + 1) * space.n_labels)
+    slack = 4 * longest * np.abs(np.einsum("ij,ij->i", inputs, field.tie))
+    return _Survey(own.min(axis=0) - best[:, 0], own.min(axis=0) - lowest, closest, slack)
+
+
+def _keep_top(
+    best: NDArray[np.float64], indices: Indices, tile: NDArray[np.float64], first: int, keep: int
+) -> tuple[NDArray[np.float64], Indices]:
+    """Merge a tile of logits into the `keep` largest so far of each row, largest first."""
+    part = np.argpartition(-tile, min(keep, tile.shape[1]) - 1, axis=1)[:, :keep]
+    values = np.hstack([best, np.take_along_axis(tile, part, axis=1)])
+    labels = np.hstack([indices, part + first])
+    order = np.argsort(-values, axis=1, kind="stable")[:, :keep]
+    return np.take_along_axis(values, order, axis=1), np.take_along_axis(labels, order, axis=1)
+
+
+def hold(
+    space: LabelCoordinates, members: Indices, *, margin: float = MARGIN, max_cells: int = MAX_CELLS, title: str
+) -> Contests:
+    """Settle contests.
+
+    Parameters
+    ----------
+    space : LabelCoordinates
+        The head; without its bias where leaders are to win by any amount.
+    members : array of shape (m, 2)
+        The labels that are to lead, tied with each other; one label twice for it alone.
+    margin : float
+        Least lead that counts.
+    max_cells : int
+        Entries (labels × dimensions) of the largest linear program; contests that need more stay undecided.
+    title : str
+        What to call the work in a progress bar.
+
+    Returns
+    -------
+    Contests
+    """
+    if not 0 < margin < 1:
+        raise must_be("margin", "a share between 0 and 1", margin)
+    parts = [
+        _hold(_Field.of(space, members[start : start + CHUNK]), margin, max_cells, title)
+        for start in range(0, len(members), CHUNK)
+    ]
+    empty = Contests(np.zeros(0, dtype=np.int8), np.zeros(0))
+    status, lead = ([getattr(part, name) for part in (empty, *parts)] for name in ("status", "lead"))
+    return Contests(np.concatenate(status), np.concatenate(lead))
+
+
+def _hold(field: _Field, margin: float, max_cells: int, title: str) -> Contests:
+    status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
+    if field.space.n_labels <= len(np.unique(field.members[0])):
+        return Contests(np.full(len(field), YES, dtype=np.int8), np.ones(len(field)))
+    for rest, answers, leads in _rounds(field, margin, max_cells, title, status):
+        status[rest], lead[rest] = answers, leads
+    return Contests(status, lead)
+
+
+def _rounds(
+    field: _Field, margin: float, max_cells: int, title: str, status: NDArray[np.int8]
+) -> Iterator[tuple[Indices, NDArray[np.int8], NDArray[np.float64]]]:
+    """Yield answers, cheapest certificate first; `status` is read back to see what is still open."""
+    point = field.untied(field.start)
+    survey = _survey(field, point, 1)
+    answers = _from_lead(survey.lead, margin)
+    answers[(answers == OPEN) & _is_mixture(field)] = NO
+    closest = survey.closest[:, 0]
+    yield np.arange(len(field)), answers, survey.lead
+    for _ in range(GILBERT_STEPS):
+        rest = np.flatnonzero(status == OPEN)
+        if not len(rest):
+            return
+        part = field.take(rest)
+        point[rest] = _gilbert(part, point[rest], closest[rest])
+        survey = _survey(part, point[rest], 1)
+        closest[rest] = survey.closest[:, 0]
+        yield rest, _from_lead(survey.lead, margin), survey.lead
+    rest = np.flatnonzero(status == OPEN)
+    if len(rest):
+        answers, lead = _by_programs(field.take(rest), point[rest], margin, max_cells, title)
+        yield rest, answers, lead
+
+
+def _from_lead(lead: NDArray[np.float64], margin: float) -> NDArray[np.int8]:
+    return np.where(lead > margin, YES, OPEN).astype(np.int8)
+
+
+def _is_mixture(field: _Field) -> NDArray[np.bool_]:
+    """Whether the weights `(1 + z·z_l)/V` write the leaders as a mixture of the others, with no less bias."""
+    direction = field.start.copy()
+    direction[:, -1] = 0
+    survey = _survey(field, direction, 1)
+    own = np.stack([np.einsum("ij,ij->i", field.space.of(field.members[:, c]), direction) for c in (0, 1)]).min(axis=0)
+    nonnegative = own - survey.largest >= -1 + 1e-9
+    return np.asarray(nonnegative & (field.weight() < 1 - 1e-9) & (field.start[:, -1] <= 0))
+
+
+def _gilbert(field: _Field, point: NDArray[np.float64], closest: Indices) -> NDArray[np.float64]:
+    """One step towards the point of `conv{z − z_l}` nearest to the origin, along the worst label's difference."""
+    difference = field.untied(field.start - field.space.of(closest))
+    step = point - difference
+    length = np.einsum("ij,ij->i", step, step)
+    share = np.einsum("ij,ij->i", point, step)
+    t = np.clip(np.divide(share, length, out=np.zeros_like(share), where=length > 0), 0, 1)
+    return np.asarray(point - t[:, None] * step)
+
+
+def _by_programs(
+    field: _Field, point: NDArray[np.float64], margin: float, max_cells: int, title: str
+) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """Solve linear programs over growing sets of labels until each contest is settled or its program too large."""
+    status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
+    room = max_cells // point.shape[1]
+    rest = np.arange(len(field))
+    entrants = _first_entrants(field, point, room)
+    while len(rest):
+        part = field.take(rest)
+        tasks = ((part.start[i] - field.space.of(entrants[j]), part.tie[i]) for i, j in enumerate(rest))
+        bounds, inputs = _solve(tasks, len(rest), title)
+        survey = _survey(part, inputs, min(_growth(entrants, rest), field.space.n_labels))
+        lead[rest] = survey.lead
+        status[rest] = np.where(bounds <= margin, NO, _from_lead(survey.lead, margin))
+        open_still = []
+        for i, j in enumerate(rest):
+            new = np.setdiff1d(survey.closest[i], np.append(entrants[j], field.members[j]))
+            grown = np.append(entrants[j], new)
+            if status[j] == OPEN and len(new) and len(grown) <= room:
+                entrants[j] = grown
+                open_still.append(j)
+        rest = np.asarray(open_still, dtype=np.intp)
+    lead[status != YES] = 0
+    return status, lead
+
+
+def _growth(entrants: list[Indices], rest: Indices) -> int:
+    return max(ADDED, max(len(entrants[j]) for j in rest))
+
+
+def _first_entrants(field: _Field, point: NDArray[np.float64], room: int) -> list[Indices]:
+    """All other labels where there is room for them, else the closest of the best point so far."""
+    n = field.space.n_labels
+    size = min(n, room, n if n <= min(room, 4 * point.shape[1]) else 2 * point.shape[1])
+    closest = _survey(field, point, size).closest
+    return [np.setdiff1d(closest[i], field.members[i]) for i in range(len(field))]
+
+
+def _solve(
+    tasks: Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]], total: int, title: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    solved = list(track(best_leads(tasks), title, total))
+    return np.array([bound for bound, _ in solved]), np.array([input_ for _, input_ in solved])

@@ -1,0 +1,130 @@
+"""Coordinates of labels that no affine gauge changes, but for a rotation.
+
+Centring the label rows removes every translation, whitening them every linear gauge, and the part of the
+bias that is linear in the rows goes with the translation of the inputs. What is left is the affine shape
+of the head: the place to ask which labels can win.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import float64_blocks, frozen
+from embaudit.errors import InputError, must_be
+from embaudit.model import Link
+from embaudit.moments import moments
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices, Matrix, Vector
+    from embaudit.model import FactorModel
+
+LINEAR = 1e-9
+"""A bias whose residual is this small beside its spread is linear in the rows: rounding is all that is left."""
+
+
+def require_softmax(model: FactorModel, what: str) -> None:
+    """Refuse a model that is no softmax head."""
+    if model.link is not Link.SOFTMAX:
+        raise must_be(what, "asked of a softmax head", f"a model with {model.link} link", "make it with from_softmax")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelCoordinates:
+    """Whitened label rows and what is left of the bias, read a block of rows at a time.
+
+    A label has the coordinates `(z, β)`, `z = (w − w̄) T` with `Σ z zᵀ / V = I`, and β its bias less the best
+    linear fit by z, scaled to spread 1. An input is `(x, τ)` with τ > 0, and a logit `z · x + β τ` up to what is
+    common to all labels; τ → 0 are inputs far out, where the bias no longer counts.
+    """
+
+    rows: Matrix
+    """(V, k) the label rows as stored."""
+    mean: Vector
+    """(k,) w̄."""
+    whitening: Matrix
+    """(k, r) T."""
+    residual: Vector
+    """(V,) β; zero without a bias, or where the rows explain it."""
+
+    def __repr__(self) -> str:
+        return f"LabelCoordinates({self.n_labels:,} labels, affine rank {self.rank})"
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels V."""
+        return len(self.rows)
+
+    @property
+    def rank(self) -> int:
+        """Affine rank r: dimensions that the differences of labels span."""
+        return int(self.whitening.shape[1])
+
+    @property
+    def is_simplex(self) -> bool:
+        """Whether the rows are affinely independent: then inputs can make any logits at all."""
+        return self.n_labels <= self.rank + 1
+
+    def without_bias(self) -> Self:
+        """Return the coordinates far out, where the bias no longer counts."""
+        return replace(self, residual=np.zeros(self.n_labels))
+
+    def of(self, labels: Indices) -> NDArray[np.float64]:
+        """Coordinates `(z, β)` of some labels, (m, r + 1)."""
+        z = (np.asarray(self.rows[labels], dtype=np.float64) - self.mean) @ self.whitening
+        return np.column_stack([z, self.residual[labels]])
+
+    def logit_blocks(self, inputs: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time."""
+        weights = self.whitening @ inputs[:, :-1].T
+        for labels, block in float64_blocks(self.rows):
+            yield labels, (block - self.mean) @ weights + np.multiply.outer(self.residual[labels], inputs[:, -1])
+
+
+def label_coordinates(model: FactorModel) -> LabelCoordinates:
+    """Whiten the label rows of a softmax head, streamed.
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, or all its rows are equal.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> label_coordinates(FactorModel.from_softmax([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
+    LabelCoordinates(3 labels, affine rank 1)
+    """
+    require_softmax(model, "what labels can do is")
+    summary = moments(model.right)
+    _, s, vt = np.linalg.svd(summary.centred_root)
+    size = np.sqrt(model.n_right) * float(np.abs(summary.mean).max())
+    rank = int((s > max(summary.precision * s[0], summary.precision * size)).sum())
+    if rank == 0:
+        raise InputError("label rows must differ from each other; got one row for all labels; check the input.")
+    whitening = vt[:rank].T * (np.sqrt(model.n_right) / s[:rank])
+    plain = LabelCoordinates(model.right, summary.mean, frozen(whitening), np.zeros(model.n_right))
+    if model.right_bias is None:
+        return plain
+    return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))
+
+
+def _residual(space: LabelCoordinates, bias: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Remove from the bias what is linear in the rows, and scale the rest to spread 1."""
+    centred = bias - bias.mean()
+    slope = np.zeros(space.rows.shape[1])
+    for labels, block in float64_blocks(space.rows):
+        slope += centred[labels] @ (block - space.mean)
+    fit = space.whitening @ (space.whitening.T @ slope) / space.n_labels
+    residual = np.empty_like(centred)
+    for labels, block in float64_blocks(space.rows):
+        residual[labels] = centred[labels] - (block - space.mean) @ fit
+    spread = float(np.sqrt(np.mean(residual**2)))
+    return np.zeros_like(residual) if spread <= LINEAR * float(np.ptp(bias)) else residual / spread

@@ -1,0 +1,119 @@
+"""Which two labels can share the probability ½/½: the edges of the convex hull of the label rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.similarity import as_pairs
+from embaudit.softmax.argmaxable import WORDS
+from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
+from embaudit.softmax.coordinates import label_coordinates
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.model import FactorModel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SharedHalves:
+    """For each pair of labels, whether inputs bring both probabilities as near to ½ as one likes."""
+
+    pairs: Indices
+    """(m, 2) the pairs asked about."""
+    names: NDArray[Any]
+    """(m, 2) what they are called."""
+    can_share: NDArray[np.bool_]
+    """Whether a direction was found along which the two leave all others behind."""
+    decided: NDArray[np.bool_]
+    """False where neither a direction nor an obstacle was found within the size of linear program allowed."""
+    lead: NDArray[np.float64]
+    """Gap to the third label over gap to the last along that direction, 0 where none was found."""
+
+    def __repr__(self) -> str:
+        can, left = int(self.can_share.sum()), int((~self.decided).sum())
+        return f"SharedHalves({can:,} of {len(self.pairs):,} pairs can share ½/½, {left:,} undecided)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""
+        import pandas as pd
+
+        (first, second), (name, other) = self.pairs.T, self.names.T
+        answer = np.where(self.can_share, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN]))
+        columns = {"first": first, "second": second, "first_name": name, "second_name": other}
+        return pd.DataFrame(columns | {"shared_half": answer, "lead": self.lead})
+
+
+def shared_halves(
+    model: FactorModel, pairs: ArrayLike, *, margin: float = MARGIN, max_cells: int = MAX_CELLS
+) -> SharedHalves:
+    """Find which pairs of labels can share the probability ½/½, in the limit of large inputs.
+
+    Labels a and b can iff some direction x has `w_a·x = w_b·x > w_l·x` for every other l: their segment is an edge of
+    the convex hull of the rows. A bias shifts where the two are equal but not whether they leave the others
+    behind, so it counts only between two equal rows, which share ½/½ iff their biases are equal too. No gauge
+    changes the answer, and the cosine of the two labels does not give it.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    pairs : array of shape (m, 2)
+        Row numbers of two different labels.
+    margin, max_cells
+        See `argmaxable`.
+
+    Returns
+    -------
+    SharedHalves
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head or a pair is none of two labels.
+
+    Examples
+    --------
+    Neighbouring corners of a square are joined by an edge, opposite ones are not.
+
+    >>> from embaudit.model import FactorModel
+    >>> head = FactorModel.from_softmax([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    >>> shared_halves(head, [[0, 1], [0, 2]]).can_share
+    array([ True, False])
+
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, Figure 2.
+    """
+    index = as_pairs(pairs, model.n_right, model.n_right)
+    if (index[:, 0] == index[:, 1]).any():
+        label = index[index[:, 0] == index[:, 1]][0, 0]
+        raise must_be("pairs", "of two different labels", f"label {label} with itself")
+    space = label_coordinates(model).without_bias()
+    found = hold(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
+    apart = _only_bias_differs(model, index)
+    return SharedHalves(
+        pairs=index,
+        names=model.names("right")[index],
+        can_share=(found.status == YES) & ~apart,
+        decided=(found.status != OPEN) | apart,
+        lead=np.where(apart, 0.0, found.lead),
+    )
+
+
+def _only_bias_differs(model: FactorModel, pairs: Indices) -> NDArray[np.bool_]:
+    """Whether two labels have one row but two biases: then their odds are fixed, and not even."""
+    if model.right_bias is None:
+        return np.zeros(len(pairs), dtype=bool)
+    first, second = pairs.T
+    candidates = np.flatnonzero(model.right_bias[first] != model.right_bias[second])
+    apart = np.zeros(len(pairs), dtype=bool)
+    for i in candidates:
+        apart[i] = np.array_equal(model.right[first[i]], model.right[second[i]])
+    return apart

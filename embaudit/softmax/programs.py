@@ -1,0 +1,101 @@
+"""The linear program of a contest: the largest lead that an input can give, by HiGHS.
+
+`max t  such that  t <= D x <= 1,  x_last >= 0` with one row of D for each other label, its part along the tied
+direction taken out. It is solved through its dual, `min Σμ  such that  Dᵀ(μ − λ) = 0 (>= 0 in the last coordinate),
+Σλ = 1, λ, μ >= 0`, which has one row a dimension, and is several times faster than the primal.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import WORKERS
+from embaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+BATCH = 16
+"""Programs handed to the workers at a time."""
+PARALLEL_CELLS = 2**21
+"""Entries of a batch of programs above which worker processes pay off: HiGHS holds the interpreter's lock."""
+
+
+def best_lead(differences: NDArray[np.float64], tie: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """Find the largest lead over given labels and an input that has it.
+
+    Parameters
+    ----------
+    differences : array of shape (n, r + 1)
+        Coordinates of the leaders less those of each other label.
+    tie : array of shape (r + 1,)
+        Direction the input must not see; 0 for none.
+
+    Returns
+    -------
+    lead : float
+        From 0 (no input leads) to 1.
+    input : array of shape (r + 1,)
+        Its last coordinate is not negative.
+
+    Raises
+    ------
+    InputError
+        If the solver fails.
+
+    Examples
+    --------
+    >>> lead, x = best_lead(np.array([[1.0, 0.0], [0.5, 0.0]]), np.zeros(2))
+    >>> round(lead, 9)
+    0.5
+    >>> best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2))[0]
+    0.0
+    """
+    from scipy.optimize import linprog
+
+    n, width = differences.shape
+    d = differences - np.outer(differences @ tie, tie)
+    cost = np.concatenate([np.zeros(n), np.ones(n)])
+    balance = np.hstack([-d.T, d.T])
+    equal = np.vstack([balance[:-1], np.concatenate([np.ones(n), np.zeros(n)])])
+    last = -balance[-1:] if d[:, -1].any() else None
+    solution = linprog(
+        cost,
+        A_ub=last,
+        b_ub=None if last is None else [0.0],
+        A_eq=equal,
+        b_eq=np.append(np.zeros(width - 1), 1.0),
+        bounds=(0, None),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},
+    )
+    if solution.status != 0:
+        raise InputError(f"the linear program of a label must be solvable; got {solution.message}; check the input.")
+    lifted = 0.0 if last is None else max(0.0, -float(solution.ineqlin.marginals[0]))
+    x = np.append(np.asarray(solution.eqlin.marginals[:-1]), lifted)
+    return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
+
+
+def best_leads(
+    tasks: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    """Solve programs in order, a batch at a time, large batches in worker processes."""
+    waiting = iter(tasks)
+    while batch := tuple(islice(waiting, BATCH)):
+        if sum(d.size for d, _ in batch) < PARALLEL_CELLS or len(batch) == 1:
+            yield from (best_lead(*task) for task in batch)
+        else:
+            yield from _in_processes(batch)
+
+
+def _in_processes(
+    batch: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...],
+) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    from sklearn.utils.parallel import Parallel, delayed
+
+    yield from Parallel(n_jobs=WORKERS, return_as="generator")(delayed(best_lead)(*task) for task in batch)

@@ -1,0 +1,122 @@
+"""Projector ("hat") cosines: what remains of label cosines once every linear gauge and translation is removed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.similarity import as_pairs, pair_cosines
+from embaudit.softmax.coordinates import label_coordinates
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.model import FactorModel
+    from embaudit.softmax.coordinates import LabelCoordinates
+
+THIN = 2.0
+"""Labels a dimension below which projector cosines mostly repeat that the dimensions are used up."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ProjectorCosines:
+    """Cosines of rows of the projector onto the columns of the centred label matrix."""
+
+    pairs: Indices
+    """(m, 2) the pairs."""
+    cosines: NDArray[np.float64]
+    """(m,) their cosines; NaN for a label at the mean row."""
+    n_labels: int
+    """Number of labels V."""
+    rank: int
+    """Affine rank r: dimensions that the differences of labels span."""
+
+    def __repr__(self) -> str:
+        state = "degenerate" if self.degenerate else "thin" if self.thin else "informative"
+        return f"ProjectorCosines({len(self.pairs):,} pairs, V/k = {self.labels_per_dimension:.3g}, {state})"
+
+    @property
+    def labels_per_dimension(self) -> float:
+        """V/k, with the dimensions that are used."""
+        return self.n_labels / self.rank
+
+    @property
+    def degenerate(self) -> bool:
+        """Whether V <= r + 1: every cosine is then −1/(V − 1), whatever the head says."""
+        return self.n_labels <= self.rank + 1
+
+    @property
+    def thin(self) -> bool:
+        """Whether there are fewer than 2 labels a dimension."""
+        return self.labels_per_dimension < THIN
+
+    @property
+    def typical(self) -> float:
+        """Root mean square over all pairs if every label had an equal share: fixed by V and r alone.
+
+        A projector of rank r on V centred labels has `Σ_j H_ij² = H_ii` and mean `H_ii = r/V`.
+        """
+        v, r = self.n_labels, self.rank
+        return float(np.sqrt(max(0.0, (v / r - 1) / (v - 1))))
+
+    @property
+    def warning(self) -> str:
+        """What to keep in mind, empty where nothing."""
+        if self.degenerate:
+            return (
+                f"With {self.n_labels} labels in {self.rank} dimensions the labels are affinely independent, and every "
+                f"projector cosine is -1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
+            )
+        if self.thin:
+            return (
+                f"With {self.labels_per_dimension:.2g} labels a dimension the labels nearly fill their space, and "
+                "projector cosines say little more than that."
+            )
+        return ""
+
+
+def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:
+    """Compute the projector cosine of pairs of labels.
+
+    `H = W_c (W_cᵀ W_c)⁺ W_cᵀ` with the centred rows W_c: no affine gauge changes H, and the cosine of its rows i
+    and j is `H_ij / √(H_ii H_jj)`, that of the whitened rows. The bias does not enter.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    pairs : array of shape (m, 2)
+        Row numbers.
+
+    Returns
+    -------
+    ProjectorCosines
+        With V/k and a warning where the cosines say nothing.
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, or all its rows are equal.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> head = FactorModel.from_softmax([[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]])
+    >>> found = projector_cosines(head, pairs=[[0, 1], [0, 2], [1, 2]])
+    >>> found, found.cosines.round(9)
+    (ProjectorCosines(3 pairs, V/k = 1.5, degenerate), array([-0.5, -0.5, -0.5]))
+    """
+    return projector_cosines_in(label_coordinates(model), as_pairs(pairs, model.n_right, model.n_right))
+
+
+def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCosines:
+    """Compute them where the coordinates of the labels are at hand already."""
+    wanted, where = np.unique(pairs, return_inverse=True)
+    z = space.of(wanted)[:, :-1]
+    # A label at the mean row has no direction but that of rounding.
+    size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max()) * np.linalg.norm(space.whitening, 2)
+    z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
+    return ProjectorCosines(pairs, pair_cosines(z, z, where.reshape(-1, 2)), space.n_labels, space.rank)

@@ -1,0 +1,130 @@
+"""What a sigmoid (multi-label) head pins down: which combinations of labels can be on together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.progress import track
+from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.programs import best_lead
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from embaudit.model import FactorModel
+
+MAX_COMBINATIONS = 20_000
+"""Combinations listed at most."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelCombinations:
+    """The sets of labels that some input turns on while it turns all others off."""
+
+    on: NDArray[np.bool_]
+    """(m, V) one row a combination, in order of the binary number it spells."""
+    names: NDArray[Any]
+    """(V,) the labels."""
+
+    def __repr__(self) -> str:
+        return f"LabelCombinations({len(self.on):,} of {2 ** len(self.names):,} for {len(self.names)} labels)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a combination, one column a label."""
+        import pandas as pd
+
+        return pd.DataFrame(self.on, columns=[str(name) for name in self.names])
+
+
+def label_combinations(
+    model: FactorModel, *, margin: float = MARGIN, max_combinations: int = MAX_COMBINATIONS
+) -> LabelCombinations:
+    """List the label combinations that a sigmoid head can predict.
+
+    Label j is on where `w_j·x + b_j > 0`, so combinations are the regions that V hyperplanes cut Rᵏ into (through the
+    origin without a bias): at most `2 Σ_{i<k} C(V−1, i)` without and `Σ_{i<=k} C(V, i)` with one, of 2^V. Linear gauges
+    and shifts of the inputs absorbed by the bias leave them, a translation of the labels does not: it is no
+    gauge of a sigmoid head. Without a bias the cosines of the rows do fix them.
+
+    Labels are added one at a time; a region keeps its input, and one linear program asks whether the new
+    hyperplane cuts it.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The label rows and biases of the head, whatever its link.
+    margin : float
+        Least distance from every boundary, over the largest.
+    max_combinations : int
+        Refuse heads with more.
+
+    Returns
+    -------
+    LabelCombinations
+
+    Raises
+    ------
+    InputError
+        If there are more than `max_combinations`.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    LabelCombinations(6 of 8 for 3 labels)
+
+    References
+    ----------
+    Cover, IEEE Trans. Electronic Computers EC-14, 1965 (the counts); Grivas, Vergari & Lopez, "Taming the Sigmoid
+    Bottleneck: Provably Argmaxable Sparse Multi-Label Classification", AAAI 2024.
+    """
+    rows = lifted_rows(model)
+    regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
+    for label in track(range(len(rows)), "label combinations", len(rows)):
+        regions = [child for signs, x in regions for child in _cut(rows[: label + 1], signs, x, margin)]
+        if len(regions) > max_combinations:
+            raise must_be(
+                "the number of label combinations",
+                f"at most {max_combinations:,}",
+                f"more after {label + 1} of {len(rows)} labels",
+                "ask for fewer labels or raise max_combinations",
+            )
+    on = np.array([signs for signs, _ in regions]) > 0
+    return LabelCombinations(on[np.lexsort(on.T[::-1])], model.names("right"))
+
+
+def lifted_rows(model: FactorModel) -> NDArray[np.float64]:
+    """Rows `(w, b)`, each of length 1: a sign does not depend on how long its row is."""
+    bias = np.full(model.n_right, model.offset)
+    if model.right_bias is not None:
+        bias = bias + model.right_bias
+    rows = np.column_stack([np.asarray(model.right, dtype=np.float64), bias])
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+
+
+def _cut(
+    rows: NDArray[np.float64], signs: NDArray[np.float64], x: NDArray[np.float64], margin: float
+) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Give both sides of the last row's hyperplane within a region, those that exist, each with an input."""
+    children = []
+    for sign in (1.0, -1.0):
+        signed = np.append(signs, sign)
+        if is_within(signed[:, None] * rows, x, margin):
+            children.append((signed, x))
+            continue
+        lead, found = best_lead(signed[:, None] * rows, np.zeros(rows.shape[1]))
+        if lead > margin:
+            children.append((signed, found))
+    return children
+
+
+def is_within(signed: NDArray[np.float64], x: NDArray[np.float64], margin: float) -> bool:
+    """Whether an input is on the positive side of every row, by more than the margin."""
+    distances = signed @ x
+    return bool(distances.min() > margin * distances.max())

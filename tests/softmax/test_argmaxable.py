@@ -1,0 +1,187 @@
+"""Argmaxable labels against convex hulls, upper envelopes and searches; nothing about them depends on the gauge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from head_examples import equivalent_head, random_head, seven_labels
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
+
+from embaudit.errors import InputError
+from embaudit.model import FactorModel
+from embaudit.progress import reporting
+from embaudit.similarity import all_pairs
+from embaudit.softmax import argmaxable, contests, programs
+from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.programs import best_lead, best_leads
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def upper_envelope(rows: np.ndarray, bias: np.ndarray) -> set[int]:
+    """Labels on a facet of the hull of the points (w, b) that faces upwards: the largest for some finite input."""
+    hull = ConvexHull(np.column_stack([rows, bias]))
+    upward = hull.equations[:, -2] > 0
+    return {int(i) for i in hull.simplices[upward].ravel()}
+
+
+@given(seed=SEEDS, n=st.integers(5, 40), rank=st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_without_a_bias_they_are_the_vertices_of_the_hull(seed, n, rank):
+    n = max(n, rank + 2)
+    head = random_head(seed, n, rank)
+    found = argmaxable(head)
+    assert found.decided.all()
+    assert set(np.flatnonzero(found.can_lead)) == set(ConvexHull(head.right).vertices)
+
+
+@given(seed=SEEDS, n=st.integers(5, 40), rank=st.integers(1, 3))
+@settings(max_examples=40, deadline=None)
+def test_with_a_bias_they_are_the_upper_hull_of_rows_and_bias(seed, n, rank):
+    head = random_head(seed, n, rank, bias=True)
+    found = argmaxable(head)
+    assert found.decided.all()
+    assert set(np.flatnonzero(found.can_lead)) == upper_envelope(head.right, head.right_bias)
+
+
+def test_a_bias_can_bring_a_label_out_of_the_hull_and_hide_none():
+    head = random_head(5, 30, 2)
+    without = argmaxable(head).can_lead
+    lifted = argmaxable(head.replace(right_bias=np.where(without, 0.0, 3.0))).can_lead
+    assert not without.all()
+    assert (lifted | ~without).all()
+    assert lifted.sum() > without.sum()
+
+
+@given(seed=SEEDS, bias=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_no_affine_gauge_changes_answer_or_lead(seed, bias):
+    head = random_head(seed, 25, 3, bias=bias)
+    before, after = argmaxable(head), argmaxable(equivalent_head(head, seed))
+    assert (before.can_lead == after.can_lead).all()
+    assert np.allclose(before.lead, after.lead, rtol=1e-6, atol=1e-9)
+
+
+def test_while_cosines_centred_cosines_and_cosines_of_differences_do_change():
+    head = random_head(1, 25, 3)
+    moved = equivalent_head(head, 1)
+    pairs = all_pairs(25)
+    for view in (lambda w: w, lambda w: w - w.mean(axis=0), lambda w: w[1:] - w[0]):
+        few = pairs[pairs.max(axis=1) < 24]
+        before, after = (FactorModel.from_vectors(view(m.right)).cosines("right", few) for m in (head, moved))
+        assert np.abs(after - before).mean() > 0.1
+
+
+def test_the_lead_found_is_real_and_no_larger_than_the_largest_one():
+    head = random_head(2, 30, 3)
+    found = argmaxable(head)
+    for label in np.flatnonzero(found.can_lead):
+        differences = np.delete(head.right[label] - head.right, label, axis=0)
+        largest, x = best_lead(np.column_stack([differences, np.zeros(29)]), np.zeros(4))
+        gaps = differences @ x[:-1]
+        assert gaps.min() / gaps.max() == pytest.approx(largest, rel=1e-7)
+        assert MARGIN < found.lead[label] <= largest * (1 + 1e-9)
+
+
+def test_the_largest_lead_beats_every_input_of_a_search():
+    draw = np.random.default_rng(3)
+    differences = draw.standard_normal((8, 3)) + 1.0
+    largest, _ = best_lead(np.column_stack([differences, np.zeros(8)]), np.zeros(4))
+    gaps = differences @ draw.standard_normal((3, 200_000))
+    searched = np.max(gaps.min(axis=0)[gaps.min(axis=0) > 0] / gaps.max(axis=0)[gaps.min(axis=0) > 0])
+    assert searched <= largest <= searched + 0.02
+
+
+def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
+    """Grivas's point in version 2 of Nielsen's paper."""
+    long, short = seven_labels(), seven_labels(2.0)
+    pairs = all_pairs(7)
+    assert np.allclose(long.cosines("right", pairs), short.cosines("right", pairs), atol=1e-15)
+    assert argmaxable(long).can_lead.tolist() == [True] * 7
+    assert argmaxable(short).can_lead.tolist() == [True, True, False, True, True, True, True]
+    inputs = np.random.default_rng(0).standard_normal((100_000, 2))
+    assert 2 not in np.unique((inputs @ short.right.T).argmax(axis=1))
+    # Just inside and just outside the chord between its neighbours, 5/√2 from the origin.
+    chord = 5 / np.sqrt(2)
+    assert not argmaxable(seven_labels(chord * (1 - 1e-4))).can_lead[2]
+    assert argmaxable(seven_labels(chord * (1 + 1e-4))).can_lead[2]
+
+
+def test_equal_rows_never_lead_strictly_but_a_larger_bias_decides():
+    rows = [[1.0, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]]
+    assert argmaxable(FactorModel.from_softmax(rows)).can_lead.tolist() == [False, False, True, True]
+    biased = argmaxable(FactorModel.from_softmax(rows, [1.0, 0.0, 0.0, 0.0]))
+    assert biased.can_lead.tolist() == [True, False, True, True]
+
+
+def test_affinely_independent_labels_can_all_lead():
+    found = argmaxable(random_head(0, 8, 12, bias=True))
+    assert found.can_lead.all()
+    assert np.allclose(found.lead, 1)
+
+
+def test_a_growing_program_gives_the_answers_of_the_whole_one(monkeypatch):
+    """With entrants added a few at a time, answers and hull agree; too little room leaves them open, never wrong."""
+    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ADDED", 4)
+    monkeypatch.setattr(contests, "_first_entrants", lambda f, p, room: [np.arange(3) for _ in range(len(f))])
+    rows = np.random.default_rng(4).standard_normal((300, 3)) * [1.0, 1.0, 0.2]
+    head, hull = FactorModel.from_softmax(rows), ConvexHull(rows)
+    expected = np.isin(np.arange(300), hull.vertices)
+    found = argmaxable(head, rows=np.arange(3, 300))
+    assert found.decided.all()
+    assert (found.can_lead == expected[3:]).all()
+    small = argmaxable(head, rows=np.arange(3, 300), max_cells=4 * 6)
+    assert 0 < small.n_undecided < 297
+    assert (small.can_lead == expected[3:])[small.decided].all()
+
+
+def test_programs_in_worker_processes_give_the_same(monkeypatch):
+    draw = np.random.default_rng(0)
+    tasks = [(draw.standard_normal((12, 4)) + 0.7, np.zeros(4)) for _ in range(4)]
+    alone = list(best_leads(iter(tasks)))
+    monkeypatch.setattr(programs, "PARALLEL_CELLS", 0)
+    together = list(best_leads(iter(tasks)))
+    assert [lead for lead, _ in alone] == [lead for lead, _ in together]
+    assert len({lead for lead, _ in alone}) == 4
+
+
+def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
+    head = random_head(7, 40, 2)
+    everyone, some = argmaxable(head), argmaxable(head, rows=[3, 11, 20])
+    assert (everyone.can_lead[[3, 11, 20]] == some.can_lead).all()
+    assert some.is_sample
+    assert not everyone.is_sample
+    assert some.to_frame()["label"].tolist() == [3, 11, 20]
+    assert some.to_dict()["n_asked"] == 3
+
+
+def test_progress_is_announced():
+    seen = []
+
+    def reporter(steps, description, total):
+        seen.append((description, total))
+        yield from steps
+
+    with reporting(reporter):
+        argmaxable(random_head(3, 60, 3))
+    (first, count), *_ = seen
+    assert first == "argmaxable labels"
+    assert 0 < count < 60
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: argmaxable(FactorModel.from_vectors([[1.0], [2.0]])), "softmax head; got a model with identity link"),
+        (lambda: argmaxable(FactorModel.from_softmax([[1.0], [1.0]])), "label rows must differ"),
+        (lambda: argmaxable(random_head(0, 5, 2), rows=[5]), "rows must be from 0 to 4; got 5 to 5"),
+        (lambda: argmaxable(random_head(0, 5, 2), rows=[0.5]), "rows must be a list of row numbers"),
+        (lambda: argmaxable(random_head(0, 5, 2), margin=1.0), "margin must be a share between 0 and 1; got 1.0"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(call, message):
+    with pytest.raises(InputError, match=message):
+        call()

@@ -1,0 +1,102 @@
+"""Logit and projector cosines against dense computations; unchanged by affine gauges, unlike what they replace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from head_examples import affine_gauge, equivalent_head, random_head
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.errors import InputError
+from embaudit.model import FactorModel
+from embaudit.similarity import all_pairs
+from embaudit.softmax import logit_cosines, projector_cosines
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def dense_logit_cosines(head: FactorModel) -> np.ndarray:
+    logits = head.scores()
+    centred = logits - logits.mean(axis=0) - logits.mean(axis=1, keepdims=True) + logits.mean()
+    gram = centred.T @ centred
+    return gram / np.sqrt(np.outer(np.diag(gram), np.diag(gram)))
+
+
+def hat_matrix(head: FactorModel) -> np.ndarray:
+    centred = head.right - head.right.mean(axis=0)
+    return centred @ np.linalg.pinv(centred)
+
+
+@given(seed=SEEDS, inputs=st.sampled_from([3, 10, 50]), bias=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_logit_cosines_are_those_of_the_double_centred_logits(seed, inputs, bias):
+    head = random_head(seed, 9, 4, bias=bias, inputs=inputs)
+    pairs = all_pairs(9)
+    expected = dense_logit_cosines(head)[tuple(pairs.T)]
+    assert np.allclose(logit_cosines(head, pairs=pairs), expected, atol=1e-10)
+    assert np.allclose(logit_cosines(equivalent_head(head, seed), pairs=pairs), expected, atol=1e-9)
+
+
+def test_logit_cosines_are_about_the_inputs_declared():
+    head = random_head(0, 9, 4, inputs=50)
+    other = np.random.default_rng(1).standard_normal((50, 4)) * [5.0, 1.0, 1.0, 1.0]
+    pairs = all_pairs(9)
+    moved = logit_cosines(head, pairs=pairs, inputs=other)
+    assert np.abs(moved - logit_cosines(head, pairs=pairs)).max() > 0.1
+    assert np.allclose(moved, logit_cosines(head.replace(left=other), pairs=pairs))
+
+
+def test_logit_cosines_need_inputs_and_a_softmax():
+    with pytest.raises(InputError, match="must be asked over inputs; got a head without any"):
+        logit_cosines(random_head(0, 5, 2), pairs=[[0, 1]])
+    with pytest.raises(InputError, match="softmax head"):
+        logit_cosines(FactorModel.from_user_item([[1.0]], [[1.0], [2.0]]), pairs=[[0, 1]])
+
+
+@given(seed=SEEDS, n=st.integers(8, 30), rank=st.integers(1, 6))
+@settings(max_examples=25, deadline=None)
+def test_projector_cosines_are_those_of_the_hat_matrix(seed, n, rank):
+    head = random_head(seed, n, rank)
+    pairs, hat = all_pairs(n), hat_matrix(head)
+    expected = (hat / np.sqrt(np.outer(np.diag(hat), np.diag(hat))))[tuple(pairs.T)]
+    assert np.allclose(projector_cosines(head, pairs=pairs).cosines, expected, atol=1e-9)
+    moved = affine_gauge(rank, seed).act(head)
+    assert np.allclose(projector_cosines(moved, pairs=pairs).cosines, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "rank"), [(5, 4), (5, 9), (2, 3)])
+def test_projector_cosines_degenerate_where_labels_are_affinely_independent(n, rank):
+    found = projector_cosines(random_head(3, n, rank), pairs=all_pairs(n))
+    assert found.degenerate
+    assert found.warning.endswith("they say nothing about this head.")
+    assert np.allclose(found.cosines, -1 / (n - 1))
+
+
+def test_one_more_label_and_they_are_no_longer_all_equal():
+    found = projector_cosines(random_head(3, 6, 4), pairs=all_pairs(6))
+    assert not found.degenerate
+    assert found.thin
+    assert "1.5 labels a dimension" in found.warning
+    assert np.ptp(found.cosines) > 0.1
+
+
+def test_many_labels_raise_no_warning_and_their_typical_size_is_known_in_advance():
+    head = random_head(3, 400, 5)
+    found = projector_cosines(head, pairs=all_pairs(400))
+    assert found.warning == ""
+    assert found.labels_per_dimension == 80
+    assert found.typical == pytest.approx(np.sqrt(np.mean(found.cosines**2)), rel=0.05)
+
+
+def test_a_label_at_the_mean_row_has_no_projector_cosine():
+    head = FactorModel.from_softmax([[1.0, 0.1], [-1.0, 0.1], [0.0, 0.3], [0.0, -0.1], [0.0, 0.1]])
+    found = projector_cosines(head, pairs=[[0, 1], [0, 4]])
+    assert found.cosines[0] == pytest.approx(-1)
+    assert np.isnan(found.cosines[1])
+
+
+def test_rows_in_fewer_dimensions_than_they_have_columns():
+    draw = np.random.default_rng(0)
+    head = FactorModel.from_softmax(draw.standard_normal((20, 3)) @ draw.standard_normal((3, 10)) + 7)
+    assert projector_cosines(head, pairs=[[0, 1]]).rank == 3

@@ -1,0 +1,75 @@
+"""Label combinations against Cover's counts and sampling; the cosine Gram fixes them without a bias."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+from head_examples import affine_gauge, random_head
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.errors import InputError
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
+from embaudit.softmax import label_combinations
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def regions(n_labels: int, rank: int, *, bias: bool) -> int:
+    """Cover's count of the regions of hyperplanes in general position."""
+    if bias:
+        return sum(comb(n_labels, i) for i in range(rank + 1))
+    return 2 * sum(comb(n_labels - 1, i) for i in range(rank))
+
+
+@given(seed=SEEDS, n=st.integers(1, 6), rank=st.integers(1, 3), bias=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_they_are_as_many_as_cover_counted(seed, n, rank, bias):
+    assert len(label_combinations(random_head(seed, n, rank, bias=bias)).on) == regions(n, rank, bias=bias)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_no_input_of_a_search_gives_another_one(bias):
+    head = random_head(4, 5, 2, bias=bias)
+    draw = np.random.default_rng(0)
+    inputs = np.geomspace(0.1, 100, 200_000)[:, None] * draw.standard_normal((200_000, 2))
+    logits = inputs @ head.right.T + (0 if head.right_bias is None else head.right_bias)
+    seen = {tuple(row) for row in np.unique(logits > 0, axis=0).tolist()}
+    listed = {tuple(row) for row in label_combinations(head).on.tolist()}
+    assert seen == listed
+
+
+@given(seed=SEEDS)
+@settings(max_examples=10, deadline=None)
+def test_linear_gauges_and_absorbed_input_shifts_leave_them_a_translation_of_labels_does_not(seed):
+    head = random_head(seed, 6, 3, bias=True)
+    before = label_combinations(head).on
+    linear = affine_gauge(3, seed, shift=0.0)
+    moved = (Gauge.translation(3, left=[1.0, -2.0, 0.5]) @ linear).act(head)
+    assert np.array_equal(label_combinations(moved).on, before)
+    translated = Gauge.translation(3, right=[30.0, 0.0, 0.0]).act(head)
+    assert not np.array_equal(label_combinations(translated).on, before)
+
+
+def test_without_a_bias_rows_of_equal_cosines_have_equal_combinations():
+    head = random_head(1, 6, 3)
+    lengths = np.random.default_rng(2).uniform(0.01, 100, (6, 1))
+    same_cosines = head.replace(right=lengths * head.right)
+    assert np.array_equal(label_combinations(same_cosines).on, label_combinations(head).on)
+    biased = head.replace(right_bias=np.ones(6))
+    scaled = biased.replace(right=lengths * head.right)
+    assert not np.array_equal(label_combinations(scaled).on, label_combinations(biased).on)
+
+
+def test_an_offset_counts_as_a_bias_of_every_label():
+    head = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], offset=1.0)
+    assert len(label_combinations(head).on) == 3
+    assert label_combinations(head).to_frame().columns.tolist() == ["0", "1"]
+
+
+def test_too_many_are_refused_before_they_are_listed():
+    with pytest.raises(InputError, match=r"at most 100; got more after 7 of 30 labels"):
+        label_combinations(random_head(0, 30, 7), max_combinations=100)
