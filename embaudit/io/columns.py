@@ -121,11 +121,12 @@ def arrow_table(path: Path, names: list[str] | None = None) -> pa.Table:
     from pyarrow import feather, parquet
 
     try:
-        if path.suffix.lower() in PARQUET:
-            return parquet.read_table(path, columns=names)
-        return feather.read_table(path, columns=names)
+        read = parquet.read_table if path.suffix.lower() in PARQUET else feather.read_table
+        table = read(path, columns=names)
+        table.validate(full=True)
     except (OSError, ValueError, KeyError) as error:
         raise damaged(path, error) from error
+    return table
 
 
 def read_columns(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from tokenize import TokenError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-BROKEN = (OSError, ValueError, EOFError, KeyError, MemoryError, OverflowError, zipfile.BadZipFile, zlib.error)
+BROKEN = (
+    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError, TokenError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 """What numpy and zipfile raise at a file that is cut off, altered, or something else altogether."""
 
 
@@ -41,7 +45,7 @@ class Npz:
                 self.shapes: dict[str, tuple[int, ...]] = {
                     name.removesuffix(".npy"): self._shape(archive, name) for name in members
                 }
-        except (*BROKEN, NotImplementedError, RuntimeError) as error:
+        except BROKEN as error:
             raise InputError(
                 f"{path} must be a whole .npz archive; it is cut off or no archive ({reason(error)}); save it again."
             ) from error

@@ -39,9 +39,9 @@ def open_npy(path: Path) -> NDArray[Any]:
         If it is cut off, pickled or no `.npy` file.
     """
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)  # type: ignore[no-any-return]
-    except (*BROKEN, SyntaxError, RecursionError) as error:
-        if "object" in str(error).lower() or "pickle" in str(error).lower():
+        return np.lib.format.open_memmap(path, mode="r")  # type: ignore[no-any-return]
+    except BROKEN as error:
+        if "Python objects" in str(error):
             raise InputError(
                 f"{path} must be a plain array; it is pickled, which could run code; save it as numbers."
             ) from error
@@ -98,8 +98,8 @@ def write(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
         np.save(file, model.right, allow_pickle=False)
 
 
-def require_one_side(model: FactorModel, suffix: str, *, bias: bool = False) -> None:
-    """Refuse to drop a side, or (unless the format holds a `bias`) a bias, in silence.
+def require_one_side(model: FactorModel, suffix: str, *, bias: bool = False, ids: bool = False) -> None:
+    """Refuse to drop a side, or (unless the format holds a `bias`, `ids`) a bias or ids, in silence.
 
     Raises
     ------
@@ -113,3 +113,5 @@ def require_one_side(model: FactorModel, suffix: str, *, bias: bool = False) -> 
         )  # fmt: skip
     if model.right_bias is not None and not bias:
         raise must_be(f"a model saved as {suffix}", "free of biases", f"a {model.roles[1]} bias", "save it as .npz")
+    if model.right_ids is not None and not ids:
+        raise must_be(f"a model saved as {suffix}", "free of ids", "ids", "save it as .npz, .parquet or .txt")

@@ -49,7 +49,7 @@ _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpo
 FORMATS = (
     Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
     Format("implicit", (".npz",), True, False, "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), True, False, "NumPy arrays with names", "factors, head or vectors", _ARRAYS, "numpy_arrays"),
+    Format("npz", (".npz",), True, False, "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
     Format(
         "npy", (".npy",), True, True, "one NumPy array, kept on disk", "vectors, others beside",
         ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
@@ -164,7 +164,7 @@ def _finish(model: FactorModel, request: Request) -> FactorModel:
 
 
 def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
-    """Write a model in the format its suffix names; `.npz` holds all of it.
+    """Write a model in the format its suffix names; `.npz` holds all of it, the others vectors (and ids) only.
 
     Parameters
     ----------

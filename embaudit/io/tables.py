@@ -139,7 +139,7 @@ def write(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
     import pyarrow as pa
     from pyarrow import parquet
 
-    require_one_side(model, ".parquet")
+    require_one_side(model, ".parquet", ids=True)
     ids = np.arange(model.n_right) if model.right_ids is None else model.right_ids
     vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(model.right).reshape(-1)), model.rank)
     with written_whole(path, force=force) as file:

@@ -182,6 +182,6 @@ def write(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
     InputError
         If the model holds more than one side, or an id the format cannot hold.
     """
-    require_one_side(model, ".txt")
+    require_one_side(model, ".txt", ids=True)
     with written_whole(path, force=force, mode="w") as file:
         file.writelines(_written(model))

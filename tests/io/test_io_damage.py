@@ -1,0 +1,181 @@
+"""A damaged, foreign or dangerous file is one clear sentence, never a traceback and never garbage."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+from embaudit import FactorModel
+from embaudit.errors import InputError
+from embaudit.io import load, save
+
+DRAW = np.random.default_rng(0)
+MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item {i}" for i in range(7)])
+BARE = MODEL.replace(right_ids=None)
+
+
+def binary_word2vec(path: Path) -> None:
+    rows = [f"item{i}".encode() + b" " + row.astype("<f4").tobytes() for i, row in enumerate(MODEL.right)]
+    path.write_bytes(b"7 3\n" + b"".join(rows))
+
+
+def write(path: Path) -> None:
+    suffix = path.suffix
+    if suffix == ".bin":
+        binary_word2vec(path)
+    elif suffix == ".feather":
+        feather.write_feather(pa.table({"id": np.arange(7), "vector": list(MODEL.right)}), str(path))
+    elif path.name == "implicit.npz":
+        np.savez(path, user_factors=MODEL.right, item_factors=MODEL.right, factors=3)
+    elif path.name == "generic.npz":
+        np.savez_compressed(path, U=MODEL.right, V=MODEL.right)
+    else:
+        save(MODEL if suffix in (".npz", ".parquet", ".txt") else BARE, path)
+
+
+FILES = (
+    "native.npz", "implicit.npz", "generic.npz", "a.npy", "a.safetensors", "a.parquet", "a.feather", "a.txt", "a.bin",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(path)
+    whole = path.read_bytes()
+    assert load(path).n_right == 7
+    for length in sorted(
+        {*range(1, 12), *range(12, len(whole), max(1, len(whole) // 60)), *range(len(whole) - 12, len(whole))}
+    ):
+        path.write_bytes(whole[:length])
+        with pytest.raises(InputError) as error:
+            load(path)
+        assert "\n" not in str(error.value)
+        assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_other_content_under_a_known_suffix_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for content in (
+        b"\x00" * 200,
+        b"hello\n",
+        b"<html><body>404</body></html>",
+        DRAW.bytes(300),
+        b"PK\x03\x04" + b"\0" * 60,
+    ):
+        path.write_bytes(content)
+        with pytest.raises(InputError):
+            load(path)
+
+
+@pytest.mark.parametrize("name", ["native.npz", "a.safetensors", "a.npy", "a.parquet"])
+def test_flipped_bytes_never_escape_as_tracebacks(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    write(path)
+    whole = bytearray(path.read_bytes())
+    for place in range(0, min(len(whole), 400), 3):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            load(path)
+        except InputError:
+            continue
+
+
+class Mine:
+    """An object whose unpickling would be seen."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (pytest.fail, ("it was unpickled",))
+
+
+@pytest.mark.parametrize("name", ["a.npz", "a.npy"])
+def test_pickled_arrays_are_not_opened(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    array = np.array([[Mine(), 1], [2, 3]], dtype=object)
+    if name.endswith("npz"):
+        np.savez(path, user_factors=array, item_factors=array)
+    else:
+        np.save(path, array)
+    with pytest.raises(InputError, match="pickled, which could run code"):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("a.kv", "save_word2vec_format"), ("a.pth", "weights_only=True"), ("a.pt", "safetensors"), ("a.pkl", "from_object"),
+     ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"), ("a.txt", "from_object")],
+)  # fmt: skip
+def test_pickles_are_refused_with_the_conversion(tmp_path: Path, name: str, remedy: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(pickle.dumps(Mine(), protocol=4))
+    with pytest.raises(InputError, match="pickle, which could run code") as error:
+        load(path)
+    assert remedy in str(error.value)
+
+
+def test_torch_archives_are_known_by_their_content(tmp_path: Path) -> None:
+    path = tmp_path / "pytorch_model.bin"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", pickle.dumps(Mine()))
+    with pytest.raises(InputError, match="it is a pickle"):
+        load(path)
+
+
+def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    save(MODEL, path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["embaudit_format"] = np.array(2)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="at most 1; got 2; upgrade embaudit"):
+        load(path)
+    del arrays["right"]
+    arrays["embaudit_format"] = np.array(1)
+    np.savez(path, **arrays)
+    with pytest.raises(InputError, match="an array named right"):
+        load(path)
+
+
+def test_headers_that_promise_too_much_are_refused(tmp_path: Path) -> None:
+    huge = b"{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000, 9), }"
+    npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(huge) + 1) + huge + b"\n"
+    (tmp_path / "a.npy").write_bytes(npy)
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("U.npy", npy)
+        archive.writestr("V.npy", npy)
+    header = json.dumps({"weight": {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 4 * 10**18]}}).encode()
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
+    (tmp_path / "b.safetensors").write_bytes((2**62).to_bytes(8, "little") + b"{}")
+    (tmp_path / "a.bin").write_bytes(b"999999999999 9999999\nword " + b"\0" * 50)
+    (tmp_path / "a.txt").write_bytes(b"999999999999 2\nword 1 2\n")
+    for name in ("a.npy", "a.npz", "a.safetensors", "b.safetensors", "a.bin", "a.txt"):
+        with pytest.raises(InputError):
+            load(tmp_path / name)
+
+
+def test_parquet_without_vectors_lists_its_columns(tmp_path: Path) -> None:
+    parquet.write_table(pa.table({"name": ["a"], "year": [1999]}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="year"):
+        load(tmp_path / "a.parquet")
+
+
+def test_what_is_not_there_or_not_known(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a file that exists"):
+        load(tmp_path / "a.npz")
+    with pytest.raises(InputError, match="known by its suffix"):
+        load(tmp_path)
+    (tmp_path / "a.xyz").write_text("1")
+    with pytest.raises(InputError, match="known by its suffix"):
+        load(tmp_path / "a.xyz")

@@ -1,0 +1,164 @@
+"""What is saved is what is loaded, for every writer, and nothing is dropped in silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from embaudit import FactorModel
+from embaudit.errors import InputError
+from embaudit.io import formats, load, save
+
+FIELDS = (
+    "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names",
+)  # fmt: skip
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
+TOKENS = st.text(st.characters(codec="utf-8", exclude_characters="\0 \r\n"), min_size=1, max_size=6)
+
+
+def same(a: FactorModel, b: FactorModel) -> None:
+    for field in FIELDS:
+        x, y = getattr(a, field), getattr(b, field)
+        assert (x is None) == (y is None), field
+        if x is not None:
+            assert x.dtype == y.dtype, field
+            np.testing.assert_array_equal(x, y)
+    assert (a.link, a.offset, a.roles, a.objective) == (b.link, b.offset, b.roles, b.objective)
+
+
+def through(model: FactorModel, suffix: str) -> FactorModel:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model" + suffix)
+        save(model, path)
+        read = load(path)
+        return read.replace(right=np.array(read.right))
+
+
+@st.composite
+def matrices(draw: st.DrawFn, rows: int, rank: int) -> Any:
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    elements = st.floats(-1e6, 1e6, width=32, allow_subnormal=False)
+    return draw(hnp.arrays(dtype, (rows, rank), elements=elements))
+
+
+def ids(rows: int, words: st.SearchStrategy[str] = WORDS) -> st.SearchStrategy[Any]:
+    numbers = st.lists(st.integers(-(2**62), 2**62), min_size=rows, max_size=rows, unique=True).map(np.array)
+    texts = st.lists(words, min_size=rows, max_size=rows, unique=True).map(lambda s: np.array(s, dtype=np.str_))
+    return numbers | texts
+
+
+def maybe(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.none() | strategy
+
+
+def bias(rows: int) -> st.SearchStrategy[Any]:
+    return hnp.arrays(np.float64, rows, elements=st.floats(-1e9, 1e9))
+
+
+@st.composite
+def models(draw: st.DrawFn) -> FactorModel:
+    n, p, k = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    two = draw(st.booleans())
+    left = {"left": draw(matrices(n, k)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
+    return FactorModel(
+        **(left if two else {"left": None}),
+        right=draw(matrices(p, k)),
+        link=draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"])),
+        right_bias=draw(maybe(bias(p))),
+        offset=draw(st.floats(-1e9, 1e9)),
+        roles=draw(st.tuples(WORDS, WORDS)),
+        right_ids=draw(maybe(ids(p))),
+        right_names=draw(maybe(st.lists(WORDS, min_size=p, max_size=p))),
+        objective=draw(maybe(st.just("factors"))),
+    )
+
+
+@settings(max_examples=60)
+@given(models())
+def test_our_own_format_keeps_everything(model: FactorModel) -> None:
+    same(model, through(model, ".npz"))
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_parquet_keeps_vectors_and_ids(data: st.DataObject) -> None:
+    p = data.draw(st.integers(1, 4))
+    model = FactorModel.from_vectors(data.draw(matrices(p, 3)), ids=data.draw(ids(p)))
+    same(model, through(model, ".parquet"))
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_word2vec_text_keeps_vectors_and_tokens(data: st.DataObject) -> None:
+    p = data.draw(st.integers(1, 4))
+    vectors = data.draw(matrices(p, 2)).astype(np.float32)
+    tokens = data.draw(ids(p, TOKENS)).tolist()
+    model = FactorModel.from_vectors(vectors, ids=[str(token) for token in tokens])
+    same(model, through(model, ".txt"))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_safetensors_keeps_a_head(dtype: type, with_bias: bool) -> None:
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_softmax(draw.normal(size=(5, 3)).astype(dtype), draw.normal(size=5) if with_bias else None)
+    same(model, through(model, ".safetensors"))
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
+def test_bare_vectors_keep_their_precision(suffix: str) -> None:
+    for dtype in (np.float32, np.float64):
+        model = FactorModel.from_vectors(np.random.default_rng(1).normal(size=(6, 2)).astype(dtype))
+        same(model, through(model, suffix))
+
+
+def two_sided() -> FactorModel:
+    return FactorModel.from_user_item(np.ones((2, 1)), np.ones((3, 1)), item_bias=np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "suffix", sorted({s for f in formats() if f.writes for s in f.suffixes} - {".npz", "/", ".json"})
+)
+def test_one_sided_formats_refuse_what_they_cannot_hold(tmp_path: Path, suffix: str) -> None:
+    model = two_sided()
+    with pytest.raises(InputError, match="one side only"):
+        save(model, tmp_path / f"a{suffix}")
+    with pytest.raises(InputError, match="bias"):
+        save(model.replace(left=None), tmp_path / f"a{suffix}")
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_format_that_writes_is_known_to_these_tests() -> None:
+    written = {s for f in formats() if f.writes for s in f.suffixes if s not in ("/", ".json")}
+    assert written == {".npz", ".npy", ".safetensors", ".parquet", ".pq", ".txt", ".vec"}
+
+
+def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
+    named = FactorModel.from_vectors(np.eye(2), ids=["a", "b"])
+    for suffix in (".npy", ".safetensors"):
+        with pytest.raises(InputError, match="ids"):
+            save(named, tmp_path / f"a{suffix}")
+    for token in ("", " a", "a\nb"):
+        with pytest.raises(InputError, match="an id in a word2vec file"):
+            save(named.replace(right_ids=["x", token]), tmp_path / "a.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_saving_over_a_file_needs_force(tmp_path: Path) -> None:
+    save(two_sided(), tmp_path / "a.npz")
+    with pytest.raises(InputError, match="--force"):
+        save(two_sided(), tmp_path / "a.npz")
+    save(FactorModel.from_vectors(np.eye(2)), tmp_path / "a.npz", force=True)
+    assert load(tmp_path / "a.npz").left is None
+
+
+def test_an_unknown_suffix_lists_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"\.npz .*\.parquet"):
+        save(two_sided(), tmp_path / "a.xyz")
