@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+ROUNDING = 1e-14
+"""A gap below this is no gap."""
+
 
 @dataclass(frozen=True)
 class BlockNames:
@@ -193,6 +196,11 @@ class BlockCosines:
         """`½‖x_b/‖x‖ − y_b/‖y‖‖²`, each block's part of `1 − global`: its norm gap and its direction gap."""
         return self.norm_gaps + self.direction_gaps
 
+    @cached_property
+    def without(self) -> Floats:
+        """Global cosine of all other blocks, for each block left out; NaN where nothing is left."""
+        return self.sums.without()
+
     @property
     def bounds(self) -> tuple[float, float]:
         """Range of the global cosine given the norms and the extreme local cosines, `[ρ min c, ρ max c]`; sharp."""
@@ -290,14 +298,15 @@ class BlockCosines:
         Returns
         -------
         pandas.DataFrame
-            As `to_frame`, with the share of the gap each block explains and the running share.
+            As `to_frame`, with the share of the gap each block explains and the running share; empty where the two
+            vectors agree up to rounding.
         """
         if not 0 < share <= 1:
             raise must_be("share", "above 0 and at most 1", share)
         order = np.argsort(-self.gaps, kind="stable")
-        total = math.fsum(self.gaps) or 1.0
-        shares = self.gaps[order] / total
-        needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1
+        total = math.fsum(self.gaps)
+        shares = self.gaps[order] / (total or 1.0)
+        needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1 if total > ROUNDING else 0
         frame = self._frame(order[: min(needed, limit)])
         frame["gap_share"] = shares[: len(frame)]
         frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
@@ -315,6 +324,7 @@ class BlockCosines:
             "y_profile": self.y_profile,
             "norm_gap": self.norm_gaps,
             "direction_gap": self.direction_gaps,
+            "without": self.without,
         }
         index = pd.Index(self.names[blocks], name="block", dtype=object)
         return pd.DataFrame({name: values[blocks] for name, values in columns.items()}, index=index)
@@ -326,12 +336,12 @@ class BlockCosines:
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with the `limit` blocks of the largest gap.
 
-        An undefined cosine is None.
+        A cosine that is undefined is None.
         """
         order = np.argsort(-self.gaps, kind="stable")[:limit]
         records = self._frame(order).reset_index().to_dict("records")
         for record in records:
-            record["cosine"] = _plain(record["cosine"])
+            record["cosine"], record["without"] = _plain(record["cosine"]), _plain(record["without"])
         return {
             "partition": self.names.partition.title,
             "n_blocks": len(self),

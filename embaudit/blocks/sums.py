@@ -61,6 +61,19 @@ class BlockSums:
         xx, yy, xy = _exact(self.xx, 2 * dx), _exact(self.yy, 2 * dy), _exact(self.xy, dx + dy)
         return BlockSums(np.array([xx]), np.array([yy]), np.array([xy]), np.array([ex]), np.array([ey]))
 
+    def without(self) -> Floats:
+        """Compute for each block the cosine of everything else, NaN where a side is then zero."""
+        total = self.total()
+        units = np.stack([2 * (self.ex - total.ex), 2 * (self.ey - total.ey), self.ex + self.ey - total.ex - total.ey])
+        sums = np.ldexp(np.stack([self.xx, self.yy, self.xy]), _clip(units))
+        # What comes before plus what comes after: subtracting a large block would leave its rounding error.
+        nothing = np.zeros((3, 1))
+        before = np.concatenate([nothing, sums.cumsum(axis=1)[:, :-1]], axis=1)
+        after = np.concatenate([sums[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1)
+        rest = before + after
+        exponents = np.zeros(len(self.xx), dtype=np.int64)
+        return BlockSums(rest[0], rest[1], rest[2], exponents, exponents).cosines()
+
     def profiles(self) -> tuple[Floats, Floats]:
         """Compute the unit vectors of block norms, `‖x_b‖/‖x‖` and `‖y_b‖/‖y‖`."""
         total = self.total()
@@ -201,8 +214,9 @@ def _exponents(x: Source, y: Source, name: str, layout: AnyLayout) -> Integers:
     largest = np.zeros((2, layout.count))
     for start, piece in _walk(x, y, name, layout):
         blocks = _block_of(layout, start, piece.shape[1])
-        for side, values in zip(largest, np.abs(piece), strict=True):
-            np.maximum.at(side, blocks, values)
+        with np.errstate(invalid="ignore"):
+            for side, values in zip(largest, np.abs(piece), strict=True):
+                np.maximum.at(side, blocks, values)
     for letter, values in zip("xy", largest, strict=True):
         if not np.isfinite(values).all():
             raise must_be(f"{name or 'every entry'} in {letter}", "finite", "nan or infinity", "repair or drop it")

@@ -105,6 +105,6 @@ def block_html(summary: dict[str, Any]) -> str:
     if any(zero.values()):
         text += f"<p>Zero blocks: {zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both.</p>"
     text += "".join(f"<p>{escape(note)}.</p>" for note in summary["notes"])
-    columns = ["block", "size", "cosine", "weight", "contribution", "norm_gap", "direction_gap"]
+    columns = ["block", "size", "cosine", "weight", "contribution", "norm_gap", "direction_gap", "without"]
     rows = [[record[column] for column in columns] for record in summary["blocks"]]
     return text + "<p>Blocks by their part of 1 − global:</p>" + html_table(columns, rows)

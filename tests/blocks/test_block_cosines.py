@@ -1,0 +1,256 @@
+"""The identity, the bounds and their sharpness, over any partition."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import embaudit.blocks as blocks
+from embaudit.blocks import BlockCosines, Labels, block_cosines
+from embaudit.errors import InputError
+
+sizes = st.integers(2, 24)
+entries = st.floats(-100, 100, allow_subnormal=False).map(lambda v: round(v, 3))
+
+
+@st.composite
+def cut_vectors(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    n = draw(sizes)
+    x, y = draw(hnp.arrays(float, n, elements=entries)), draw(hnp.arrays(float, n, elements=entries))
+    x[0] = x[0] or 1.0
+    y[-1] = y[-1] or 1.0
+    return x, y, draw(hnp.arrays(int, n, elements=st.integers(0, 4)))
+
+
+def brute_force(x: np.ndarray, y: np.ndarray, labels: np.ndarray) -> tuple[dict[str, float], float]:
+    """Cosines with 50 digits, straight from the definition."""
+    with mpmath.workdps(50):
+
+        def cosine(a: np.ndarray, b: np.ndarray) -> float:
+            dot = mpmath.fsum(mpmath.mpf(float(p)) * mpmath.mpf(float(q)) for p, q in zip(a, b, strict=True))
+            squares = [mpmath.fsum(mpmath.mpf(float(p)) ** 2 for p in v) for v in (a, b)]
+            return float(dot / mpmath.sqrt(squares[0] * squares[1])) if all(squares) else math.nan
+
+        return {str(b): cosine(x[labels == b], y[labels == b]) for b in np.unique(labels)}, cosine(x, y)
+
+
+def test_the_seed_example_to_the_last_digit() -> None:
+    result = block_cosines([1, 1], [1, 2])
+    with mpmath.workdps(50):
+        exact = float(3 / mpmath.sqrt(10))
+    assert result.cosines.tolist() == [1.0, 1.0]
+    assert result.global_cosine == exact == result.norm_cosine
+    assert result.mean_cosine == pytest.approx(1.0, abs=1e-15)
+    assert result.bounds_without_norms == (0.0, 1.0)
+    assert result.bounds[0] == pytest.approx(exact, abs=1e-15)
+
+
+@given(cut_vectors())
+def test_cosines_are_those_of_the_definition(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, partition=Labels(labels))
+    local, whole = brute_force(x, y, labels)
+    assert result.global_cosine == pytest.approx(whole, abs=1e-15)
+    for name, cosine in zip(result.names[range(len(result))], result.cosines, strict=True):
+        assert cosine == pytest.approx(local[name], abs=4e-15, nan_ok=True)
+
+
+@given(cut_vectors())
+def test_identity_bounds_and_gaps(case: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+    x, y, labels = case
+    result = block_cosines(x, y, partition=Labels(labels))
+    assert result.identity_error < 1e-14
+    if result.norm_cosine:
+        assert result.norm_cosine * result.mean_cosine == pytest.approx(result.global_cosine, abs=1e-14)
+    for low, high in (result.bounds, result.bounds_without_norms):
+        assert low - 1e-14 <= result.global_cosine <= high + 1e-14
+    assert 0 <= result.norm_cosine <= 1
+    assert math.fsum(result.norm_gaps) == pytest.approx(1 - result.norm_cosine, abs=1e-14)
+    assert math.fsum(result.gaps) == pytest.approx(1 - result.global_cosine, abs=1e-14)
+    assert (result.gaps >= -1e-16).all()
+    for b, name in enumerate(result.names[range(len(result))]):
+        kept = labels != int(name)
+        left = [np.linalg.norm(side[kept]) for side in (x, y)]
+        expected = x[kept] @ y[kept] / math.prod(left) if all(left) else math.nan
+        assert result.without[b] == pytest.approx(expected, abs=1e-13, nan_ok=True)
+    ux, uy = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    distances = {str(b): ((ux - uy)[labels == b] ** 2).sum() / 2 for b in np.unique(labels)}
+    for name, gap in zip(result.names[range(len(result))], result.gaps, strict=True):
+        assert gap == pytest.approx(distances[name], abs=1e-14)
+
+
+@given(cut_vectors(), st.integers(1, 3))
+def test_merging_and_refining_blocks(case: tuple[np.ndarray, np.ndarray, np.ndarray], coarse: int) -> None:
+    x, y, labels = case
+    fine = block_cosines(x, y, partition=Labels(labels))
+    merged = block_cosines(x, y, partition=Labels(labels % coarse))
+    single = block_cosines(x, y, partition="coordinates")
+    assert fine.global_cosine == pytest.approx(merged.global_cosine, abs=1e-14)
+    # Cauchy-Schwarz over the parts of a block: merging can only raise the cosine of the norm profiles.
+    assert single.norm_cosine <= fine.norm_cosine + 1e-14
+    assert fine.norm_cosine <= merged.norm_cosine + 1e-14
+    for b, name in enumerate(merged.names[range(len(merged))]):
+        parts = [i for i, part in enumerate(fine.names[range(len(fine))]) if int(part) % coarse == int(name)]
+        assert merged.contributions[b] == pytest.approx(fine.contributions[parts].sum(), abs=1e-14)
+
+
+def test_norm_cosine_is_not_kept_by_refinement() -> None:
+    x, y = np.array([1.0, 1.0]), np.array([1.0, 2.0])
+    assert block_cosines(x, y, partition="tensors").norm_cosine == 1
+    assert block_cosines(x, y, partition="coordinates").norm_cosine < 0.95
+
+
+def turned(x: np.ndarray, cosine: float, norm: float) -> np.ndarray:
+    """A plane vector of a given cosine with x and a given norm."""
+    sine = math.sqrt(1 - cosine**2)
+    return norm / np.linalg.norm(x) * (np.array([[cosine, -sine], [sine, cosine]]) @ x)
+
+
+@given(st.floats(-1, 1), st.lists(st.tuples(st.floats(0.1, 10), st.floats(0.1, 10)), min_size=2, max_size=6))
+def test_bounds_with_norms_are_attained(level: float, norms: list[tuple[float, float]]) -> None:
+    x = [np.array([a, 0.0]) for a, _ in norms]
+    result = block_cosines(x, [turned(block, level, b) for block, (_, b) in zip(x, norms, strict=True)])
+    assert result.global_cosine == pytest.approx(result.bounds[0], abs=1e-12)
+    assert result.global_cosine == pytest.approx(result.bounds[1], abs=1e-12)
+    assert result.global_cosine == pytest.approx(result.local_threshold(level).guaranteed, abs=1e-12)
+
+
+@pytest.mark.parametrize("cosines", [(0.9, 0.3), (0.9, -0.4), (-0.2, -0.8)])
+def test_bounds_without_norms_are_approached(cosines: tuple[float, float]) -> None:
+    def with_norms(a: tuple[float, float], b: tuple[float, float]) -> BlockCosines:
+        x = [np.array([norm, 0.0]) for norm in a]
+        return block_cosines(x, [turned(block, c, n) for block, c, n in zip(x, cosines, b, strict=True)])
+
+    low, high = with_norms((1, 1), (1, 1)).bounds_without_norms
+    eps = 1e-7
+    reached = [with_norms(a, b).global_cosine for a in ((1, eps), (eps, 1)) for b in ((1, eps), (eps, 1))]
+    assert min(reached) == pytest.approx(low, abs=1e-6)
+    assert max(reached) == pytest.approx(high, abs=1e-6)
+    assert (low, high) == (min(0, *cosines), max(0, *cosines))
+
+
+def test_the_published_upper_bound_fails_when_all_local_cosines_are_negative() -> None:
+    result = block_cosines([[1.0], [1.0]], [[-1.0], [-100.0]])
+    assert result.cosines.max() == -1
+    assert result.global_cosine > result.cosines.max()
+    assert result.global_cosine <= result.bounds_without_norms[1]
+
+
+def test_one_block_needs_no_norms() -> None:
+    result = block_cosines([[3.0, 4.0]], [[4.0, 3.0]])
+    assert result.bounds_without_norms == pytest.approx((0.96, 0.96))
+    assert result.local_threshold(0.9).guaranteed_without_norms == 0.9
+
+
+def test_zero_blocks_have_no_cosine_and_no_weight() -> None:
+    x, y = [[1.0], [0.0], [0.0], [2.0]], [[1.0], [1.0], [0.0], [0.0]]
+    result = block_cosines(x, y)
+    assert result.zero_blocks == {"x": 1, "y": 1, "both": 1}
+    assert np.isnan(result.cosines[1:]).all()
+    assert result.weights[1:].tolist() == [0, 0, 0]
+    assert result.global_cosine == pytest.approx(1 / math.sqrt(5 * 2))
+    assert result.local_threshold(0.0).n_undefined == 3
+    summary = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert summary["zero_blocks"]["both"] == 1
+    assert sum(record["cosine"] is None for record in summary["blocks"]) == 3
+    assert "1 in x only, 1 in y only, 1 in both" in result._repr_html_()
+
+
+def test_disjoint_supports_have_global_cosine_zero() -> None:
+    result = block_cosines([[1.0], [0.0]], [[0.0], [1.0]])
+    assert result.global_cosine == 0
+    assert result.norm_cosine == 0
+    assert result.to_dict()["mean_cosine"] is None
+    assert result.bounds == (0, 0)
+
+
+def test_explain_names_the_fewest_blocks() -> None:
+    x = {f"layer.{i}": np.ones(4) for i in range(10)}
+    y = {name: values * (30.0 if name == "layer.7" else 1.0) for name, values in x.items()}
+    frame = block_cosines(x, y).explain(share=0.35)
+    assert frame.index.tolist() == ["layer.7"]
+    assert frame["cumulative_share"].iloc[-1] >= 0.35
+    assert frame["without"].iloc[0] == 1
+    whole = block_cosines(x, y).explain(share=1.0)
+    assert whole["gap_share"].sum() == pytest.approx(1.0)
+    assert len(block_cosines(x, y).explain(share=1.0, limit=3)) == 3
+    with pytest.raises(InputError, match="share must be"):
+        block_cosines(x, y).explain(share=0)
+
+
+def test_identical_vectors_leave_no_gap_to_explain() -> None:
+    x = {"a": np.arange(1.0, 4.0), "b": np.ones(2)}
+    result = block_cosines(x, x)
+    assert result.global_cosine == 1
+    assert result.explain().empty
+    assert result.gaps.sum() < 1e-15
+
+
+def test_frame_dict_repr_and_plot_agree() -> None:
+    result = block_cosines({"a": [1.0, 2.0], "b": [3.0]}, {"a": [2.0, 1.0], "b": [-3.0]})
+    frame = result.to_frame()
+    assert frame.index.tolist() == ["a", "b"]
+    assert frame["contribution"].sum() == pytest.approx(result.global_cosine)
+    assert result.to_dict(limit=1)["blocks_left_out"] == 1
+    assert repr(result).startswith("BlockCosines(2 blocks, 3 entries, by tensors")
+    display = result.plot()
+    assert display.weights.sum() == pytest.approx(result.norm_cosine)
+    drawn = display.ax_.patches[0].get_data()
+    assert np.sum(drawn.values * np.diff(drawn.edges)) == pytest.approx(result.global_cosine)
+    import matplotlib.pyplot as plt
+
+    plt.close(display.figure_)
+
+
+def test_names_are_escaped_in_html() -> None:
+    assert "<script>" not in block_cosines({"<script>": [1.0]}, {"<script>": [2.0]})._repr_html_()
+
+
+@settings(max_examples=20)
+@given(st.integers(-900, 900), st.integers(-900, 900))
+def test_powers_of_two_change_nothing(i: int, j: int) -> None:
+    x, y = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.5]]), np.array([[2.0, 2.0], [1.0, 1.0], [-1.0, 0.25]])
+    plain, scaled = block_cosines(x, y), block_cosines(np.ldexp(x, i), np.ldexp(y, j))
+    np.testing.assert_array_equal(plain.cosines, scaled.cosines)
+    assert plain.global_cosine == scaled.global_cosine
+    assert scaled.x_norm == pytest.approx(math.ldexp(plain.x_norm, i), rel=1e-14)
+    np.testing.assert_allclose(plain.weights, scaled.weights, rtol=1e-15)
+
+
+def test_blocks_of_very_different_size_keep_their_own_cosine() -> None:
+    x = np.array([[1e-250, 1e-250], [1.0, 0.0], [1e200, 1e200]])
+    y = np.array([[1e-250, 0.0], [1.0, 1.0], [1e200, -1e200]])
+    result = block_cosines(x, y)
+    np.testing.assert_allclose(result.cosines, [math.sqrt(0.5), math.sqrt(0.5), 0.0], atol=1e-15)
+    assert result.global_cosine == pytest.approx(0, abs=1e-15)
+    assert result.zero_blocks == {"x": 0, "y": 0, "both": 0}
+
+
+def test_explain_pair_adds_up_to_the_cosine_of_the_pair() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((5, 8))
+    result = blocks.explain_pair(vectors, 1, 3)
+    expected = vectors[1] @ vectors[3] / np.linalg.norm(vectors[1]) / np.linalg.norm(vectors[3])
+    assert result.contributions.sum() == pytest.approx(expected)
+    np.testing.assert_allclose(
+        result.contributions, vectors[1] * vectors[3] / np.linalg.norm(vectors[1]) / np.linalg.norm(vectors[3])
+    )
+    groups = np.repeat(["a", "b"], 4)
+    grouped = blocks.explain_pair(vectors, 1, 3, groups=groups)
+    np.testing.assert_allclose(grouped.contributions, result.contributions.reshape(2, 4).sum(axis=1))
+    with pytest.raises(InputError, match="rows of a pair must be from 0 to 4; got 5"):
+        blocks.explain_pair(vectors, 0, 5)
+
+
+def test_explain_pair_takes_a_side_of_a_model() -> None:
+    from embaudit.model import FactorModel
+
+    model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0]])
+    assert blocks.explain_pair(model, 0, 1, role="left").global_cosine == pytest.approx(math.sqrt(0.5))
