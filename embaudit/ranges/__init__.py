@@ -1,0 +1,18 @@
+"""How far a cosine can move: exact ranges with witness gauges, and certificates for neighbour lists."""
+
+from embaudit.ranges.certificates import CertifiedNeighbours, certified_neighbours
+from embaudit.ranges.cosine_range import CosineRange, cosine_range
+from embaudit.ranges.linear import condition_to_reach
+from embaudit.ranges.summary import RangeSummary, range_summary
+from embaudit.ranges.translation import shift_to_reach
+
+__all__ = [
+    "CertifiedNeighbours",
+    "CosineRange",
+    "RangeSummary",
+    "certified_neighbours",
+    "condition_to_reach",
+    "cosine_range",
+    "range_summary",
+    "shift_to_reach",
+]

@@ -1,0 +1,282 @@
+"""CosineRange: every value the cosines of some pairs can take while the predictions stay the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.arrays import frozen
+from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
+from embaudit.gauges.linear import linear_budget
+from embaudit.ranges.cross import CrossLinearReach
+from embaudit.ranges.cross_diagonal import CrossDiagonalReach
+from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.diagonal import BoundedDiagonalReach, DiagonalReach
+from embaudit.ranges.half_angle import cosine_of
+from embaudit.ranges.linear import LinearReach
+from embaudit.ranges.reach import End, Fixed, Reach, as_pair_table, paired_rows, reach_of_pairs
+from embaudit.ranges.translation import TranslationReach
+from embaudit.similarity import pair_cosines
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.arrays import Matrix, Vector
+    from embaudit.model import FactorModel, Role
+
+SLACK = 1e-9
+"""What rounding may add to a cosine at an end of its range."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CosineRange:
+    """The interval each cosine can move in under a set of gauges.
+
+    Every end is a supremum or infimum over the whole set, not over a sample; NaN where a row is zero.
+
+    Parameters
+    ----------
+    lower, upper : array of shape (m,)
+        The ends.
+    lower_attained, upper_attained : array of bool of shape (m,)
+        Whether a gauge of the set reaches the end; False where it is only approached.
+    pairs : array of shape (m, 2) or (m, 4)
+        Row numbers; four of them stand for the differences `row_i - row_j` and `row_k - row_l`.
+    group : GaugeGroup
+        The set of gauges.
+    role : {"left", "right", "cross"}
+        Which rows.
+    model : FactorModel
+        Whose rows.
+    lower_tangent, upper_tangent : array of shape (m,)
+        `tan(θ/2)` at the ends, which keeps the digits that a cosine near ±1 has lost.
+    """
+
+    lower: Vector
+    upper: Vector
+    lower_attained: NDArray[np.bool_]
+    upper_attained: NDArray[np.bool_]
+    pairs: NDArray[np.integer[Any]]
+    group: GaugeGroup
+    role: Role
+    model: FactorModel
+    lower_tangent: Vector = field(kw_only=True)
+    upper_tangent: Vector = field(kw_only=True)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __repr__(self) -> str:
+        return f"CosineRange({len(self):,} {self.role} pairs, {self.group})"
+
+    @property
+    def before(self) -> NDArray[np.float64]:
+        """The cosines of the model as it is."""
+        x, y = _rows(self.model, self.role)
+        if self.pairs.shape[1] == 2:
+            return pair_cosines(x, y, self.pairs)
+        fixed = reach_of_pairs(Fixed(self.model.rank), x, y, np.asarray(self.pairs, dtype=np.intp))
+        return cosine_of(fixed.lower)
+
+    @property
+    def width(self) -> NDArray[np.float64]:
+        """Upper less lower end, from 0 to 2."""
+        width: NDArray[np.float64] = self.upper - self.lower
+        return width
+
+    @property
+    def is_vacuous(self) -> NDArray[np.bool_]:
+        """Whether the range says nothing: it goes from -1 to 1."""
+        return np.asarray(self.width >= 2 - SLACK)
+
+    @property
+    def is_sign_definite(self) -> NDArray[np.bool_]:
+        """Whether no gauge of the set turns the sign over."""
+        return np.asarray((self.lower >= 0) | (self.upper <= 0))
+
+    @property
+    def n_undefined(self) -> int:
+        """Number of pairs with a zero row, which have no cosine."""
+        return int(np.isnan(self.lower).sum())
+
+    def contains(self, cosines: ArrayLike) -> NDArray[np.bool_]:
+        """Whether each cosine lies in its range, up to a rounding of 1e-9; False for NaN."""
+        given = np.asarray(cosines, dtype=np.float64)
+        return np.asarray((given >= self.lower - SLACK) & (given <= self.upper + SLACK))
+
+    def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
+        """Find a gauge of the set that takes one cosine to an end of its range.
+
+        Parameters
+        ----------
+        pair : int
+            Which pair: a position in `pairs`.
+        end : {"lower", "upper"}
+            Which end.
+        tol : float
+            How near to come where the end is a limit.
+
+        Returns
+        -------
+        Gauge
+            A member of `group`; acting on the model it keeps the predictions.
+
+        Raises
+        ------
+        InputError
+            If the pair has no cosine, or no float64 gauge is known to come that near.
+
+        Examples
+        --------
+        >>> from embaudit.gauges import GeneralLinear
+        >>> from embaudit.model import FactorModel
+        >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+        >>> found = cosine_range(model, GeneralLinear(2, max_condition=3.0), pairs=[[0, 1]])
+        >>> round(float(found.lower[0]), 9)
+        -0.8
+        >>> found.witness(0, "lower").act(model).cosines("right", [[0, 1]]).round(9)
+        array([-0.8])
+        """
+        if end not in ("lower", "upper"):
+            raise must_be("end", 'one of "lower", "upper"', repr(end))
+        if not tol > 0:
+            raise must_be("tol", "a number > 0", tol)
+        if np.isnan(getattr(self, end)[pair]):
+            raise InputError(f"pair {pair} has no range: one of its rows is zero.")
+        x, y = paired_rows(
+            *_rows(self.model, self.role), np.asarray(self.pairs[pair : pair + 1 or None], dtype=np.intp)
+        )
+        gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, tol)
+        missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
+        if not missed <= tol:
+            raise InputError(
+                f"no gauge was found within {tol:g} of the {end} end of pair {pair}; the best one misses it by "
+                f"{missed:.1e}."
+            )
+        return gauge
+
+    def _under(self, gauge: Gauge, pair: int) -> float:
+        """Cosine of one pair under a gauge, without acting on the whole model."""
+        numbers = self.pairs[pair]
+        x, y = _rows(self.model, self.role)
+        sides = [
+            (x, "left" if self.role == "cross" else self.role),
+            (y, "right" if self.role == "cross" else self.role),
+        ]
+        if len(numbers) == 4:
+            sides = [sides[0]] * 4
+        moved = [
+            np.asarray(rows[number], dtype=np.float64) @ getattr(gauge, side) + getattr(gauge, f"{side}_shift")
+            for number, (rows, side) in zip(numbers, sides, strict=True)
+        ]
+        first, second = moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
+        table = np.array([[0, 0]])
+        return float(pair_cosines(first[None], second[None], table)[0])
+
+
+def _rows(model: FactorModel, role: Role) -> tuple[Matrix, Matrix]:
+    if role == "cross":
+        return model.factors("left"), model.factors("right")
+    return model.factors(role), model.factors(role)
+
+
+def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
+    """Choose the mathematics for a set of gauges and a kind of pair."""
+    if isinstance(group, Translation):
+        moves = role == "cross" or (role == group.side and columns == 2)
+        if not moves or group.max_shift == 0:
+            return Fixed(group.rank)
+        if role == "cross":
+            return CrossTranslationReach(group.side, group.max_shift)
+        return TranslationReach(group.side, group.max_shift)
+    if group.fixes_cosines:
+        return Fixed(group.rank)
+    budget = linear_budget(group)
+    if role == "cross":
+        return CrossDiagonalReach(budget) if isinstance(group, Diagonal) else CrossLinearReach(budget)
+    if not isinstance(group, Diagonal):
+        return LinearReach(role, budget)
+    return DiagonalReach(role) if budget is None else BoundedDiagonalReach(role, budget)
+
+
+def _require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
+    if group.rank != model.rank:
+        raise InputError(
+            f"the group must have the rank of the model; got {group.rank} for a model of rank {model.rank}."
+        )
+    level = group.sample(rng=0).preserves_in(model)
+    if level < model.predicts:
+        raise EquivalenceError(
+            f"the gauges of {group} must preserve the {model.predicts.title} this model predicts; got "
+            f"{level.title}, so its cosines would be those of another model."
+        )
+
+
+def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right", pairs: ArrayLike) -> CosineRange:
+    """Compute how far each cosine can move while every prediction stays the same.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model.
+    group : GaugeGroup
+        Which gauges are allowed, usually within a budget: without one, general linear gauges give any two rows that
+        are not parallel any cosine between -1 and 1.
+    role : {"right", "left", "cross"}
+        Right-right, left-left or left-right pairs.
+    pairs : array of shape (m, 2) or (m, 4)
+        Row numbers. Four in a row (i, j, k, l) ask for the cosine of the differences `row_i - row_j` and
+        `row_k - row_l` of one side, which a translation leaves alone.
+
+    Returns
+    -------
+    CosineRange
+        Exact ends, save one: for cross pairs under a bounded `Diagonal` the end towards 0 is a bound where it is not
+        marked as attained (finding the exact one is NP-hard). Rows nearer than 4 eps in half-angle count as parallel.
+
+    Raises
+    ------
+    InputError
+        For pairs outside the model, or a group of another rank.
+    EquivalenceError
+        If the gauges would change what the model predicts.
+
+    References
+    ----------
+    Householder, "The Theory of Matrices in Numerical Analysis", 1964, section 3.4 (generalised Wielandt inequality).
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Diagonal, GeneralLinear
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]])
+    >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 1]])
+    >>> found.lower, found.upper
+    (array([0.]), array([0.88235294]))
+    >>> found = cosine_range(model, Diagonal(2), pairs=[[0, 1]])
+    >>> found.lower, found.upper, found.lower_attained
+    (array([0.]), array([1.]), array([False]))
+    """
+    if role not in ("left", "right", "cross"):
+        raise must_be("role", 'one of "left", "right", "cross"', repr(role))
+    _require_gauges_of(model, group)
+    x, y = _rows(model, role)
+    table = as_pair_table(pairs, len(x), len(y))
+    if role == "cross" and table.shape[1] == 4:
+        raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
+    ends = reach_of_pairs(reach_for(group, role, table.shape[1]), x, y, table)
+    return CosineRange(
+        frozen(cosine_of(ends.lower)),
+        frozen(cosine_of(ends.upper)),
+        frozen(ends.lower_attained),
+        frozen(ends.upper_attained),
+        frozen(table),
+        group,
+        role,
+        model,
+        lower_tangent=frozen(ends.lower),
+        upper_tangent=frozen(ends.upper),
+    )

@@ -1,0 +1,187 @@
+"""The smallest cosine that weights `w ∈ [1, κ²]^k` can give a pair of rows at an acute angle whatever the weights.
+
+In `e = 1/cos - 1` it is `max_w min_s E(w, s)` with `E = Σ w (s x - y)² / (2 s Σ w x y)`: no cancellation however nearly
+parallel the rows are. For a given s the inner maximum e(s) is a linear fractional programme (Dinkelbach 1967), whose
+optimal w is high exactly where `(s x - y)² / 2s > e x y`. As a function of s, e(s) is quasi-convex, and the sign of
+`Σ w (s x - y)(s x + y)` tells on which side of its minimum s lies. Two vertices w of opposite sign enclose the optimum;
+the best point of the edge between them has a closed form, gives the next s, and its value bounds e from below.
+
+Arrays inside are (k, m): coordinates by pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.gauges.gauge import EPS
+from embaudit.ranges.half_angle import shear
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_GAP = 64 * EPS
+"""Upper and lower bound of e this close, relatively, are one."""
+_STEPS = 120
+_CLOSE = 0.5
+"""Within this of s0, s is kept as `s/s0 - 1`."""
+
+
+class _Pairs:
+    """Rows under work, and what does not change from step to step."""
+
+    def __init__(self, x: Array, y: Array, square: float) -> None:
+        self.x, self.y, self.square = x, y, square
+        self.s0: Array = np.sqrt((y * y).sum(axis=0) / (x * x).sum(axis=0))
+        self.rest = shear(x, y, self.s0)
+        self.product = x * y
+
+    def keep(self, chosen: Flags) -> None:
+        """Drop the pairs that are done."""
+        for name in ("x", "y", "rest", "product", "s0"):
+            setattr(self, name, getattr(self, name)[..., chosen])
+
+    def moments(self, weights: Array) -> Array:
+        """(5, m) weighted sums: dot product, first and second moment of `y - s0 x`, squared lengths."""
+        x, y, rest = weights * self.x, weights * self.y, weights * self.rest
+        factors = ((x, self.y), (rest, self.x), (rest, self.rest), (x, self.x), (y, self.y))
+        return np.array([_sums(a, b) for a, b in factors])
+
+    def best_slope(self, moments: Array) -> tuple[Array, Array]:
+        """Compute the s that minimises E for these moments, as `s/s0 - 1` and as itself."""
+        _, first, second, p, q = moments
+        excess = (2 * self.s0 * first + second) / (self.s0**2 * p)
+        offset = excess / (1 + np.sqrt(np.maximum(1 + excess, 0)))
+        plain = np.sqrt(q / p)
+        near = np.abs(offset) < _CLOSE
+        return np.where(near, offset, plain / self.s0 - 1), np.where(near, self.s0 * (1 + offset), plain)
+
+    def misfit(self, offset: Array, s: Array) -> Array:
+        """Compute `s x - y`, exact to its own size where s is near s0."""
+        near = np.abs(offset) < _CLOSE
+        misfit: Array = np.where(near, offset * self.s0, s) * self.x
+        misfit -= self.rest if near.all() else np.where(near, self.rest, self.y)
+        return misfit
+
+    def highest(self, misfit: Array, s: Array, start: Array) -> tuple[Array, Array]:
+        """Maximise E over w for a given s, from a lower value: E and the vertex w (Dinkelbach)."""
+        costs = misfit * misfit / (2 * s)
+        level = start
+        for _ in range(64):
+            weights = np.where(costs > level * self.product, self.square, 1.0)
+            raised = _sums(weights, costs) / _sums(weights, self.product)
+            done = raised <= level * (1 + 4 * EPS)
+            level = np.maximum(level, raised)
+            if done.all():
+                break
+        return level, weights
+
+
+class _Side:
+    """One side of the bracket: the vertex w that is optimal there, its moments, and where it was found."""
+
+    def __init__(self, k: int, m: int, at: float) -> None:
+        self.weights, self.moments = np.ones((k, m)), np.ones((5, m))
+        self.offset, self.s = np.full(m, at - 1), np.full(m, at)
+        self.known = np.zeros(m, dtype=np.bool_)
+
+    def keep(self, chosen: Flags) -> None:
+        for name in ("weights", "moments", "offset", "s", "known"):
+            setattr(self, name, getattr(self, name)[..., chosen])
+
+    def store(self, here: Flags, weights: Array, moments: Array, offset: Array, s: Array) -> None:
+        self.weights[:, here], self.moments[:, here] = weights[:, here], moments[:, here]
+        self.offset[here], self.s[here] = offset[here], s[here]
+        self.known |= here
+
+
+def smallest_definite_cosine(x: Array, y: Array, max_condition: float) -> tuple[Array, Array]:
+    """Minimise the cosine of pairs that keep an acute angle.
+
+    Parameters
+    ----------
+    x, y : array of shape (m, k)
+        Rows, not parallel, with `Σ w x y > 0` for all weights w between 1 and κ².
+    max_condition : float
+        κ > 1.
+
+    Returns
+    -------
+    tangents : array of shape (m,)
+        tan(θ/2) of the smallest cosine.
+    weights : array of shape (m, k)
+        Where it is reached.
+
+    Examples
+    --------
+    >>> tangent, weights = smallest_definite_cosine(np.array([[1.0, 2.0]]), np.array([[2.0, 1.0]]), 3.0)
+    >>> round(float(tangent[0]), 9), weights.ravel().tolist()
+    (0.333333333, [1.0, 1.0])
+    """
+    m, k = x.shape
+    pairs = _Pairs(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2)
+    rows, best = np.arange(m), np.ones((m, k))
+    excess = np.full(m, np.inf)
+    low, high = _Side(k, m, 0.0), _Side(k, m, np.inf)
+    trial = np.ones((k, m))
+    offset, s = pairs.best_slope(pairs.moments(trial))
+    stationary = np.ones(m, dtype=np.bool_)
+    for step in range(_STEPS):
+        misfit = pairs.misfit(offset, s)
+        below = _sums(trial, misfit * misfit) / (2 * s * _sums(trial, pairs.product))
+        level, vertex = pairs.highest(misfit, s, below)
+        excess[rows] = np.minimum(excess[rows], level)
+        best[rows] = trial.T
+        active = ~(stationary & (level - below <= _GAP * level))
+        slope = _sums(vertex * misfit, s * pairs.x + pairs.y)
+        if not active.any():
+            break
+        moments = pairs.moments(vertex)
+        low.store(slope <= 0, vertex, moments, offset, s)
+        high.store(slope > 0, vertex, moments, offset, s)
+        if active.sum() < 0.7 * len(rows):
+            rows = rows[active]
+            for held in (pairs, low, high):
+                held.keep(active)
+        trial, offset, s, stationary = _next(pairs, low, high, halve=step % 4 == 3)
+    return np.sqrt(excess / (2 + excess)), best
+
+
+def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Array, Array, Array, Flags]:
+    """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
+    both = low.known & high.known
+    share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
+    trial = low.weights + share * (high.weights - low.weights)
+    offset, s = pairs.best_slope(low.moments + share * (high.moments - low.moments))
+    middle = both & ((s <= low.s) | (s >= high.s) | halve)
+    if middle.any():
+        near = (np.abs(low.offset) < _CLOSE) & (np.abs(high.offset) < _CLOSE)
+        with np.errstate(invalid="ignore"):
+            between = np.where(near, (low.offset + high.offset) / 2, np.sqrt(low.s) * np.sqrt(high.s) / pairs.s0 - 1)
+            at = np.where(near, pairs.s0 * (1 + between), np.sqrt(low.s) * np.sqrt(high.s))
+        offset, s = np.where(middle, between, offset), np.where(middle, at, s)
+    return trial, offset, s, ~middle
+
+
+def _best_share(low: Array, high: Array) -> Array:
+    """Where between two sets of moments tan² θ = (p · second - first²) / dot² is largest: its slope is linear."""
+    step = high - low
+
+    def slope(at: Array) -> Array:
+        dot, first, second, p, _ = at
+        rise = step[3] * second + p * step[2] - 2 * first * step[1]
+        return np.asarray(rise * dot - 2 * (p * second - first * first) * step[0])
+
+    start, end = slope(low), slope(high)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.clip(start / (start - end), 0, 1)
+    return np.where(np.isfinite(share), share, 0.5)
+
+
+def _sums(weights: Array, terms: Array) -> Array:
+    total: Array = np.einsum("km,km->m", weights, terms)
+    return total

@@ -1,0 +1,149 @@
+"""Same-side cosines under diagonal gauges: which values do weights on the coordinates reach?
+
+The cosine becomes `Σ w r / √(Σ w p · Σ w q)` with `r = x y, p = x², q = y²` and weights `w = D²` (left) or `D⁻²`
+(right). Without a budget one coordinate can be given all the weight: the supremum is 1 as soon as some r > 0, the
+infimum -1 as soon as some r < 0. If all r >= 0 the infimum is `2√ρ/(1+ρ)`, ρ the ratio of the largest to the smallest
+|y/x| (mirrored if all r <= 0): in half angles `tan(θ/2) = tanh(¼ ln ρ)`. With a budget see `embaudit.ranges.weights`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from embaudit.errors import InputError
+from embaudit.gauges.gauge import Gauge
+from embaudit.ranges.half_angle import between, cosine_of, shear, tamed
+from embaudit.ranges.reach import End, Ends, point
+from embaudit.ranges.weights import largest_cosine
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.model import Side
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+_NEAR = 1e-3
+
+
+class DiagonalReach(NamedTuple):
+    """Pairs of one side under diagonal gauges without a budget."""
+
+    side: Side
+    block_bytes: int = 2**20
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """Both ends, mostly limits; a pair with coordinates of both signs can be given any cosine."""
+        x, y = tamed(x), tamed(y)
+        tangent = between(x, y)
+        signs = np.sign(x) * np.sign(y)
+        positive, negative = (signs > 0).any(axis=1), (signs < 0).any(axis=1)
+        spread, attained = _ratio_spread(x, y)
+        least = np.where(np.isinf(spread), 1.0, np.tanh(spread / 4))
+        # No coordinate of either sign: the cosine is 0 whatever the weights.
+        attained |= ~positive & ~negative
+        with np.errstate(divide="ignore"):
+            lower = np.where(negative, np.inf, least)
+            upper = np.where(positive, 0.0, 1 / least)
+        still = (tangent == 0) | np.isinf(tangent) | np.isnan(tangent)
+        moving = Ends(lower, upper, ~negative & attained, ~positive & attained)
+        return Ends(*(np.where(still, fixed, end) for fixed, end in zip(point(tangent), moving, strict=True)))
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+        """Give nearly all the weight to one coordinate, or to the two of extreme ratio."""
+        x, y = tamed(x[None])[0], tamed(y[None])[0]
+        wanted = cosine_of(getattr(self.ends(x[None], y[None]), end))[0]
+        if abs(_weighted_cosine(x, y, np.ones(len(x))) - wanted) <= tol / 2:
+            return Gauge.identity(len(x))
+        bounded = abs(wanted) < 1
+        weights = _extreme_ratios(x, y) if bounded and _ratio_spread(x[None], y[None])[0][0] < np.inf else None
+        if weights is None:
+            weights = np.zeros(len(x))
+            weights[_deciding(x, y, wanted)] = 1 / max(x @ x, y @ y)
+        filler = np.where(weights == 0, 1 / (x * x + y * y + np.finfo(float).tiny), 0)
+        filler = np.minimum(filler, 1 / min(x @ x, y @ y)) if not bounded else filler
+        share = 1.0
+        while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * filler) - wanted) > tol / 2:
+            share /= 4
+        return weighing(weights + share * filler, self.side)
+
+
+class BoundedDiagonalReach(NamedTuple):
+    """Pairs of one side under diagonal gauges with `κ(D) <= max_condition`, for k >= 2."""
+
+    side: Side
+    max_condition: float
+    block_bytes: int = 2**18
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """Both ends, exact and attained."""
+        x, y = tamed(x), tamed(y)
+        upper = largest_cosine(x, y, self.max_condition).tangent
+        with np.errstate(divide="ignore"):
+            lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
+        reached = np.ones(len(x), dtype=np.bool_)
+        return Ends(lower, upper, reached, reached)
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+        """Return the gauge with the optimal weights."""
+        x, y = tamed(x[None]), tamed(y[None])
+        best = largest_cosine(x, y if end == "upper" else -y, self.max_condition)
+        return weighing(best.weights[0], self.side)
+
+
+def weighing(weights: Array, side: Side) -> Gauge:
+    """Gauge that puts the metric `diag(weights)` on one side.
+
+    Raises
+    ------
+    InputError
+        If the weights are too far apart for float64.
+    """
+    scales = np.sqrt(weights / np.sqrt(weights.max()) / np.sqrt(weights.min()))
+    if not (np.isfinite(scales).all() and scales.min() > 0):
+        raise InputError("no float64 gauge comes that close to this end; ask for a larger tol.")
+    return Gauge.diagonal(scales if side == "left" else 1 / scales)
+
+
+def _ratio_spread(x: Array, y: Array) -> tuple[Array, Flags]:
+    """Compute `ln ρ` over the coordinates not both 0, and whether only the two extreme ratios occur."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.abs(y) / np.abs(x)
+        top, bottom = (f(ratio, axis=1, initial=i, where=~np.isnan(ratio)) for f, i in ((np.max, 0), (np.min, np.inf)))
+        spread = np.log(top) - np.log(bottom)
+        extreme = np.isnan(ratio) | (ratio == top[:, None]) | (ratio == bottom[:, None])
+        near = np.flatnonzero(spread < _NEAR)
+        if len(near):
+            a, b, s = np.abs(x[near]), np.abs(y[near]), top[near, None]
+            rest = shear(a, b, s) / (s * a)
+            known = ~np.isnan(rest)
+            high, low = (f(rest, axis=1, initial=0, where=known) for f in (np.max, np.min))
+            high = np.max(rest, axis=1, initial=-1, where=known)
+            spread[near] = np.log1p(high) - np.log1p(low)
+    return spread, extreme.all(axis=1) & np.isfinite(spread)
+
+
+def _weighted_cosine(x: Array, y: Array, weights: Array) -> float:
+    roots = np.sqrt(weights / weights.max())
+    return float(cosine_of(between(tamed((roots * x)[None]), tamed((roots * y)[None])))[0])
+
+
+def _extreme_ratios(x: Array, y: Array) -> Array:
+    """Weights that balance the coordinates of largest against those of smallest ratio, 0 on the others."""
+    weights = np.zeros(len(x))
+    product = np.abs(x * y)
+    ratio = np.divide(np.abs(y), np.abs(x), out=np.full(len(x), np.nan), where=product > 0)
+    for extreme in (np.nanmax(ratio), np.nanmin(ratio)):
+        chosen = ratio == extreme
+        weights[chosen] = 1 / (product[chosen] * chosen.sum())
+    return weights
+
+
+def _deciding(x: Array, y: Array, wanted: float) -> int:
+    """Coordinate whose weight takes the cosine to 1, -1 or (where one row has a lone zero) 0."""
+    if wanted == 0:
+        return int(np.argmax(np.where(x * y == 0, np.maximum(np.abs(x), np.abs(y)), -1)))
+    return int(np.argmax(x * y * wanted))

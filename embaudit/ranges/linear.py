@@ -1,0 +1,136 @@
+"""Same-side cosines under general linear gauges: `tan(θ'/2)` between `tan(θ/2)/κ` and `κ tan(θ/2)`.
+
+Equivalently `artanh(cos')` lies within `ln κ` of `artanh(cos)`. This is the generalised Wielandt inequality (Bauer &
+Householder 1960; Householder, "The Theory of Matrices in Numerical Analysis", 1964, section 3.4) read as a range.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.ranges.half_angle import between, shear, tamed
+from embaudit.ranges.reach import End, Ends
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.model import Side
+
+    Array = NDArray[np.float64]
+
+
+class LinearReach(NamedTuple):
+    """Pairs of one side under GL(k), k >= 2, with `κ(M) <= max_condition` (None: unbounded)."""
+
+    side: Side
+    max_condition: float | None
+    block_bytes: int = 2**21
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """Both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
+        tangent = between(tamed(x), tamed(y))
+        parallel = (tangent == 0) | np.isinf(tangent)
+        attained = parallel if self.max_condition is None else np.ones(len(tangent), dtype=np.bool_)
+        if self.max_condition is None:
+            low, high = np.where(parallel, tangent, np.inf), np.where(parallel, tangent, 0.0)
+            low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
+            return Ends(low, high, attained, attained)
+        return Ends(tangent * self.max_condition, tangent / self.max_condition, attained, attained)
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+        """Stretch along the bisector (upper end) or along its normal in the plane of the rows (lower end)."""
+        tangent = between(tamed(x[None]), tamed(y[None]))[0]
+        if tangent == 0 or np.isinf(tangent):
+            return Gauge.identity(len(x))
+        factor = self.max_condition
+        if factor is None:
+            nearly = np.sqrt(tol / 8)
+            factor = max(1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly))
+        bisector, normal = bisector_and_normal(x, y)
+        return stretch(bisector, normal, factor if end == "lower" else 1 / factor, self.side)
+
+
+def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
+    """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for nearly parallel rows (which must not be)."""
+    x, y = tamed(x[None])[0], tamed(y[None])[0]
+    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    flip = -1.0 if x @ y < 0 else 1.0
+    ratio = np.asarray(flip * (x @ y) / (x @ x))
+    across = shear(x, flip * y, ratio)
+    for _ in range(2):
+        across -= (x @ across) * x
+    across /= np.linalg.norm(across)
+    half = np.arctan(between(x[None], flip * y[None])[0])
+    bisector, normal = np.cos(half) * x + np.sin(half) * across, np.cos(half) * across - np.sin(half) * x
+    bisector /= np.linalg.norm(bisector)
+    normal -= (bisector @ normal) * bisector
+    normal /= np.linalg.norm(normal)
+    # Of an obtuse angle x̂ + ŷ and x̂ - ŷ change places.
+    return (bisector, normal) if flip > 0 else (normal, bisector)
+
+
+def stretch(bisector: Array, normal: Array, factor: float, side: Side) -> Gauge:
+    """Gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`, with `κ = max(factor, 1/factor)`.
+
+    Raises
+    ------
+    InputError
+        If float64 cannot hold so large a condition.
+    """
+    if not len(bisector) * EPS < factor < 1 / (len(bisector) * EPS):
+        raise InputError(
+            f"no float64 gauge has the condition {max(factor, 1 / factor):.1e} this end asks for; ask for a larger tol."
+        )
+    axes = np.array([bisector, normal])
+    scales = np.array([factor**-0.5, factor**0.5])
+    rest = np.eye(len(bisector)) - axes.T @ axes
+    acting, inverse = rest + (axes.T * scales) @ axes, rest + (axes.T / scales) @ axes
+    return Gauge(inverse, acting) if side == "right" else Gauge(acting, inverse)
+
+
+def require_cosines(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Check cosines; NaN, the cosine of a zero row, passes."""
+    given = np.asarray(values, dtype=np.float64)
+    outside = np.abs(given) > 1
+    if outside.any():
+        raise must_be(name, "a cosine, from -1 to 1", f"{given[outside].flat[0]:g}")
+    return given
+
+
+def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """Compute the smallest condition number of a linear gauge that moves a same-side cosine to a target.
+
+    `κ = exp|artanh(cosine) - artanh(target)|`.
+
+    Parameters
+    ----------
+    cosine, target : array_like
+        Cosines between -1 and 1; they broadcast.
+
+    Returns
+    -------
+    array, or float for two numbers
+        At least 1. Infinite where no gauge does it: parallel rows (±1) never move, and nothing else gets to ±1.
+        NaN where a cosine is.
+
+    Raises
+    ------
+    InputError
+        If a value lies outside [-1, 1].
+
+    Examples
+    --------
+    >>> condition_to_reach(0.8, [0.8, 0.0, -0.8]).round(9)
+    array([1., 3., 9.])
+    >>> condition_to_reach([0.5, 1.0], 1.0)
+    array([inf,  1.])
+    """
+    start, goal = np.broadcast_arrays(require_cosines(cosine, "cosine"), require_cosines(target, "target"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))
+    smallest: NDArray[np.float64] = np.where(start == goal, 1.0, condition)[()]
+    return smallest

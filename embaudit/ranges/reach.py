@@ -1,0 +1,106 @@
+"""What every kind of range answers, and how pairs of rows are read for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+
+from embaudit.arrays import Matrix, ordered_map, row_blocks
+from embaudit.errors import must_be
+from embaudit.ranges.half_angle import between, tamed
+from embaudit.similarity import as_pairs
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.gauges import Gauge
+
+    Array = NDArray[np.float64]
+
+End: TypeAlias = Literal["lower", "upper"]
+
+
+class Ends(NamedTuple):
+    """The ends of many ranges."""
+
+    lower: NDArray[np.float64]
+    """tan(θ/2) of the smallest cosine, so the larger of the two."""
+    upper: NDArray[np.float64]
+    """tan(θ/2) of the largest cosine."""
+    lower_attained: NDArray[np.bool_]
+    """False where the end is only approached."""
+    upper_attained: NDArray[np.bool_]
+
+
+class Reach(Protocol):
+    """How far one kind of pair moves under one set of gauges."""
+
+    @property
+    def block_bytes(self) -> int:
+        """How many bytes of rows to treat at once."""
+        ...
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """Both ends for each pair of rows of two (m, k) arrays."""
+        ...
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+        """Find a gauge that takes one pair of rows, of shape (k,), to an end or within `tol` of it."""
+        ...
+
+
+def point(tangent: Array) -> Ends:
+    """Range of a cosine that cannot move."""
+    fixed = np.ones(len(tangent), dtype=np.bool_)
+    return Ends(tangent, tangent, fixed, fixed)
+
+
+class Fixed(NamedTuple):
+    """No gauge of the set moves the cosine."""
+
+    rank: int
+    block_bytes: int = 2**21
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """One point for each pair."""
+        return point(between(tamed(x), tamed(y)))
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+        """Return the identity, which is already there."""
+        from embaudit.gauges import Gauge
+
+        return Gauge.identity(self.rank)
+
+
+def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
+    """Check row numbers: (m, 2) for pairs of rows, (m, 4) for pairs of differences of rows of one side."""
+    table = np.asarray(pairs)
+    if table.ndim == 2 and table.shape[1] == 4:
+        halves = [as_pairs(table[:, columns], n_rows, n_rows) for columns in ([0, 1], [2, 3])]
+        return np.hstack(halves)
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise must_be(
+            "pairs", "integers of shape (m, 2), or (m, 4) for differences of rows", f"{table.dtype} {table.shape}"
+        )
+    return as_pairs(table, n_rows, n_columns)
+
+
+def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Array, Array]:
+    """Gather both rows of each pair in float64; of four columns, the differences `x_i - x_j` and `x_k - x_l`."""
+    rows = [np.asarray(side[column], dtype=np.float64) for side, column in _columns(x, y, table)]
+    return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
+
+
+def _columns(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> list[tuple[Matrix, NDArray[np.intp]]]:
+    sides = (x, y) if table.shape[1] == 2 else (x, x, x, x)
+    return list(zip(sides, table.T, strict=True))
+
+
+def reach_of_pairs(reach: Reach, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> Ends:
+    """Apply `reach.ends` to all pairs, a block at a time in two threads."""
+    blocks = list(row_blocks(len(table), x.shape[1], budget=reach.block_bytes))
+    parts = list(ordered_map(lambda rows: reach.ends(*paired_rows(x, y, table[rows])), blocks))
+    if not parts:
+        return point(np.empty(0))
+    return Ends(*(np.concatenate(column) for column in zip(*parts, strict=True)))

@@ -1,0 +1,218 @@
+"""Cosines under a translation of one side: the rows stay, the origin they are seen from moves.
+
+A shift v is a viewpoint -v, and the points that see the segment ab under an angle θ lie on a circular arc (inscribed
+angles). For `‖v‖ <= r` with `W = ‖a‖‖b‖ sin θ`, `L = ‖a - b‖`, `K = a·b - r²` and the tangent lengths
+`α = √(‖a‖² - r²)`, `β = √(‖b‖² - r²)`, the discs of radius r that touch those arcs give
+
+    tan(θ'/2) between (W - rL)/(K + αβ) and (W + rL)/(K + αβ)
+
+until the disc meets the line through a and b: between them the cosine is -1, outside +1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.gauges.gauge import Gauge
+from embaudit.ranges.half_angle import between, dots, tamed
+from embaudit.ranges.linear import require_cosines
+from embaudit.ranges.reach import End, Ends, point
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.model import Side
+
+    Array = NDArray[np.float64]
+    Flags = NDArray[np.bool_]
+
+
+class _Scene(NamedTuple):
+    """What decides how the origin sees the segments from a to b (lengths in units that neither overflow nor vanish)."""
+
+    tangent: Array
+    a: Array
+    b: Array
+    area: Array
+    base: Array
+    dot: Array
+    offset: Array
+    inside: Flags
+    nearest: Array
+    corner: Array
+    unit: Array
+
+    @classmethod
+    def of(cls, x: Array, y: Array) -> _Scene:
+        largest = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
+        exponent = np.frexp(largest)[1]
+        x, y = np.ldexp(x, -exponent[:, None]), np.ldexp(y, -exponent[:, None])
+        gap = y - x
+        tangent = between(tamed(x), tamed(y))
+        a, b, base = (np.sqrt(dots(z, z)) for z in (x, y, gap))
+        small = np.where(tangent > 1, 1 / np.where(tangent > 1, tangent, 1), tangent)
+        area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
+        # The foot of the origin on the line lies strictly between a and b.
+        inside = (dots(x, gap) < 0) & (dots(y, gap) > 0)
+        nearest = np.divide(area, base, out=np.zeros_like(a), where=base > 0)
+        offset = np.divide(dots(x + y, gap) / 2, base, out=np.zeros_like(a), where=base > 0)
+        corner = np.minimum(a, b)
+        return cls(tangent, a, b, area, base, dot, offset, inside, nearest, corner, np.ldexp(1.0, exponent))
+
+
+class TranslationReach(NamedTuple):
+    """Pairs of the side that is shifted by at most `max_shift` (None: unbounded)."""
+
+    side: Side
+    max_shift: float | None
+    block_bytes: int = 2**21
+
+    def ends(self, x: Array, y: Array) -> Ends:
+        """Both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
+        scene = _Scene.of(x, y)
+        flat = x.shape[1] == 1
+        radius = np.full(len(x), np.inf) if self.max_shift is None else self.max_shift / scene.unit
+        ends = _ends(scene, radius, flat=flat)
+        same = (scene.base == 0) | np.isnan(scene.tangent)
+        still = point(scene.tangent)
+        return Ends(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
+
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+        """Shift the origin to where the arc touches the disc, or onto the line through the rows."""
+        scene = _Scene.of(x[None], y[None])
+        radius = np.inf if self.max_shift is None else float(self.max_shift / scene.unit[0])
+        if scene.base[0] == 0 or radius == 0:
+            shift = np.zeros(len(x))
+        else:
+            unit = float(scene.unit[0])
+            shift = unit * _touching_shift(x / unit, y / unit, scene, radius, end)
+        return Gauge.translation(len(x), **{self.side: shift})
+
+
+def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
+    """Ends for a scene: tangents to the disc, until it meets the line."""
+    beyond = radius > scene.corner
+    opposite = np.where(scene.inside & (not flat or scene.nearest == 0), radius >= scene.nearest, beyond)
+    same = np.where(scene.inside | flat, beyond, (radius >= scene.nearest) & (radius > 0))
+    same |= ~scene.inside & (scene.tangent == 0)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        reach = np.where(beyond, 0, radius)
+        tangents = np.sqrt((scene.a - reach) * (scene.a + reach) * (scene.b - reach) * (scene.b + reach))
+        turn = reach * scene.base
+        inner = scene.dot - reach * reach
+        wide = (scene.area + turn) / (inner + tangents)
+        steep = (tangents - inner) / (scene.area - turn)
+        upper = np.where(inner > 0, (scene.area - turn) / (inner + tangents), (tangents - inner) / (scene.area + turn))
+        lower = np.where(inner > 0, wide, steep)
+    lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
+    touching = radius == scene.corner
+    return Ends(
+        np.where(radius == 0, scene.tangent, lower),
+        np.where(radius == 0, scene.tangent, upper),
+        opposite | ~touching | (radius == 0),
+        same | ~touching | (radius == 0),
+    )
+
+
+def _touching_shift(x: Array, y: Array, scene: _Scene, radius: float, end: End) -> Array:
+    """Shift v of length at most `radius` that reaches an end; rows and radius in the units of the scene."""
+    ends = _ends(scene, np.array([radius]), flat=len(x) == 1)
+    half = float(scene.base[0]) / 2
+    along, up = _frame(x, y)
+    u, h = -float((x + y) @ along) / 2, float(scene.nearest[0])
+    tangent = float(getattr(ends, end)[0])
+    if np.isinf(tangent):
+        pieces = [(-half, half)]
+    elif tangent == 0:
+        pieces = [(half, np.inf), (-np.inf, -half)]
+    else:
+        away = np.array([u, h - half * (1 / tangent - tangent) / 2])
+        away = away / np.hypot(*away) if away.any() else np.array([0.0, 1.0])
+        step = radius * away * (1.0 if end == "upper" else -1.0)
+        return np.asarray(-(step[0] * along + step[1] * up))
+    goal = _on_line(u, h, radius, pieces)
+    # The viewpoint moves by goal - u along the line and by -h onto it; the rows move the other way.
+    return np.asarray((u - goal) * along + h * up)
+
+
+def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]]) -> float:
+    """Middle of the longest part that the disc around (u, h) cuts out of some pieces of the line."""
+    chord = np.sqrt(max(0.0, (radius - h) * (radius + h))) if np.isfinite(radius) else np.inf
+    cuts = [(max(u - chord, start), min(u + chord, stop)) for start, stop in pieces]
+    far = 4 * max(abs(edge) for cut in cuts for edge in cut if np.isfinite(edge))
+    low, high = max(cuts, key=lambda cut: cut[1] - cut[0])
+    return float(max(low, -far) + min(high, far)) / 2
+
+
+def _frame(x: Array, y: Array) -> tuple[Array, Array]:
+    """Unit vectors along y - x and, at a right angle to it, towards the origin (anywhere if that is on the line)."""
+    along = (y - x) / np.linalg.norm(y - x)
+    for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):
+        up = candidate - (candidate @ along) * along
+        length = np.linalg.norm(up)
+        if length > 1e-7 * np.linalg.norm(candidate):
+            up /= length
+            up -= (up @ along) * along
+            return along, up / np.linalg.norm(up)
+    return along, np.zeros(len(x))
+
+
+def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+    """Compute the length of the shortest shift v that gives `cos(a + v, b + v)` a target.
+
+    With θ the target angle and the origin u₀ along the segment ab (length L) from its middle and h away from its
+    line, it is the distance to the arc that sees ab under θ, `|d - R|` with `R = L / (2 sin θ)` and d the distance to
+    its centre, or to the nearer of a and b where the arc ends before it comes nearest.
+
+    Parameters
+    ----------
+    a, b : array_like of shape (k,) or (m, k)
+        Two rows, or m pairs of rows; k >= 2.
+    target : array_like
+        Cosine or m cosines.
+
+    Returns
+    -------
+    array, or float for one pair
+        An infimum: at the nearer of a and b it is approached, not reached. Infinite for equal rows and a target
+        other than 1; NaN where a row is zero.
+
+    Raises
+    ------
+    InputError
+        If the rows do not match, have one dimension only, or a target lies outside [-1, 1].
+
+    Examples
+    --------
+    >>> shift_to_reach([1.0, 0.5], [0.5, 1.0], [-1.0, 1.0]).round(4)
+    array([1.0607, 1.118 ])
+    """
+    first, second = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
+    if first.ndim not in (1, 2) or first.shape[-1] < 2:
+        raise must_be("a and b", "rows of at least 2 numbers", f"shape {first.shape}")
+    goal = np.broadcast_to(require_cosines(target, "target"), np.broadcast_shapes(np.shape(target), first.shape[:-1]))
+    shape = (goal.size, first.shape[-1])
+    scene = _Scene.of(np.broadcast_to(first, shape), np.broadcast_to(second, shape))
+    lengths = _shortest(scene, goal.ravel()) * scene.unit
+    result: NDArray[np.float64] = lengths.reshape(goal.shape)[()]
+    return result
+
+
+def _shortest(scene: _Scene, cosine: Array) -> Array:
+    sine = np.sqrt((1 - cosine) * (1 + cosine))
+    half = scene.base / 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Everything times sin θ, so that a straight angle is no exception.
+        rise = scene.nearest * sine - half * cosine
+        distance = np.hypot(scene.offset * sine, rise)
+        arc = np.abs(scene.dot * sine - scene.area * cosine) / (half + distance)
+        on_arc = cosine * distance + rise >= 0
+    on_arc = np.where(cosine == 1, ~scene.inside, np.where(cosine == -1, scene.inside, on_arc))
+    arc = np.where(sine == 0, scene.nearest, arc)
+    shortest = np.where(on_arc, arc, scene.corner)
+    equal = np.where(cosine == 1, 0.0, np.inf)
+    shortest = np.where(scene.base == 0, equal, shortest)
+    return np.where(np.isnan(scene.tangent), np.nan, shortest)

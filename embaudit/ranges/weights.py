@@ -1,0 +1,161 @@
+"""The largest cosine that coordinate weights `w ∈ [1, κ²]^k` can give a pair of rows, exactly.
+
+With `r = x y, p = x², q = y²` maximise `f(w) = Σ w r / √(Σ w p · Σ w q)`.
+
+*Some w makes f positive.* Then f is quasi-convex where it is positive, its maximum lies at a vertex, and the optimality
+condition `ρ/Σwr > 1/(2Σwp) + ρ²/(2Σwq)` on a coordinate of ratio `ρ = y/x` is quadratic in ρ: the high weights are the
+coordinates with r > 0 whose ratios fill one interval. All intervals are tried, k²/2 of them.
+
+*No w does.* Turn y over and minimise the cosine of a pair with `Σ w r > 0` for every w, which is quasi-convex. See
+`embaudit.ranges.definite`.
+
+Arrays here are (k, m): coordinates by pairs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from embaudit.arrays import row_blocks
+from embaudit.gauges.gauge import EPS
+from embaudit.ranges.definite import smallest_definite_cosine
+from embaudit.ranges.half_angle import between, difference_of_products, tamed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+    Ints = NDArray[np.intp]
+
+_FINE = 1e-3
+"""Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
+
+
+class Best(NamedTuple):
+    """The largest cosine of each pair and where it is reached."""
+
+    tangent: NDArray[np.float64]
+    """(m,) tan(θ/2)."""
+    weights: NDArray[np.float64]
+    """(m, k) between 1 and κ²."""
+
+
+def largest_cosine(x: Array, y: Array, max_condition: float) -> Best:
+    """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
+
+    Parameters
+    ----------
+    x, y : array of shape (m, k)
+        Rows whose squares neither overflow nor vanish; NaN comes back where one is zero.
+    max_condition : float
+        κ > 1, the condition number of the diagonal gauge whose squares are the weights.
+
+    Examples
+    --------
+    >>> best = largest_cosine(np.array([[1.0, 1.0]]), np.array([[1.0, -1.0]]), 2.0)
+    >>> best.weights, round(float(best.tangent[0]), 4)
+    (array([[4., 1.]]), 0.5)
+    """
+    tangent = between(x, y)
+    weights = np.ones(x.shape)
+    square = max_condition**2
+    product = x * y
+    gain, loss = square * np.maximum(product, 0).sum(axis=1), -np.minimum(product, 0).sum(axis=1)
+    moving = (tangent > 0) & np.isfinite(tangent)
+    level = moving & (np.abs(gain - loss) <= 8 * x.shape[1] * EPS * loss)
+    vertex, definite = (np.flatnonzero(moving & ~level & side) for side in (gain > loss, gain < loss))
+    weights[level] = np.where(product[level] > 0, square, 1.0)
+    tangent[level] = 1.0
+    if len(vertex):
+        weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
+        roots = np.sqrt(weights[vertex])
+        tangent[vertex] = between(tamed(roots * x[vertex]), tamed(roots * y[vertex]))
+    if len(definite):
+        least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
+        tangent[definite] = 1 / least
+    return Best(tangent, weights)
+
+
+def _best_vertex(x: Array, y: Array, square: float) -> Array:
+    """Weights of the best interval of high ones, for pairs some weights of which make the cosine positive."""
+    positive = x * y > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        order = np.argsort(np.where(positive, np.abs(y) / np.abs(x), np.inf), axis=1)
+    x, y = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
+    count = positive.sum(axis=1)
+    start, stop, value = _scan(x, y, count, square)
+    fine = np.flatnonzero(value > 1 - 2 * _FINE**2)
+    for rows in row_blocks(len(fine), len(x) ** 2, budget=2**20):
+        part = fine[rows]
+        start[part], stop[part] = _fine_scan(x[:, part], y[:, part], count[part], square)
+    place = np.arange(len(x))
+    high = (place >= start[:, None]) & (place < stop[:, None])
+    weights = np.empty(order.shape)
+    np.put_along_axis(weights, order, np.where(high, square, 1.0), axis=1)
+    return weights
+
+
+def _scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, Array]:
+    """Best interval [start, stop) of the first `count` coordinates and its cos², trying all by growing lengths."""
+    k = int(count.max())
+    terms = [x * y, x * x, y * y]
+    # In units of κ² - 1: what all weights of 1 contribute, then the sums over the interval, which only ever grow.
+    base = [term.sum(axis=0) / (square - 1) for term in terms]
+    terms = [np.where(np.arange(k)[:, None] < count, term[:k], 0) for term in terms]
+    sums = [np.repeat(part[None], k, axis=0) for part in base]
+    best, value, norms = np.full(terms[0].shape, -np.inf), np.empty(terms[0].shape), np.empty(terms[0].shape)
+    for length in range(1, k + 1):
+        n = k - length + 1
+        for total, term in zip(sums, terms, strict=True):
+            total[:n] += term[length - 1 :]
+        dot, p, q = (total[:n] for total in sums)
+        np.multiply(p, q, out=norms[:n])
+        np.abs(dot, out=value[:n])
+        value[:n] *= dot
+        value[:n] /= norms[:n]
+        np.maximum(best[:n], value[:n], out=best[:n])
+    start = best.argmax(axis=0)
+    return start, *_best_stop(base, terms, start)
+
+
+def _best_stop(base: list[Array], terms: list[Array], start: Ints) -> tuple[Ints, Array]:
+    """Best end of the interval that begins at `start`, and its cos²."""
+    k = len(terms[0])
+    place = start + np.arange(k)[:, None]
+    inside = place < k
+    place[~inside] = 0
+    picked = [np.where(inside, np.take_along_axis(term, place, axis=0), 0) for term in terms]
+    dot, p, q = (part + np.cumsum(term, axis=0) for part, term in zip(base, picked, strict=True))
+    value = np.abs(dot) * dot / (p * q)
+    length = value.argmax(axis=0)
+    return start + length + 1, np.take_along_axis(value, length[None], axis=0)[0]
+
+
+def _fine_scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints]:
+    """Best interval where cosines are so near 1 that only 1 - cos² tells them apart.
+
+    By Lagrange's identity `Σwp Σwq - (Σwr)² = Σ_{i<j} w_i w_j (x_i y_j - x_j y_i)²`, a sum of positive terms.
+    """
+    k = int(count.max())
+    gaps = difference_of_products(x[:, None], y[None], x[None], y[:, None]) ** 2
+    step = square - 1
+    rows = gaps.sum(axis=1)
+    apart = np.repeat((rows.sum(axis=0) / (2 * step * step))[None], k, axis=0)
+    dot = np.repeat(((x * y).sum(axis=0) / step)[None], k, axis=0)
+    within = np.zeros((k + 1, x.shape[1]))
+    best, stop = np.full(dot.shape, np.inf), np.zeros(dot.shape, dtype=np.intp)
+    places = np.arange(k)
+    for length in range(1, k + 1):
+        n = k - length + 1
+        last = places[:n] + length - 1
+        within[:n] = within[1 : n + 1] + gaps[places[:n], last] if length > 1 else 0
+        apart[:n] += rows[last] / step + within[:n]
+        dot[:n] += (x * y)[last]
+        value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)
+        better = value < best[:n]
+        best[:n][better] = value[better]
+        stop[:n] = np.where(better, last[:, None] + 1, stop[:n])
+    start = best.argmin(axis=0)
+    return start, stop[start, np.arange(len(start))]
