@@ -1,0 +1,171 @@
+"""The kinds of vectors to use instead: equivalent ones in a declared gauge, or ones the predictions fix."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from embaudit.arrays import is_number
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, absorbed_biases, affine, canonical_form, free_means
+from embaudit.canonical.identified import map_rows
+from embaudit.errors import EquivalenceError, must_be
+from embaudit.model import FactorModel, Link
+from embaudit.moments import moments, unit_block
+from embaudit.remedy.vectors import PROBES, Reduction, Remedy
+from embaudit.similarity import pair_cosines, sample_pairs
+
+if TYPE_CHECKING:
+    from embaudit.gauges.group import RNG
+    from embaudit.model import Side
+    from embaudit.remedy.vectors import RowMap
+
+Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+
+def fix(
+    model: FactorModel,
+    as_: str = "prediction",
+    *,
+    role: Side | None = None,
+    dimensions: int | None = None,
+    unit: bool = False,
+    rng: RNG = 0,
+) -> Remedy:
+    """Make vectors that can be trusted more than the factors as they are.
+
+    Parameters
+    ----------
+    model : FactorModel
+        What to mend.
+    as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred"}
+        prediction: vectors whose plain cosine is the prediction cosine, which no gauge moves; one side at a time.
+        balanced, left-whitened, right-whitened: the equivalent model in that canonical gauge, a convention to
+        agree upon. centred: the equivalent model whose mean rows are 0 where predictions leave them free.
+    role : {"left", "right"}, optional
+        Only this side's vectors. By default both sides of an equivalent model, the right one otherwise.
+    dimensions : int, optional
+        Keep so many leading directions; by default all that the predictions see, which costs nothing.
+    unit : bool
+        Divide vectors by their length, so that a dot product is the cosine; for one side only.
+    rng : numpy Generator or int
+        Draws the pairs on which the cost of fewer dimensions is measured.
+
+    Returns
+    -------
+    Remedy
+        Nothing is computed before `vectors`, `to_model` or `write` is called.
+
+    Raises
+    ------
+    InputError
+        For an unknown kind, a side that is missing, more dimensions than the predictions see.
+    EquivalenceError
+        If the change would alter the predictions.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+    >>> remedy = fix(model, "prediction", unit=True)
+    >>> remedy
+    Remedy(prediction vectors of items, 2 dimensions)
+    >>> x = remedy.vectors()
+    >>> round(float(x[0] @ x[1]), 9)
+    0.6
+    """
+    if as_ not in KINDS:
+        raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
+    if role not in (None, "left", "right"):
+        raise must_be("role", 'one of "left", "right"', repr(role))
+    both = as_ != "prediction" and model.left is not None
+    roles: tuple[Side, ...] = (role,) if role else ("left", "right") if both else ("right",)
+    if unit and len(roles) > 1:
+        raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
+    remedy = _centred(model, roles, dimensions) if as_ == "centred" else _canonical(model, as_, roles, dimensions, rng)
+    return _with_unit_length(remedy) if unit else remedy
+
+
+def _with_unit_length(remedy: Remedy) -> Remedy:
+    maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
+    return replace(remedy, maps=maps, unit=True)
+
+
+def _then_unit(function: RowMap) -> RowMap:
+    return lambda block: unit_block(function(block))
+
+
+def _centred(model: FactorModel, roles: tuple[Side, ...], dimensions: int | None) -> Remedy:
+    if dimensions is not None:
+        raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
+    free = dict(zip(("left", "right"), free_means(model), strict=True))
+    # A softmax model without a bias could gain one, but centring should change the vectors only.
+    free["left"] &= model.right_bias is not None
+    if model.left is None and model.link is not Link.COSINE:
+        free = {"left": False, "right": True}
+    if not any(free[role] for role in roles):
+        sides = " or ".join(f"{model.roles[role == 'right']}s" for role in roles)
+        raise EquivalenceError(
+            f"centring must keep the predictions; got a {model.link} model whose predictions change when {sides} are "
+            f'shifted, since no free bias absorbs it; use as "prediction".'
+        )
+    zero = np.zeros(model.rank)
+    centres = {side: moments(model.factors(side)).mean if free[side] else zero for side in model.sides}
+    biases = absorbed_biases(model, centres["left"], centres["right"]) if "left" in centres else {}
+    maps = {role: affine(centres[role], np.eye(model.rank)) for role in roles}
+    return Remedy(model, "centred", roles, model.rank, False, maps, biases, None)
+
+
+def _canonical(model: FactorModel, kind: str, roles: tuple[Side, ...], dimensions: int | None, rng: RNG) -> Remedy:
+    if model.link is Link.COSINE and kind != "prediction":
+        raise EquivalenceError(
+            f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'
+        )
+    form = canonical_form(model)
+    kept = _require_dimensions(dimensions, form, model)
+    maps = {role: _map(model, form, kind, role, kept) for role in roles}
+    biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
+    remedy = Remedy(model, kind, roles, kept, False, maps, biases, None)
+    return replace(remedy, reduction=_reduction(remedy, form, kept, rng)) if kept < form.rank else remedy
+
+
+def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:
+    if dimensions is None:
+        return form.rank
+    whole = is_number(dimensions) and dimensions == int(dimensions) and not isinstance(dimensions, bool)
+    if not whole or not 1 <= dimensions <= form.rank:
+        remedy = f"the predictions see {form.rank} of the {model.rank} dimensions"
+        raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), remedy)
+    return int(dimensions)
+
+
+def _map(model: FactorModel, form: CanonicalForm, kind: str, role: Side, kept: int) -> RowMap:
+    if kind == "prediction":
+        return lambda block: map_rows(block, model, form, role)[:, :kept]
+    exponent = EXPONENTS[kind]
+    linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
+    return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :kept])
+
+
+def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Reduction:
+    energy = form.singular_values[: form.rank] ** 2
+    role = remedy.roles[-1]
+    whole = _map(remedy.model, form, remedy.kind, role, form.rank)
+    x = remedy.model.factors(role)
+    errors = np.zeros(1)
+    if len(x) > 1:
+        pairs = sample_pairs(len(x), PROBES, rng=rng)
+        wanted, where = np.unique(pairs, return_inverse=True)
+        rows = whole(np.array(x[wanted], dtype=np.float64))
+        index = where.reshape(-1, 2)
+        change = np.abs(pair_cosines(rows[:, :kept], rows[:, :kept], index) - pair_cosines(rows, rows, index))
+        errors = change[np.isfinite(change)] if np.isfinite(change).any() else errors
+    return Reduction(
+        dimensions=kept,
+        rank=form.rank,
+        energy_lost=float(energy[kept:].sum() / energy.sum()),
+        largest_singular_value_lost=float(form.singular_values[kept]),
+        mean_cosine_error=float(errors.mean()),
+        max_cosine_error=float(errors.max()),
+    )

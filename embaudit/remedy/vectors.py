@@ -1,0 +1,212 @@
+"""Vectors that are computed when they are asked for, a chunk of rows at a time, and written with a check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from embaudit.arrays import Matrix, Vector, row_blocks
+from embaudit.canonical.form import gathered, mapped_blocks
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import plain_suffix
+from embaudit.model import FactorModel, Link
+from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, write_vectors
+from embaudit.remedy.words import explain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from embaudit.io.files import AnyPath
+    from embaudit.model import Side
+
+RowMap: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+"""Turns float64 rows of a side into vectors."""
+PROBES = 4096
+"""Rows, and pairs of rows, that a check looks at."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What keeping the leading directions only costs."""
+
+    dimensions: int
+    """Directions kept."""
+    rank: int
+    """Directions that the predictions see."""
+    energy_lost: float
+    """Share of the scores' sum of squares that is dropped; no choice of so many directions drops less."""
+    largest_singular_value_lost: float
+    """Norm of what is dropped from the score matrix: no score moves by more."""
+    mean_cosine_error: float
+    """Mean absolute change of the cosines, over sampled pairs."""
+    max_cosine_error: float
+    """Largest absolute change of the cosines, over sampled pairs."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Remedy:
+    """The vectors of one kind, not yet computed."""
+
+    model: FactorModel
+    """The model they are made of."""
+    kind: str
+    """One of `KINDS`."""
+    roles: tuple[Side, ...]
+    """The sides to write."""
+    columns: int
+    """Dimensions of the vectors."""
+    unit: bool
+    """Whether every vector has length 1, so that a dot product is the cosine."""
+    maps: dict[Side, RowMap]
+    """How rows of each side are turned into vectors."""
+    biases: dict[str, Vector]
+    """Biases that keep the predictions, for an equivalent model."""
+    reduction: Reduction | None
+    """The cost of fewer dimensions, where some were dropped."""
+
+    def __repr__(self) -> str:
+        sides = " and ".join(self._title(role) for role in self.roles)
+        return f"Remedy({self.kind} vectors of {sides}, {self.columns} dimensions)"
+
+    def _title(self, role: Side) -> str:
+        return f"{self.model.roles[role == 'right']}s"
+
+    def explain(self) -> str:
+        """Say in plain words what the vectors are, and what to do with them."""
+        return explain(self)
+
+    def stream(self, role: Side) -> Stream:
+        """Return the vectors of a side, computed while they are read."""
+        if role not in self.roles:
+            raise must_be("role", "one of " + ", ".join(self.roles), repr(role), "ask fix for it")
+        x = self.model.factors(role)
+        blocks = sum(1 for _ in row_blocks(*x.shape))
+        function = self.maps[role]
+        return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
+
+    def vectors(self, role: Side = "right") -> Matrix:
+        """Compute the vectors of a side in memory."""
+        stream = self.stream(role)
+        return gathered(stream.blocks(), stream.shape, stream.dtype)
+
+    def to_model(self) -> FactorModel:
+        """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""
+        fields = self._fields()
+        fields |= {name: self.vectors(role) for name, role in self._places().items()}
+        return FactorModel(**{"left": None, **fields})
+
+    def _places(self) -> dict[str, Side]:
+        """Which field of a model holds which side: a table of vectors is always a right side."""
+        if len(self.roles) == 2:
+            return {"left": "left", "right": "right"}
+        return {"right": self.roles[0]}
+
+    def _fields(self) -> dict[str, Any]:
+        model = self.model
+        if len(self.roles) == 1:
+            role = self.roles[0]
+            head = self.kind == "centred" and model.left is None
+            labels = {f"right_{name}": getattr(model, f"{role}_{name}") for name in ("ids", "names")}
+            kept = {"link": model.link, "right_bias": model.right_bias} if head else {}
+            return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
+        names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
+                 "right_names", "objective")  # fmt: skip
+        return {**{name: getattr(model, name) for name in names}, **self.biases}
+
+    def write(self, path: AnyPath, *, force: bool = False) -> Path:
+        """Write the vectors and read some of them back to verify the file.
+
+        Parameters
+        ----------
+        path : path
+            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt` (word2vec) hold one side. All but
+            text are written a chunk at a time.
+        force : bool
+            Whether an existing file may be replaced.
+
+        Returns
+        -------
+        Path
+            What was written.
+
+        Raises
+        ------
+        InputError
+            If the format cannot hold the vectors, the file exists, or what was read back differs.
+        """
+        from embaudit.io import save
+
+        target = Path(path)
+        suffix = plain_suffix(target)
+        if suffix not in SUFFIXES:
+            save(self.to_model(), target, force=force)
+        elif suffix == ".npz":
+            write_npz(target, {name: self.stream(role) for name, role in self._places().items()}, self._arrays(),
+                      force=force)  # fmt: skip
+        else:
+            role = self._only_role(suffix)
+            write_vectors(target, self.stream(role), self._ids(role, suffix), force=force)
+        self.verify(target)
+        return target
+
+    def _ids(self, role: Side, suffix: str) -> NDArray[Any] | None:
+        """Return the ids; titles stand in for them in a table where they are unique."""
+        ids: NDArray[Any] | None = getattr(self.model, f"{role}_ids")
+        names: NDArray[Any] | None = getattr(self.model, f"{role}_names")
+        if ids is None and names is not None and suffix not in (".npy", ".safetensors"):
+            return names if len(np.unique(names)) == len(names) else None
+        return ids
+
+    def _only_role(self, suffix: str) -> Side:
+        if len(self.roles) > 1:
+            sides = " and ".join(self._title(role) for role in self.roles)
+            raise must_be(f"vectors written as {suffix}", "those of one side", sides, "pass role, or write .npz")
+        return self.roles[0]
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        fields = self._fields()
+        left_role, right_role = fields.pop("roles")
+        texts = {"link": str(fields.pop("link", Link.IDENTITY)), "objective": fields.pop("objective", None) or ""}
+        scalars = {
+            **texts,
+            "offset": float(fields.pop("offset", 0.0)),
+            "left_role": left_role,
+            "right_role": right_role,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        return {name: np.asarray(value) for name, value in {**scalars, **given}.items()}
+
+    def verify(self, path: Path) -> None:
+        """Compare a file with what it should hold: all of a text, the first, middle and last rows of the others.
+
+        Raises
+        ------
+        InputError
+            If they differ.
+        """
+        for name, role in self._places().items():
+            n = self.stream(role).shape[0]
+            size = min(n, PROBES)
+            for start in sorted({0, (n - size) // 2, n - size}):
+                rows = slice(start, start + size)
+                wanted = self.maps[role](np.array(self.model.factors(role)[rows], dtype=np.float64))
+                _require_same(_read_back(path, name, rows), wanted, path)
+
+
+def _read_back(path: Path, name: str, rows: slice) -> NDArray[Any]:
+    if plain_suffix(path) in SUFFIXES:
+        return stored_rows(path, name, rows)
+    from embaudit.io import load
+
+    return np.asarray(load(path, kind="vectors").right[rows])
+
+
+def _require_same(found: NDArray[Any], wanted: NDArray[np.float64], path: Path) -> None:
+    tolerance = 8 * np.finfo(found.dtype).eps * np.abs(wanted).max()
+    if found.shape != wanted.shape or np.abs(found - wanted).max() > tolerance:
+        raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")

@@ -1,0 +1,156 @@
+"""Identified cosines against the dense score matrix, and against every gauge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.canonical import identified_cosines, identified_factors
+from embaudit.canonical.form import free_means
+from embaudit.errors import InputError
+from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.model import FactorModel
+from embaudit.similarity import all_pairs, pair_cosines
+
+SIDES = ["left", "right"]
+LINKS = ["identity", "softmax", "ranking", "cosine"]
+BIASES = ((), ("left_bias",), ("right_bias",), ("left_bias", "right_bias"))
+
+
+def make(seed, *, link="identity", biases=(), n=20, p=15, k=4, dtype=np.float64):
+    draw = np.random.default_rng(seed)
+    sizes = {"left_bias": n, "right_bias": p}
+    return FactorModel(
+        left=(draw.standard_normal((n, k)) + 0.5).astype(dtype),
+        right=(draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k) + 0.5).astype(dtype),
+        link=link,
+        **{name: draw.standard_normal(sizes[name]) for name in biases},
+        offset=0.3,
+    )
+
+
+def dense(model, *, biases=False):
+    """The matrix whose columns and rows are compared, spelt out."""
+    if model.link == "cosine":
+        return model.scores()
+    if biases:
+        scores = model.scores()
+        return scores if model.link == "identity" else scores - scores.mean(axis=1, keepdims=True)
+    scores = model.left @ model.right.T
+    left, right = free_means(model)
+    scores = scores - scores.mean(axis=0) if left else scores
+    return scores - scores.mean(axis=1, keepdims=True) if right else scores
+
+
+@pytest.mark.parametrize("role", SIDES)
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("biases", BIASES)
+@pytest.mark.parametrize("whole", [False, True])
+def test_equal_to_cosines_of_the_dense_scores(role, link, biases, whole):
+    model = make(0, link=link, biases=biases)
+    table = dense(model, biases=whole)
+    table = table.T if role == "right" else table
+    pairs = all_pairs(len(table))
+    expected = pair_cosines(table, table, pairs)
+    found = identified_cosines(model, role=role, pairs=pairs, biases=whole)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("role", SIDES)
+@pytest.mark.parametrize("link", LINKS)
+def test_factors_have_them_as_plain_cosines(role, link):
+    model = make(1, link=link)
+    rows = identified_factors(model, role)
+    pairs = all_pairs(len(rows))
+    np.testing.assert_allclose(
+        pair_cosines(rows, rows, pairs), identified_cosines(model, role=role, pairs=pairs), atol=1e-13
+    )
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kappa=st.floats(1, 1e4),
+    kind=st.sampled_from([Diagonal, GeneralLinear]),
+    role=st.sampled_from(SIDES),
+    link=st.sampled_from(LINKS[:3]),
+    biases=st.sampled_from(BIASES),
+)
+@settings(max_examples=60)
+def test_no_gauge_of_condition_up_to_1e4_moves_them(seed, kappa, kind, role, link, biases):
+    model = make(seed, link=link, biases=biases)
+    linear = kind(4, max_condition=kappa).sample(rng=seed)
+    shift = np.random.default_rng(seed).standard_normal((2, 4))
+    translation = Gauge.translation(
+        4,
+        left=shift[0] if "right_bias" in biases else None,
+        right=shift[1] if "left_bias" in biases or link != "identity" else None,
+    )
+    other = linear.act(translation.act(model))
+    pairs = all_pairs(len(model.factors(role)))
+    before, after = (identified_cosines(m, role=role, pairs=pairs) for m in (model, other))
+    np.testing.assert_allclose(after, before, atol=1e-9)
+
+
+def test_the_plain_cosines_of_the_same_models_do_move():
+    model = make(2)
+    other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
+    pairs = all_pairs(15)
+    assert np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max() > 0.5
+
+
+def test_centring_alone_would_let_a_linear_gauge_move_them():
+    model = make(2, link="softmax")
+    other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
+    centred = [m.right - m.right.mean(axis=0) for m in (model, other)]
+    pairs = all_pairs(15)
+    before, after = (pair_cosines(c, c, pairs) for c in centred)
+    assert np.abs(after - before).max() > 0.5
+
+
+def test_whole_scores_see_the_bias_that_the_default_leaves_out():
+    model = make(3, biases=("right_bias",))
+    other = model.replace(right_bias=model.right_bias + np.linspace(0, 5, 15))
+    pairs = all_pairs(15)
+    same, moved = (
+        [identified_cosines(m, role="right", pairs=pairs, biases=biases) for m in (model, other)]
+        for biases in (False, True)
+    )
+    np.testing.assert_array_equal(*same)
+    assert np.abs(moved[0] - moved[1]).max() > 0.1
+
+
+def test_a_model_of_cosines_ignores_lengths():
+    model = make(4, link="cosine")
+    lengths = np.random.default_rng(0).uniform(0.1, 10, 15)
+    other = Orthogonal(4).sample(rng=0).act(model.replace(right=model.right * lengths[:, None]))
+    pairs = all_pairs(15)
+    before, after = (identified_cosines(m, role="right", pairs=pairs) for m in (model, other))
+    np.testing.assert_allclose(after, before, atol=1e-12)
+
+
+def test_an_item_whose_scores_vanish_has_no_cosine():
+    """The users see two dimensions only; an item in the third has a direction but no scores."""
+    left = np.column_stack([np.random.default_rng(0).standard_normal((9, 2)), np.zeros(9)])
+    right = np.array([[1.0, 0, 0], [1, 1, 0], [0, 0, 5], [0, 0, 0]])
+    model = GeneralLinear(3, max_condition=30.0).sample(rng=0).act(FactorModel.from_user_item(left, right))
+    found = identified_cosines(model, role="right", pairs=[[0, 1], [0, 2], [0, 3], [2, 2]])
+    assert np.isfinite(found[0])
+    assert np.isnan(found[1:]).all()
+    assert np.isfinite(model.cosines("right", [[0, 2]])).all()
+
+
+def test_float32_gives_the_float64_answer_to_its_precision():
+    model = make(5)
+    narrow = model.replace(left=model.left.astype(np.float32), right=model.right.astype(np.float32))
+    pairs = all_pairs(15)
+    wide, found = (identified_cosines(m, role="right", pairs=pairs) for m in (model, narrow))
+    np.testing.assert_allclose(found, wide, atol=1e-6)
+    assert identified_factors(narrow, "right").dtype == np.float32
+
+
+@pytest.mark.parametrize("role", SIDES)
+def test_one_side_is_not_enough(role):
+    with pytest.raises(InputError, match="load the user factors"):
+        identified_cosines(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]), role=role, pairs=[[0, 1]])

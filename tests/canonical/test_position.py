@@ -1,0 +1,150 @@
+"""Gauge positions: exponents found again, distances against the definition, words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import sqrtm
+
+from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
+from embaudit.canonical.habits import log_condition
+from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
+from embaudit.model import FactorModel
+
+
+def make(seed=0, *, n=60, p=40, k=6):
+    draw = np.random.default_rng(seed)
+    return FactorModel.from_user_item(
+        draw.standard_normal((n, k)), draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k)
+    )
+
+
+@given(exponent=st.floats(0, 1), seed=st.integers(0, 99))
+@settings(max_examples=25)
+def test_the_exponent_is_found_again_in_any_rotation(exponent, seed):
+    model = Orthogonal(6).sample(rng=seed).act(at_exponent(make(), exponent))
+    where = position(model)
+    assert where.exponent == pytest.approx(exponent, abs=1e-5)
+    assert where.distance < 1e-4
+
+
+@pytest.mark.parametrize("name", EXPONENTS)
+def test_distances_are_ln_kappa_of_the_gauge(name):
+    model = GeneralLinear(6, max_condition=20.0).sample(rng=1).act(make(1))
+    gauge = canonical_form(model).gauge(EXPONENTS[name])
+    assert position(model).distances[name] == pytest.approx(np.log(gauge.condition_number), rel=1e-9)
+
+
+def test_the_nearest_exponent_beats_a_grid():
+    model = GeneralLinear(6, max_condition=5.0).sample(rng=3).act(make(2))
+    where, form = position(model), canonical_form(model)
+    grid = [log_condition(form, e) for e in np.linspace(0, 1, 201)]
+    assert where.distance <= min(grid) + 1e-9
+    assert where.distance >= min(grid) - 0.05  # and is one of the family
+    assert 0 < where.distance <= np.log(5.0) + max(position(make(2)).distances.values())
+
+
+def test_no_rotation_and_no_scale_moves_it():
+    model = GeneralLinear(6, max_condition=5.0).sample(rng=3).act(make(2))
+    turned = Orthogonal(6).sample(rng=0).act(model)
+    scaled = model.replace(left=model.left * 7, right=model.right / 3)
+    for other in (turned, scaled):
+        assert position(other).distances == pytest.approx(position(model).distances, rel=1e-9)
+
+
+def test_balancedness_is_the_spectrum_it_says():
+    model = make(4)
+    root = np.linalg.inv(np.real(sqrtm(model.left.T @ model.left)))
+    expected = np.sort(np.linalg.eigvalsh(root @ (model.right.T @ model.right) @ root))[::-1]
+    np.testing.assert_allclose(position(model).balancedness, expected, rtol=1e-9)
+
+
+def test_balancedness_is_flat_at_one_half_only():
+    for exponent, spread in ((0.5, 0), (0.25, None), (1.0, None)):
+        values = position(at_exponent(make(5), exponent)).balancedness
+        assert (np.ptp(np.log(values)) < 1e-9) == (spread == 0)
+
+
+def test_habits():
+    model = make(6)
+    expected = {0.0: Habit.PURE_SVD, 0.5: Habit.BALANCED, 1.0: Habit.TRUNCATED_SVD, 0.8: Habit.ALIGNED}
+    for exponent, habit in expected.items():
+        assert position(at_exponent(model, exponent)).habit is habit
+    assert position(GeneralLinear(6, max_condition=9.0).sample(rng=0).act(model)).habit is Habit.UNKNOWN
+    scaled = Diagonal(6, max_condition=9.0).sample(rng=0).act(at_exponent(model, 0.5))
+    assert position(scaled).habit is Habit.ALIGNED
+
+
+def test_factors_of_scikit_learn_are_recognised():
+    from sklearn.decomposition import TruncatedSVD
+
+    draw = np.random.default_rng(0)
+    table = draw.standard_normal((80, 50)) @ np.diag(np.geomspace(5, 0.5, 50))
+    fitted = TruncatedSVD(6, algorithm="arpack", random_state=0)
+    model = FactorModel.from_user_item(
+        fitted.fit_transform(table).astype(np.float32), fitted.components_.T.astype(np.float32)
+    )
+    where = position(model)
+    assert where.habit is Habit.TRUNCATED_SVD
+    assert where.exponent == pytest.approx(1, abs=1e-4)
+    assert "TruncatedSVD" in where.explain()
+    np.testing.assert_allclose(where.singular_values, fitted.singular_values_, rtol=1e-5)
+
+
+def test_a_bias_kept_in_the_factors_is_found_before_and_after_a_gauge():
+    plain = make(7)
+    draw = np.random.default_rng(7)
+    model = plain.replace(
+        left=np.column_stack([plain.left, np.ones(60)]), right=np.column_stack([plain.right, draw.standard_normal(40)])
+    )
+    (bias,) = position(model).hidden_biases
+    assert (bias.role, bias.column, bias.value) == ("left", 6, pytest.approx(1.0))
+    assert "the items hold a bias there" in position(model).explain()
+    (mixed,) = position(GeneralLinear(7, max_condition=5.0).sample(rng=0).act(model)).hidden_biases
+    assert (mixed.role, mixed.column) == ("left", None)
+    assert position(plain).hidden_biases == ()
+    assert position(GeneralLinear(6, max_condition=5.0).sample(rng=0).act(plain)).hidden_biases == ()
+
+
+def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
+    plain = at_exponent(make(8), 0.5)
+    draw = np.random.default_rng(8)
+    model = plain.replace(
+        left=np.column_stack([plain.left, draw.standard_normal((60, 2))]),
+        right=np.column_stack([plain.right, np.zeros((40, 2))]),
+    )
+    where = position(model)
+    assert (where.rank, where.effective_rank) == (8, 6)
+    assert "2 of the 8 dimensions are seen by no prediction" in where.explain()
+    assert len(where.balancedness) == 6
+
+
+@pytest.mark.parametrize(
+    ("exponent", "words"),
+    [
+        (0.98, "exponent 0.98: the items are nearly whitened"),
+        (1.0, "exponent 1.00: the items are whitened"),
+        (0.0, "exponent 0.00: the users are whitened"),
+        (0.5, "exponent 0.50: balanced"),
+        (0.4, "exponent 0.40: nearly balanced"),
+    ],
+)
+def test_words_name_the_place_and_the_next_step(exponent, words):
+    text = position(at_exponent(make(9), exponent)).explain()
+    assert words in text
+    assert "embaudit fix MODEL --as prediction" in text
+
+
+def test_words_say_when_no_exponent_fits():
+    text = position(GeneralLinear(6, max_condition=50.0).sample(rng=0).act(make(9))).explain()
+    assert "no standard place" in text
+
+
+def test_numbers_can_be_written_as_json():
+    import json
+
+    content = json.loads(json.dumps(position(make(10)).to_dict()))
+    assert content["effective_rank"] == 6
+    assert set(content["distances"]) == set(EXPONENTS)
