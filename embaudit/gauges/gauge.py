@@ -38,7 +38,11 @@ def _affine(x: Matrix, linear: Matrix, shift: Vector) -> Matrix:
     """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
     result = np.empty(x.shape, dtype=x.dtype)
     for rows, block in float64_blocks(x):
-        result[rows] = block @ linear + shift
+        moved = block @ linear + shift
+        largest = float(np.abs(moved).max())
+        if largest > np.finfo(x.dtype).max:
+            raise must_be("moved factors", f"within {x.dtype}", f"{largest:.1e}", "store the model in float64")
+        result[rows] = moved
     return result
 
 

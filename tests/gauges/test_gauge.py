@@ -288,6 +288,17 @@ def test_ranks_must_agree() -> None:
         Gauge.identity(2).act(model())
 
 
+def test_what_single_precision_cannot_hold_is_refused() -> None:
+    """Not an infinity that the next check blames on a row of the caller's."""
+    single = FactorModel.from_vectors(np.full((2, 2), 1e30, dtype=np.float32))
+    gauge = Gauge.diagonal([1e-10, 1.0])
+    with pytest.raises(
+        InputError, match=r"^moved factors must be within float32; got 1\.0e\+40; store the model in float64\.$"
+    ):
+        gauge.act(single)
+    assert gauge.act(single.replace(right=single.right.astype(np.float64))).right[0, 0] == pytest.approx(1e40)
+
+
 def test_arrays_are_read_only_and_the_callers_stay_theirs() -> None:
     mine = np.eye(2)
     gauge = Gauge(mine, mine)
