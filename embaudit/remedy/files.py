@@ -225,11 +225,9 @@ def _from_parquet(path: Path, rows: slice) -> NDArray[Any]:
     from embaudit.io.vectors import stacked
 
     with parquet.ParquetFile(path) as file:
-        start = 0
-        for group in range(file.num_row_groups):
-            stop = start + file.metadata.row_group(group).num_rows
-            if start <= rows.start < stop:
-                block = stacked(file.read_row_group(group, columns=["vector"]).column(0), "vector")
-                return block[rows.start - start : rows.stop - start]
-            start = stop
-    raise AssertionError(f"no row group holds row {rows.start}")
+        lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        ends = np.cumsum(lengths)
+        first, last = np.searchsorted(ends, [rows.start, rows.stop - 1], side="right")
+        groups = file.read_row_groups(list(range(first, last + 1)), columns=["vector"])
+    start = rows.start - int(ends[first] - lengths[first])
+    return stacked(groups.column(0), "vector")[start : start + rows.stop - rows.start]
