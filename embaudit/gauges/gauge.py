@@ -40,7 +40,7 @@ def _affine(x: Matrix, linear: Matrix, shift: Vector) -> Matrix:
     for rows, block in float64_blocks(x):
         moved = block @ linear + shift
         largest = float(np.abs(moved).max())
-        if largest > np.finfo(x.dtype).max:
+        if largest > float(np.finfo(x.dtype).max):
             raise must_be("moved factors", f"within {x.dtype}", f"{largest:.1e}", "store the model in float64")
         result[rows] = moved
     return result
