@@ -75,7 +75,7 @@ def largest_gap(level: Equivalence, before: NDArray[np.float64], after: NDArray[
     Returns
     -------
     float
-        0 where they agree.
+        0 where they agree; a cosine of a zero row agrees with being undefined, and is infinitely far from a number.
 
     Examples
     --------
@@ -93,4 +93,7 @@ def largest_gap(level: Equivalence, before: NDArray[np.float64], after: NDArray[
         return _inversion_gap(before, after)
     if level is Equivalence.PROBABILITIES:
         before, after = log_softmax(before), log_softmax(after)
-    return float(np.abs(after - before).max())
+    undefined = np.isnan(before)
+    if (undefined != np.isnan(after)).any():
+        return float("inf")
+    return float(np.abs(after - before).max(initial=0, where=~undefined))

@@ -109,3 +109,12 @@ def test_a_lost_order_counts_as_turned_around() -> None:
     assert largest_gap(Equivalence.RANKINGS, np.array([[2.0, 1.0]]), np.zeros((1, 2))) == 1
     assert largest_gap(Equivalence.RANKINGS, np.array([[1.0, 2.0]]), np.zeros((1, 2))) == 1
     assert largest_gap(Equivalence.RANKINGS, np.zeros((1, 2)), np.array([[1.0, 2.0]])) == 0
+
+
+def test_an_undefined_cosine_hides_no_other() -> None:
+    """A NaN among the gaps would make any comparison with a tolerance false, or be lost in a maximum."""
+    before = np.array([[np.nan, 0.5], [np.nan, 0.1]])
+    assert largest_gap(Equivalence.COSINES, before, before) == 0
+    assert largest_gap(Equivalence.COSINES, before, before + 0.25) == 0.25
+    assert largest_gap(Equivalence.COSINES, before, np.nan_to_num(before)) == np.inf
+    assert largest_gap(Equivalence.COSINES, np.full((1, 2), np.nan), np.full((1, 2), np.nan)) == 0
