@@ -112,7 +112,7 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
             "EMB101",
             Severity.ISSUE,
             "the cosines are not identified",
-            f"Training minimised {objective.loss}, which leaves them open: they are {objective.cosines}.",
+            f"Training minimised {objective.loss}; under it they are {objective.cosines}.",
             "Rank by the dot product, or compare what is predicted for two items instead of their vectors "
             "(cosines of the predictions do not depend on the gauge).",
             largest,
@@ -122,8 +122,8 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
             "EMB103",
             Severity.TIP,
             f"the cosines are {objective.status.value}",
-            f"Training minimised {objective.loss}: the cosines are {objective.cosines}. The predictions alone would "
-            "allow others.",
+            f"Training minimised {objective.loss}; under it they are {objective.cosines}. The predictions alone "
+            "would allow others.",
             "Read them as one convention, never across models; check them against cosines of the predictions.",
             largest,
         )

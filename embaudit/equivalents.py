@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.arrays import row_norms
-from embaudit.canonical import EXPONENTS, at_exponent, canonical_form
+from embaudit.canonical import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
@@ -61,13 +61,14 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
     users, items = model.roles
     titles = {"left-whitened": f"{users}s whitened", "balanced": "balanced", "right-whitened": f"{items}s whitened"}
     for name, exponent in EXPONENTS.items():
-        gauge = form.gauge(exponent)
-        title = f"exponent {exponent:g} ({titles[name]})"
-        if gauge is not None:
-            yield _from_gauge(title, "canonical", gauge, exponent)
-        else:
-            kappa = float(np.linalg.cond(form.left_map(exponent)))
-            yield EquivalentModel(title, "canonical", kappa, 0.0, None, exponent)
+        yield _at_exponent(form, exponent, f"exponent {exponent:g} ({titles[name]})")
+
+
+def _at_exponent(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:
+    gauge = form.gauge(exponent)
+    if gauge is not None:
+        return _from_gauge(name, "canonical", gauge, exponent)
+    return EquivalentModel(name, "canonical", float(np.linalg.cond(form.left_map(exponent))), 0.0, None, exponent)
 
 
 def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGroup, ...]:
@@ -161,3 +162,44 @@ def equivalent_models(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
         )
     return found
+
+
+def one_equivalent(
+    model: FactorModel,
+    *,
+    kind: str = "diagonal",
+    exponent: float | None = None,
+    max_condition: float = 2.0,
+    rng: np.random.Generator | int | None = 0,
+) -> EquivalentModel:
+    """Draw one equivalent model, or go to the canonical one at an exponent.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model at hand.
+    kind : str
+        The family to draw from.
+    exponent : float, optional
+        From 0 (left-whitened) to 1 (right-whitened), instead of a draw.
+    max_condition : float
+        Budget of a draw.
+    rng : numpy Generator or int, optional
+        Source of the draw.
+
+    Raises
+    ------
+    InputError
+        If the family has no gauge that keeps the predictions of this model.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> one_equivalent(FactorModel.from_vectors([[1.0, 2.0]])).name
+    'diagonal 1'
+    """
+    if exponent is not None:
+        return _at_exponent(canonical_form(model), exponent, f"exponent {exponent:g}")
+    return equivalent_models(
+        model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=np.random.default_rng(rng)
+    )[0]

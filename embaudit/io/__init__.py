@@ -4,7 +4,7 @@ from embaudit.io.files import written_whole
 from embaudit.io.interactions import Interactions, read_interactions
 from embaudit.io.labels import read_labels
 from embaudit.io.live import from_object
-from embaudit.io.registry import Format, formats, load, save
+from embaudit.io.registry import Format, formats, load, require_output, save
 from embaudit.io.titles import read_titles, titles_for
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "read_interactions",
     "read_labels",
     "read_titles",
+    "require_output",
     "save",
     "titles_for",
     "written_whole",

@@ -67,7 +67,7 @@ def plain_suffix(path: Path) -> str:
     return path.suffix.lower()
 
 
-def _writable(path: AnyPath, *, force: bool) -> Path:
+def writable(path: AnyPath, *, force: bool) -> Path:
     """Follow links and refuse what must not or cannot be written, before any work is done."""
     target = Path(path).resolve()
     if target.is_dir():
@@ -120,7 +120,7 @@ def written_whole(
     ...     [p.name for p in Path(folder).iterdir()]
     ['a.txt']
     """
-    return _written_whole(_writable(path, force=force), mode)
+    return _written_whole(writable(path, force=force), mode)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import existing_path, plain_suffix
+from embaudit.io.files import existing_path, plain_suffix, writable
 from embaudit.io.pickles import CONVERSIONS, looks_pickled, refusal
 from embaudit.io.request import Request
 
@@ -180,10 +180,25 @@ def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
     InputError
         If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
     """
+    _module(_writer(path)).write(model, path, force=force)
+
+
+def require_output(path: AnyPath, *, force: bool = False) -> None:
+    """Refuse an output that `save` could not write, before the work that leads to it.
+
+    Raises
+    ------
+    InputError
+        If the suffix names no format that can be written, or the file exists and `force` is not set.
+    """
+    _writer(path)
+    writable(path, force=force)
+
+
+def _writer(path: AnyPath) -> Format:
     suffix = plain_suffix(Path(path))
     for candidate in formats():
         if candidate.writes and suffix in candidate.suffixes and Path(path).suffix.lower() != ".gz":
-            _module(candidate).write(model, path, force=force)
-            return
+            return candidate
     known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
     raise must_be("the output", "a file that ends in one of " + " ".join(known), path)

@@ -1,4 +1,4 @@
-"""audit(): verify that predictions stay, collect how cosines move, and conclude."""
+"""The audit: verify that predictions stay, collect how cosines move, and conclude."""
 
 from __future__ import annotations
 
@@ -74,6 +74,17 @@ class Audit:
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
         return f"Audit({self.evidence.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
+
+    def _repr_html_(self) -> str:
+        from embaudit.report.html import render
+
+        return render(self, template="fragment.html.j2")
+
+    def report(self) -> str:
+        """Return the audit as a whole HTML page."""
+        from embaudit.report.html import render
+
+        return render(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each equivalent model and role: how its cosines moved, how its predictions did.
@@ -152,6 +163,7 @@ def audit(
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     objective: str | None = None,
+    source: str | None = None,
     rng: int = 0,
 ) -> Audit:
     """Audit the cosines of a model: how far do they move while every prediction stays the same?
@@ -177,6 +189,8 @@ def audit(
         Ids or titles of right rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
         How the model was trained, where it does not say so itself (see `embaudit.objectives`).
+    source : str, optional
+        Where the model came from, for the report.
     rng : int
         Seed; the same seed gives the same numbers.
 
@@ -204,4 +218,4 @@ def audit(
         show=show,
         rng=rng,
     )
-    return Audit(evidence)
+    return Audit(evidence, source)

@@ -1,0 +1,50 @@
+"""The application and the options its commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="embaudit",
+    help="Audit embedding similarity: how far can cosines move while every prediction stays the same?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+
+class FailOn(StrEnum):
+    """From which severity on a finding makes the command exit 1."""
+
+    ISSUE = "issue"
+    TIP = "tip"
+    NEVER = "never"
+
+
+Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
+Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]
+Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
+Objective = Annotated[
+    str | None,
+    typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),
+]
+
+
+@app.callback(invoke_without_command=True)
+def version(
+    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+) -> None:
+    """Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
+    if show_version:
+        from embaudit._version import __version__
+
+        typer.echo(f"embaudit {__version__}")
+        raise typer.Exit

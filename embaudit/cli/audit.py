@@ -1,0 +1,82 @@
+"""`embaudit audit`: how far do the cosines of a model move while its predictions stay?"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embaudit.cli.app import FailOn, Force, Json, Model, Objective, Page, Quiet, Seed, app
+from embaudit.cli.terminal import make_console, progress_bars, promised, write_json
+
+if TYPE_CHECKING:
+    from embaudit.auditing import Audit
+
+
+def exit_code(result: Audit, fail_on: FailOn) -> int:
+    """1 where the check itself failed, or a finding is as severe as asked for."""
+    from embaudit.checks import Severity
+
+    threshold = {FailOn.ISSUE: Severity.ISSUE, FailOn.TIP: Severity.TIP, FailOn.NEVER: None}[fail_on]
+    if not result.evidence.predictions_hold:
+        return 1
+    return int(threshold is not None and result.worst is not None and result.worst >= threshold)
+
+
+@app.command()
+def audit(
+    path: Model,
+    *,
+    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    objective: Objective = None,
+    weight: Annotated[str | None, typer.Option("--weight", "--tensor", help="Name of the right factors.")] = None,
+    bias: Annotated[str | None, typer.Option(help="Name of the right bias.")] = None,
+    left: Annotated[str | None, typer.Option(help="Name of the left factors.")] = None,
+    labels: Annotated[Path | None, typer.Option(help="File that names the right rows.")] = None,
+    transpose: Annotated[str | None, typer.Option(help="Sides stored a column an entity: left, right, both.")] = None,
+    link: Annotated[str | None, typer.Option(help="identity, softmax, cosine or ranking.")] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(help="Only these equivalent models: canonical, diagonal, linear, orthogonal, translation."),
+    ] = None,
+    max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
+    pairs: Annotated[int, typer.Option(help="Pairs to sample where there are too many to visit.")] = 100_000,
+    top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    gauges: Annotated[int, typer.Option(help="Random draws from each group.")] = 8,
+    show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
+    seed: Seed = 0,
+    out: Page = None,
+    json: Json = None,
+    fail_on: Annotated[FailOn, typer.Option(help="Exit 1 on findings of this severity.")] = FailOn.NEVER,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Audit a model: a table, a verdict, and neighbours side by side in two equivalent models."""
+    from embaudit import auditing
+    from embaudit.io import load
+    from embaudit.report.terminal import print_audit
+
+    given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link}
+    options = {name: str(value) for name, value in given.items() if value is not None}
+    with ExitStack() as stack:
+        json_file, page = (promised(stack, target, force=force) for target in (json, out))
+        with progress_bars(quiet=quiet):
+            result = auditing.audit(
+                load(path, kind=kind, **options),
+                groups=group,
+                n_gauges=gauges,
+                n_pairs=pairs,
+                n_neighbours=top,
+                max_condition=max_condition,
+                show=show or (),
+                objective=objective,
+                rng=seed,
+                source=str(path),
+            )
+        print_audit(result, make_console(quiet=quiet))
+        write_json(json_file, result.to_dict())
+        if page is not None:
+            page.write(result.report())
+    raise typer.Exit(exit_code(result, fail_on))

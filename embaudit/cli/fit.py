@@ -1,0 +1,118 @@
+"""`embaudit fit`: from a table of interactions to a model file."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embaudit.cli.app import Force, Quiet, Seed, app
+from embaudit.cli.terminal import make_console
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from embaudit.io import Interactions
+    from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
+
+
+class Penalty(StrEnum):
+    """The two objectives of the Netflix paper."""
+
+    PRODUCT = "product"
+    FACTORS = "factors"
+
+
+@app.command()
+def fit(
+    interactions: Annotated[Path, typer.Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")],
+    *,
+    objective: Annotated[
+        Penalty, typer.Option(help="What the penalty is on: the product (Eq. 1) or the factors (Eq. 2).")
+    ],
+    rank: Annotated[int, typer.Option(help="Number of latent dimensions.")] = 50,
+    alpha: Annotated[float, typer.Option(help="Strength of the penalty.")] = 1.0,
+    exponent: Annotated[
+        str | None,
+        typer.Option(help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.", show_default="0.5"),
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Column of the users, by name or position.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
+    rating: Annotated[str | None, typer.Option(help="Column of the ratings or counts.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Keep ratings from here on.")] = None,
+    binarise: Annotated[bool, typer.Option("--binarise", help="Count every kept rating as 1.")] = False,
+    duplicates: Annotated[
+        str, typer.Option(help="Rows of one user and item: error, sum, mean, last or max.")
+    ] = "error",
+    sep: Annotated[str | None, typer.Option(help="Column separator.", show_default="found by itself")] = None,
+    header: Annotated[str, typer.Option(help="Whether the first line names the columns: auto, yes or no.")] = "auto",
+    items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
+    title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
+    out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.npz"),
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Fit a matrix factorization in closed form and save it with its ids and titles."""
+    from embaudit.io import read_interactions, read_titles, require_output, save, titles_for
+
+    require_output(out, force=force)
+    data = read_interactions(
+        interactions,
+        user=user,
+        item=item,
+        rating=rating,
+        threshold=threshold,
+        binarise=binarise,
+        duplicates=duplicates,  # type: ignore[arg-type]
+        sep=sep,
+        header=header,  # type: ignore[arg-type]
+    )
+    names, untitled = None, 0
+    if items is not None:
+        names, untitled = titles_for(data.item_ids, *read_titles(items, id=id, title=title))
+    estimator = _estimator(objective, rank, alpha, exponent, seed).fit(data.matrix)
+    model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
+    save(model, out, force=force)
+    _summary(make_console(quiet=quiet), data, estimator, untitled)
+    make_console(quiet=quiet).print(f"{model!r} → {out}", markup=False, soft_wrap=True)
+
+
+def _estimator(
+    objective: Penalty, rank: int, alpha: float, exponent: str | None, seed: int
+) -> ProductPenaltyMF | FactorPenaltyMF:
+    from embaudit.errors import InputError
+    from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
+
+    if objective is Penalty.PRODUCT:
+        return ProductPenaltyMF(rank, alpha=alpha, exponent=_number_or_name(exponent), random_state=seed)
+    if exponent is not None:
+        raise InputError("--exponent goes with --objective product; the penalty on the factors leaves no choice of it.")
+    return FactorPenaltyMF(rank, alpha=alpha, random_state=seed)
+
+
+def _number_or_name(exponent: str | None) -> float | str:
+    try:
+        return 0.5 if exponent is None else float(exponent)
+    except ValueError:
+        return str(exponent)
+
+
+def _summary(console: Console, data: Interactions, fitted: ProductPenaltyMF | FactorPenaltyMF, untitled: int) -> None:
+    n, p = data.matrix.shape
+    sigma = fitted.singular_values_
+    console.print(f"{data.n_rows_read:,} rows read: {n:,} users × {p:,} items, {data.matrix.nnz:,} interactions")
+    for count, what in (
+        (data.n_duplicates, "duplicates merged"),
+        (data.n_dropped, "interactions dropped"),
+        (untitled, "items without a title"),
+    ):
+        if count:
+            console.print(f"{count:,} {what}")
+    console.print(
+        f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, effective rank {fitted.effective_rank_} of {len(sigma)} "
+        f"(route {fitted.svd_solver_}, residual {fitted.residual_:.0e})"
+    )

@@ -1,0 +1,36 @@
+"""`embaudit formats` and `embaudit doctor`: what can be read and written here, and whether results can be trusted."""
+
+from __future__ import annotations
+
+import typer
+
+from embaudit.cli.app import app
+from embaudit.cli.terminal import make_console
+
+
+@app.command()
+def formats() -> None:
+    """List the model files embaudit reads and writes."""
+    from rich.table import Table
+
+    from embaudit.io import formats as known
+
+    table = Table("format", "files", "reads", "writes", "from", "holds")
+    for one in known():
+        yes = ["yes" if able else "" for able in (one.reads, one.writes)]
+        table.add_row(one.name, " ".join(one.suffixes), *yes, one.what, one.holds)
+    make_console(quiet=False).print(table)
+
+
+@app.command()
+def doctor() -> None:
+    """Show versions and check that this machine computes what embaudit promises."""
+    from embaudit.diagnosis import diagnose
+
+    diagnosis = diagnose()
+    console = make_console(quiet=False)
+    for name, value in diagnosis.versions.items():
+        console.print(f"{name:14} {value}", markup=False)
+    for check in diagnosis.checks:
+        console.print(f"{'ok    ' if check.ok else 'FAILED'} {check.name}: {check.detail}", markup=False)
+    raise typer.Exit(0 if diagnosis.ok else 1)

@@ -1,0 +1,62 @@
+"""What commands share at the terminal: a console, progress bars, and outputs promised before the work starts."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+from embaudit.progress import reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from rich.console import Console
+
+T = TypeVar("T")
+
+
+def make_console(*, quiet: bool) -> Console:
+    """Make the console results are printed to; a quiet one swallows them.
+
+    Away from a terminal lines are wide enough for every table.
+    """
+    from rich.console import Console
+
+    console = Console(quiet=quiet, highlight=False)
+    return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=140)
+
+
+@contextmanager
+def progress_bars(*, quiet: bool) -> Iterator[None]:
+    """Show a bar for work above a second, on a terminal only."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    errors = Console(stderr=True)
+    if quiet or not errors.is_terminal:
+        yield
+        return
+    with Progress(console=errors, transient=True) as bars:
+
+        def report(steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+            return iter(bars.track(steps, description=description, total=total))
+
+        with reporting(report):
+            yield
+
+
+def promised(stack: ExitStack, path: Path | None, *, force: bool, mode: str = "w") -> IO[Any] | None:
+    """Open an output before the work starts, so that a path that cannot be written is refused at once."""
+    from embaudit.io import written_whole
+
+    return None if path is None else stack.enter_context(written_whole(path, force=force, mode=mode))  # type: ignore[call-overload]
+
+
+def write_json(file: IO[str] | None, content: dict[str, Any]) -> None:
+    """Write plain values, if a file was promised."""
+    if file is not None:
+        json.dump(content, file, indent=1, ensure_ascii=False, allow_nan=False)
+        file.write("\n")

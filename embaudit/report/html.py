@@ -1,0 +1,36 @@
+"""An audit as a page or as a fragment for notebooks: no scripts, nothing loaded, no raw points."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from embaudit._version import __version__
+from embaudit.report.summary import cells, headings, tables
+
+if TYPE_CHECKING:
+    import jinja2
+
+    from embaudit.auditing import Audit
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    import jinja2
+
+    loader = jinja2.PackageLoader("embaudit.report")
+    return jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+
+
+def render(audit: Audit, *, template: str = "page.html.j2") -> str:
+    """Render an audit to HTML.
+
+    Parameters
+    ----------
+    audit : Audit
+        What to show.
+    template : {"page.html.j2", "fragment.html.j2"}
+        A whole page, or the part a notebook embeds.
+    """
+    drawn = [(table, headings(table), [cells(row, table) for row in table.rows]) for table in tables(audit)]
+    return _environment().get_template(template).render(audit=audit, tables=drawn, version=__version__)

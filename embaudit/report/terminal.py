@@ -1,0 +1,88 @@
+"""An audit in the terminal, with rich."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.panel import Panel
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from embaudit.checks import Severity
+from embaudit.report.summary import cells, headings, tables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from embaudit.auditing import Audit
+    from embaudit.demonstration import Demonstration
+    from embaudit.neighbourhoods import Neighbourhood
+    from embaudit.report.summary import Table
+
+COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
+
+
+def _movement_table(table: Table) -> RichTable:
+    drawn = RichTable(title=f"{table.title} cosines ({table.note})", title_justify="left", title_style="bold")
+    for number, name in enumerate(headings(table)):
+        drawn.add_column(name, justify="right" if number else "left", no_wrap=not number, overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*cells(row, table))
+    return drawn
+
+
+def _neighbour_table(example: Neighbourhood, shown_in: str) -> RichTable:
+    drawn = RichTable(title=Text(f"nearest to {example.name}"), title_justify="left", title_style="bold")
+    for name in ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""):
+        drawn.add_column(name, justify="left" if name else "right")
+    kept = {name for name, _ in example.before} & {name for name, _ in example.after}
+    for (one, c), (other, d) in zip(example.before, example.after, strict=True):
+        cells = [Text(name, style="" if name in kept else "bold magenta") for name in (one, other)]
+        drawn.add_row(cells[0], f"{c:.2f}", cells[1], f"{d:.2f}")
+    return drawn
+
+
+def print_audit(audit: Audit, console: Console) -> None:
+    """Print a failed check first, then the tables, neighbours side by side, findings and the verdict."""
+    evidence = audit.evidence
+    console.print(Text(repr(evidence.model)))
+    if not evidence.predictions_hold:
+        _print_verdict(audit, console, title="check failed")
+    _print_movement(audit, console)
+    for example in evidence.examples:
+        console.print(_neighbour_table(example, evidence.shown_in or ""))
+    for finding in audit.findings:
+        style = COLOURS[finding.severity]
+        head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)
+        console.print(head + Text(f"{finding.explanation} → {finding.remedy}", style="default"))
+    if evidence.predictions_hold:
+        _print_verdict(audit, console, title="verdict")
+
+
+def _print_movement(audit: Audit, console: Console) -> None:
+    for table in tables(audit):
+        console.print(_movement_table(table))
+
+
+def _print_verdict(audit: Audit, console: Console, *, title: str) -> None:
+    style = COLOURS[audit.worst] if audit.worst else "green"
+    console.print(Panel(Text(audit.verdict), title=title, border_style=style))
+
+
+def print_demonstration(shown: Demonstration, console: Console) -> None:
+    """Print what the two objectives of the Netflix paper leave of item-item cosines."""
+    console.print(
+        f"Simulated {shown.n_interactions:,} interactions of {shown.n_users:,} users with {shown.n_items:,} items."
+    )
+    for title, audit in (
+        ("Eq. 1: squared loss + penalty on the product of the factors", shown.product),
+        ("Eq. 2: squared loss + penalty on both factors", shown.factors),
+    ):
+        console.rule(title)
+        console.print(Text(repr(audit.evidence.model)))
+        _print_movement(audit, console)
+        _print_verdict(audit, console, title="verdict")
+    console.print(
+        f"Eq. 2 keeps {shown.effective_rank} of the {shown.product.evidence.model.rank} dimensions asked for: "
+        "only so many singular values exceed its penalty."
+    )
