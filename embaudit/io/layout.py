@@ -110,7 +110,10 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
     if request.kind in ("auto", "factors", "vectors"):
         found += [_pair(shapes, request, left, right, where) for left, right in _pairs(shapes)]
     if request.kind in ("auto", "head"):
-        found += [_head(shapes, request, name, where) for name in _heads(shapes)]
+        # W beside H is a factor; W beside b is a head.
+        taken = {name for layout in found for name in (layout.left, layout.right)}
+        heads = [_head(shapes, request, name, where) for name in _heads(shapes)]
+        found += [head for head in heads if head.right not in taken or "right_bias" in head.extras]
     if not found and request.kind != "factors":
         found = _only_table(shapes, request, where)
     if len(found) != 1:

@@ -11,7 +11,8 @@ from embaudit.errors import InputError
 from embaudit.io.assemble import assemble
 from embaudit.io.implicit import split_columns
 from embaudit.io.live_heads import classifier, from_linear, network_head
-from embaudit.io.request import Request
+from embaudit.io.registry import ALWAYS, finish
+from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.io.layout import Shapes
+
+LIGHTFM = ("user_biases", "item_biases", "user_embeddings", "item_embeddings")
 
 
 def from_object(
@@ -36,7 +39,7 @@ def from_object(
     user_features, item_features : sparse matrix, optional
         What a LightFM model was trained with: its rows are features, an entity is the sum of its features' rows.
     kind, **options
-        As in `load`, for state dictionaries.
+        As in `load`; which array is what is asked for state dictionaries only.
 
     Returns
     -------
@@ -54,19 +57,33 @@ def from_object(
     >>> from_object(trained)
     FactorModel(2 users × 3 items, rank 1, identity link, float64)
     """
+    request = Request.of(kind, options)
+    if user_features is not None or item_features is not None:
+        if not _has(model, *LIGHTFM):
+            raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
+        return finish(_lightfm(model, user_features, item_features), request)
+    if isinstance(model, Mapping):
+        return finish(_from_mapping(model, request), request)
+    made = _read(model)
+    if made is None:
+        return finish(_from_mapping(model.state_dict(), request), request)
+    unused = [name for name in request.given if name not in ALWAYS]
+    if unused:
+        raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
+    return finish(as_kind(made, request.kind), request)
+
+
+def _read(model: Any) -> FactorModel | None:
+    """Read a model of a known kind; None for a module that has a state dictionary instead."""
     if isinstance(model, FactorModel):
         return model
-    if isinstance(model, Mapping):
-        return _from_mapping(model, Request.of(kind, options))
-    if _has(model, "user_biases", "item_biases", "user_embeddings", "item_embeddings"):
-        return _lightfm(model, user_features, item_features)
-    if user_features is not None or item_features is not None:
-        raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
+    if _has(model, *LIGHTFM):
+        return _lightfm(model, None, None)
     for attributes, reader in READERS:
         if _has(model, *attributes):
             return reader(model)
     if callable(getattr(model, "state_dict", None)):
-        return _from_mapping(model.state_dict(), Request.of(kind, options))
+        return None
     raise InputError(
         f"the object must be a fitted model of a known library; got {type(model).__name__}; "
         "use FactorModel.from_user_item, from_softmax or from_vectors with its arrays."

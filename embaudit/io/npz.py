@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BROKEN = (
-    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError, TokenError,
-    zipfile.BadZipFile, zlib.error,
+    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
+    TokenError, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What numpy and zipfile raise at a file that is cut off, altered, or something else altogether."""
 

@@ -39,7 +39,7 @@ def open_npy(path: Path) -> NDArray[Any]:
         If it is cut off, pickled or no `.npy` file.
     """
     try:
-        return np.lib.format.open_memmap(path, mode="r")  # type: ignore[no-any-return]
+        return np.lib.format.open_memmap(path, mode="r")
     except BROKEN as error:
         if "Python objects" in str(error):
             raise InputError(

@@ -145,15 +145,15 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         known = ", ".join((*chosen.options, *ALWAYS))
         raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
     try:
-        return _finish(_module(chosen).read(where, request), request)
+        return finish(_module(chosen).read(where, request), request)
     except InputError as error:
         if str(where) in str(error):
             raise
         raise type(error)(f"{where}: {error}") from error
 
 
-def _finish(model: FactorModel, request: Request) -> FactorModel:
-    """Add what the file could not say."""
+def finish(model: FactorModel, request: Request) -> FactorModel:
+    """Add what the file or object could not say."""
     from embaudit.io.labels import read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}

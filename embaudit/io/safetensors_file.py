@@ -105,7 +105,9 @@ def read_tensor(tensor: Tensor) -> NDArray[Any]:
     if 0 in tensor.shape:
         return np.empty(tensor.shape, dtype=np.float32)
     raw = np.memmap(tensor.path, DTYPES[tensor.dtype], "r", tensor.start, tensor.shape or (1,))
-    return _widened(raw) if tensor.dtype == "BF16" else raw
+    if tensor.dtype == "BF16":
+        return _widened(raw)
+    return np.array(raw, dtype=np.float32) if tensor.dtype == "F16" else raw
 
 
 def _widened(raw: NDArray[np.uint16]) -> NDArray[np.float32]:

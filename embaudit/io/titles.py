@@ -101,7 +101,7 @@ def read_titles(
     titles = texts[first]
     clash = np.flatnonzero(texts != titles[rows])
     if len(clash):
-        got = f"{titles[rows[clash[0]]]!r} and {texts[clash[0]]!r} for {ids[rows[clash[0]]]}"
+        got = f"{str(titles[rows[clash[0]]])!r} and {str(texts[clash[0]])!r} for {ids[rows[clash[0]]]}"
         raise must_be(f"the titles in {path}", "one for each id", got, "keep one row for each id")
     return ids, titles
 

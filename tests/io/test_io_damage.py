@@ -27,6 +27,15 @@ def binary_word2vec(path: Path) -> None:
     path.write_bytes(b"7 3\n" + b"".join(rows))
 
 
+FOREIGN = (
+    b"\x00" * 200,
+    b"hello\n",
+    b"<html><body>404</body></html>",
+    DRAW.bytes(300),
+    b"PK\x03\x04" + b"\0" * 60,
+)
+
+
 def write(path: Path) -> None:
     suffix = path.suffix
     if suffix == ".bin":
@@ -52,9 +61,8 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
     write(path)
     whole = path.read_bytes()
     assert load(path).n_right == 7
-    for length in sorted(
-        {*range(1, 12), *range(12, len(whole), max(1, len(whole) // 60)), *range(len(whole) - 12, len(whole))}
-    ):
+    size = len(whole)
+    for length in sorted({*range(1, 12), *range(12, size, max(1, size // 60)), *range(size - 12, size)}):
         path.write_bytes(whole[:length])
         with pytest.raises(InputError) as error:
             load(path)
@@ -65,13 +73,7 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_other_content_under_a_known_suffix_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    for content in (
-        b"\x00" * 200,
-        b"hello\n",
-        b"<html><body>404</body></html>",
-        DRAW.bytes(300),
-        b"PK\x03\x04" + b"\0" * 60,
-    ):
+    for content in FOREIGN:
         path.write_bytes(content)
         with pytest.raises(InputError):
             load(path)
@@ -114,7 +116,8 @@ def test_pickled_arrays_are_not_opened(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [("a.kv", "save_word2vec_format"), ("a.pth", "weights_only=True"), ("a.pt", "safetensors"), ("a.pkl", "from_object"),
-     ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"), ("a.txt", "from_object")],
+     ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"),
+     ("a.txt", "from_object")],
 )  # fmt: skip
 def test_pickles_are_refused_with_the_conversion(tmp_path: Path, name: str, remedy: str) -> None:
     path = tmp_path / name

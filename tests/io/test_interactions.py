@@ -1,0 +1,241 @@
+"""Interactions: every customary table becomes the same matrix, and every fault is told with its line."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_matrix
+
+from embaudit.errors import InputError
+from embaudit.io import read_interactions, read_titles, titles_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+ROWS = [(7, 30, 4.0), (7, 10, 1.5), (8, 10, 5.0), (9, 20, 0.5), (9, 30, 3.0)]
+DENSE = np.array([[1.5, 0, 4], [5, 0, 0], [0, 0.5, 3]])
+
+
+def lines(separator: str, header: str = "") -> str:
+    rows = [separator.join(map(str, row)) for row in ROWS]
+    return "\n".join(([header.replace(",", separator)] if header else []) + rows) + "\n"
+
+
+def expect(path: Path, **options: Any) -> None:
+    found = read_interactions(path, **options)
+    np.testing.assert_array_equal(found.matrix.toarray(), DENSE)
+    assert found.user_ids.tolist() == [7, 8, 9]
+    assert found.item_ids.tolist() == [10, 20, 30]
+    assert found.user_ids.dtype.kind == "i"
+    assert (found.n_rows_read, found.n_duplicates, found.n_dropped) == (5, 0, 0)
+    assert found.matrix.dtype == np.float64
+    assert found.matrix.has_canonical_format
+
+
+@pytest.mark.parametrize("separator", ["::", "\t", ",", ";", "|", " "])
+@pytest.mark.parametrize("header", ["", "user_id,item_id,rating", "UserID,MovieID,Rating", "uid,iid,weight"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_customary_tables_are_read_without_options(tmp_path: Path, separator: str, header: str, packed: bool) -> None:
+    text = lines(separator, header).encode()
+    path = tmp_path / ("ratings.dat.gz" if packed else "ratings.dat")
+    path.write_bytes(gzip.compress(text) if packed else text)
+    expect(path)
+
+
+def test_recbole_names_and_windows_line_ends(tmp_path: Path) -> None:
+    path = tmp_path / "a.inter"
+    path.write_bytes(lines("\t", "user_id:token,item_id:token,rating:float").replace("\n", "\r\n").encode())
+    expect(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + lines(",", "userId,itemId,rating").encode())
+    expect(path)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".feather"])
+def test_binary_tables(tmp_path: Path, suffix: str) -> None:
+    frame = pd.DataFrame(ROWS, columns=["user", "item", "count"])
+    path = tmp_path / f"a{suffix}"
+    frame.to_parquet(path) if suffix == ".parquet" else frame.to_feather(path)
+    expect(path)
+    frame.astype({"user": "float64"}).to_parquet(tmp_path / "b.parquet")
+    expect(tmp_path / "b.parquet")
+
+
+def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("x,score of it,who,what\n" + "\n".join(f"0,{r},{u},{i}" for u, i, r in ROWS))
+    expect(path, user="who", item="what", rating="score of it")
+    expect(path, user=2, item="3", rating="1")
+    with pytest.raises(InputError, match="x, score of it, who, what"):
+        read_interactions(path, user="whom", item="what")
+    with pytest.raises(InputError, match="pass user= to choose it"):
+        read_interactions(path)
+    with pytest.raises(InputError, match="different ones"):
+        read_interactions(path, user="who", item="who")
+
+
+def test_a_separator_across_the_edge_of_a_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.dat"
+    rows = [(u, i, (u * i) % 5 + 1) for u in range(1, 700) for i in range(1, 400)]
+    path.write_text("".join(f"{u}::{i}::{r}\n" for u, i, r in rows))
+    assert path.stat().st_size > 2**21
+    found = read_interactions(path)
+    u, i, r = np.array(rows).T
+    np.testing.assert_array_equal(found.matrix.toarray(), coo_matrix((r, (u - 1, i - 1))).toarray())
+
+
+def test_ids_keep_their_kind(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("user,item\nbob,1\nann,07\nbob,07\n")
+    found = read_interactions(path)
+    assert found.user_ids.tolist() == ["ann", "bob"]
+    assert found.item_ids.tolist() == ["07", "1"]
+    assert found.user_ids.dtype.kind == "U"
+    assert found.columns == ("user", "item", None)
+    np.testing.assert_array_equal(found.matrix.toarray(), [[1, 0], [1, 1]])
+    # An id that is no integer, far below where the first look ends.
+    path.write_text("user,item\n" + "".join(f"{n},{n % 7}\n" for n in range(20_000)) + "x1,3\n")
+    assert read_interactions(path).user_ids[-1] == "x1"
+
+
+@settings(max_examples=40)
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=25),
+    st.sampled_from(["sum", "mean", "last", "max"]),
+    st.none() | st.integers(1, 6),
+    st.booleans(),
+)
+def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, threshold: Any, binarise: bool) -> None:
+    frame = pd.DataFrame(rows, columns=["user", "item", "rating"])
+    path = tmp_path_factory.mktemp("t") / "a.csv"
+    frame.to_csv(path, index=False)
+    merged = frame.groupby(["user", "item"])["rating"].agg(duplicates).astype(float)
+    kept = merged[(merged != 0) & (merged >= (threshold or -np.inf))]
+    expected = kept.unstack(fill_value=0.0).sort_index().sort_index(axis=1)  # noqa: PD010
+    options = {"duplicates": duplicates, "threshold": threshold, "binarise": binarise}
+    if min(expected.shape, default=0) < 2:
+        with pytest.raises(InputError, match="at least 2"):
+            read_interactions(path, **options)
+        return
+    found = read_interactions(path, **options)
+    dense = expected.to_numpy()
+    np.testing.assert_allclose(found.matrix.toarray(), (dense > 0) if binarise else dense)
+    assert found.user_ids.tolist() == expected.index.tolist()
+    assert found.item_ids.tolist() == expected.columns.tolist()
+    assert found.n_rows_read - found.n_duplicates - found.n_dropped == found.matrix.nnz == len(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "which is empty"),
+        ("\n\n", "which is empty"),
+        ("userId,movieId,rating\n", "only a header"),
+        ("userId,movieId,rating\n1,2,3\n1,3,3\n", "at least 2 users; got 1"),
+        ("userId,movieId,rating\n1,2,3\n2,2,3\n", "at least 2 items; got 1"),
+        ("userId,movieId,rating\n1,2,3\n2,3,good\n3,3,bad\n", "numbers; got 'good' in line 3"),
+        ("userId,movieId,rating\n1,2,3\n2,3,\n3,3,1\n", "an empty cell in line 3"),
+        ("userId,movieId,rating\n1,2,3\n\n2,3,nan\n", "got nan in line 4"),
+        ("userId,movieId,rating\n1,2,3\n2,3,-inf\n", "got -inf in line 3"),
+        ("userId,movieId,rating\n1,2,3\n,3,1\n", "an id in every row; got none in line 3"),
+        ("userId,movieId,rating\na,2,3\nb,,1\n", "an id in every row; got none in line 3"),
+        ("userId,movieId,rating\n1,2,3\n2,3\n", "3 columns in every line; got 2 in line 3"),
+        ("userId,movieId,rating\n1,2,3\n1,3,4\n2,2,1\n1,2,5\n", "user 1 and item 2 again in row 4 .*duplicates=sum"),
+        ("userId,movieId,itemId,rating\n1,2,3,4\n2,1,1,1\n", "movieId and itemId; pass item="),
+        ("userId,rating\n1,2\n2,1\n", "the item column .*; got userId, rating"),
+        ("1\t2\t881250949\n2\t1\t881250950\n", "rating=\"none\" if these are times"),
+        ("onecolumn\n", "equally many columns"),
+    ],
+)  # fmt: skip
+def test_faults_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=sentence) as error:
+        read_interactions(path)
+    assert "\n" not in str(error.value)
+    assert "a.csv" in str(error.value)
+
+
+def test_faults_of_files_and_options(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a file that exists"):
+        read_interactions(tmp_path / "none.csv")
+    with pytest.raises(InputError, match="the directory"):
+        read_interactions(tmp_path)
+    for name, content in (
+        ("a.csv.gz", gzip.compress(lines(",").encode() * 50)[:60]),
+        ("a.parquet", b"PAR1"),
+        ("b.csv", b"\0\1"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError):
+            read_interactions(tmp_path / name)
+    (tmp_path / "c.csv").write_text(lines(","))
+    for options in ({"duplicates": "first"}, {"threshold": np.nan}, {"sep": "ab"}, {"user": 9}, {"user": "name"}):
+        with pytest.raises(InputError):
+            read_interactions(tmp_path / "c.csv", **options)
+    with pytest.raises(InputError, match="lower the threshold"):
+        read_interactions(tmp_path / "c.csv", threshold=9)
+
+
+def test_events_with_times_but_no_ratings(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    path.write_text("1\t2\t881250949\n2\t1\t881250950\n")
+    found = read_interactions(path, rating="none")
+    assert found.columns == ("0", "1", None)
+    np.testing.assert_array_equal(found.matrix.toarray(), [[0, 1], [1, 0]])
+    assert read_interactions(path, rating=2).matrix.max() > 8e8
+
+
+def test_movielens(shared_data: Callable[[str], Path]) -> None:
+    folder = shared_data("ml-latest-small")
+    found = read_interactions(folder / "ratings.csv")
+    frame = pd.read_csv(folder / "ratings.csv")
+    assert found.matrix.shape == (610, 9724)
+    assert found.matrix.nnz == found.n_rows_read == 100_836
+    rows = np.searchsorted(found.user_ids, frame["userId"])
+    columns = np.searchsorted(found.item_ids, frame["movieId"])
+    np.testing.assert_array_equal(np.asarray(found.matrix[rows, columns]).ravel(), frame["rating"])
+    kept = frame[frame["rating"] >= 4]
+    liked = read_interactions(folder / "ratings.csv", threshold=4, binarise=True)
+    assert liked.matrix.shape == (kept["userId"].nunique(), kept["movieId"].nunique())
+    assert liked.matrix.sum() == len(kept) == liked.n_rows_read - liked.n_dropped
+    ids, titles = read_titles(folder / "movies.csv", id="movieId", title="title")
+    assert len(ids) == 9742
+    names, unmatched = titles_for(found.item_ids.astype(str), ids, titles)
+    assert (names[0], unmatched) == ("Toy Story (1995)", 0)
+
+
+def test_titles_match_whatever_type_ids_have(tmp_path: Path) -> None:
+    path = tmp_path / "movies.dat"
+    path.write_bytes("1::Amélie: a film::x\n2::Heat\t(1995)::y\n".encode("latin-1"))
+    ids, titles = read_titles(path)
+    assert titles.tolist() == ["Amélie: a film", "Heat\t(1995)"]
+    for wanted in (np.array([2, 3]), np.array(["2", "3"])):
+        names, unmatched = titles_for(wanted, ids, titles)
+        assert (names.tolist(), unmatched) == (["Heat\t(1995)", "3"], 1)
+    with pytest.raises(InputError, match="pass id="):
+        titles_for(np.array([8, 9]), ids, titles)
+
+
+def test_titles_with_quotes_line_ends_and_clashes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,title\n5,"Two\nlines, and ""quotes"""\n4,Plain\n4,Plain\n')
+    ids, titles = read_titles(path)
+    assert ids.tolist() == [4, 5]
+    assert titles.tolist() == ["Plain", 'Two\nlines, and "quotes"']
+    path.write_text("id,title\n4,Plain\n5,x\n4,Other\n")
+    with pytest.raises(InputError, match="'Plain' and 'Other' for 4"):
+        read_titles(path)
+    path.write_text("id,year\n4,1990\n")
+    with pytest.raises(InputError, match="the title column"):
+        read_titles(path)

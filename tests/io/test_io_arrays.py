@@ -1,0 +1,308 @@
+"""NumPy archives and heads: names, shapes and options tell what is what; what stays open is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit import FactorModel, Link
+from embaudit.errors import InputError
+from embaudit.io import load, read_labels
+from embaudit.io.implicit import split_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+DRAW = np.random.default_rng(5)
+USERS, ITEMS = DRAW.normal(size=(6, 3)).astype(np.float32), DRAW.normal(size=(8, 3)).astype(np.float32)
+A, B = DRAW.normal(size=6), DRAW.normal(size=8)
+
+
+def saved(path: Path, **arrays: Any) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+# implicit: exactly the members its `save` writes
+
+
+def test_implicit_als(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, regularization=0.01, factors=3, iterations=15,
+        use_native=True, use_cg=True, cg_steps=3, calculate_training_loss=False, dtype="float32", alpha=1.0,
+    )  # fmt: skip
+    model = load(path)
+    np.testing.assert_array_equal(model.left, USERS)
+    np.testing.assert_array_equal(model.right, ITEMS)
+    assert (model.link, model.right_bias, model.objective) == (Link.IDENTITY, None, "factors")
+
+
+def test_implicit_bpr_keeps_scores_without_the_bias_in_the_factors(tmp_path: Path) -> None:
+    users = np.column_stack([USERS, np.ones(6)]).astype(np.float32)
+    items = np.column_stack([ITEMS, B]).astype(np.float32)
+    path = saved(
+        tmp_path / "m.npz", user_factors=users, item_factors=items, learning_rate=0.01, regularization=0.0, factors=3,
+        iterations=100, verify_negative_samples=True, num_threads=0, dtype="float32",
+    )  # fmt: skip
+    model = load(path)
+    assert model.rank == 3
+    np.testing.assert_allclose(model.scores(), users.astype(float) @ items.T.astype(float), rtol=1e-12, atol=1e-12)
+    assert (model.link, model.objective) == (Link.RANKING, "none")
+
+
+def test_implicit_logistic_has_a_bias_on_both_sides(tmp_path: Path) -> None:
+    users, items = np.column_stack([USERS, np.ones(6), A]), np.column_stack([ITEMS, B, np.ones(8)])
+    path = saved(
+        tmp_path / "m.npz", user_factors=users, item_factors=items, regularization=0.6, factors=3, learning_rate=1.0,
+        neg_prop=30, num_threads=0, iterations=30, dtype="float32",
+    )  # fmt: skip
+    model = load(path)
+    np.testing.assert_allclose(model.scores(), users @ items.T, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(model.left_bias, A)
+    np.testing.assert_array_equal(model.right_bias, B)
+
+
+def test_implicit_neighbours_have_no_factors(tmp_path: Path) -> None:
+    path = saved(tmp_path / "m.npz", data=np.ones(2), indptr=np.arange(3), indices=np.arange(2), shape=[2, 2], K=20)
+    with pytest.raises(InputError, match="nearest-neighbour model"):
+        load(path)
+
+
+def test_columns_that_are_no_constants_are_refused() -> None:
+    with pytest.raises(InputError, match="constant 1"):
+        split_columns(np.column_stack([USERS, A]), np.column_stack([ITEMS, B]), 3)
+    with pytest.raises(InputError, match="at most 2 more"):
+        split_columns(USERS, ITEMS, 0)
+    with pytest.raises(InputError, match="equal width"):
+        split_columns(USERS, ITEMS[:, :2], 2)
+
+
+# Archives with customary or chosen names
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [("user_factors", "item_factors"), ("U", "V"), ("P", "Q"), ("left", "right"),
+     ("user_embedding.weight", "item_embedding.weight"), ("pu", "qi"), ("u_factors", "i_factors"),
+     ("userVectors", "itemVectors")],
+)  # fmt: skip
+def test_customary_pairs(tmp_path: Path, left: str, right: str) -> None:
+    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS, "unrelated": np.ones(3)}))
+    np.testing.assert_array_equal(model.left, USERS)
+    np.testing.assert_array_equal(model.right, ITEMS)
+
+
+@pytest.mark.parametrize(("left", "right"), [("U", "Vt"), ("W", "H"), ("P", "Q")])
+def test_a_side_stored_by_columns(tmp_path: Path, left: str, right: str) -> None:
+    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS.T}))
+    np.testing.assert_allclose(model.scores(), USERS.astype(float) @ ITEMS.T.astype(float))
+
+
+def test_biases_offsets_and_ids_come_along(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, user_bias=A[:, None], item_biases=B,
+        global_mean=3.5, user_ids=np.arange(6) + 100, item_ids=list("abcdefgh"),
+    )  # fmt: skip
+    model = load(path)
+    np.testing.assert_allclose(model.scores(), USERS.astype(float) @ ITEMS.T.astype(float) + A[:, None] + B + 3.5)
+    assert model.left_ids is not None
+    assert model.left_ids[0] == 100
+    assert model.right_ids is not None
+    assert model.right_ids[7] == "h"
+    one_side = load(path, kind="vectors")
+    assert (one_side.left, one_side.right_bias, one_side.n_right) == (None, None, 8)
+
+
+def test_chosen_arrays(tmp_path: Path) -> None:
+    path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
+    with pytest.raises(InputError, match=r"a \(6, 3\).*left= and right=.*kind=head and weight=.*kind=vectors"):
+        load(path)
+    for options in ({"transpose": "right"}, {}):
+        model = load(path, left="a", right="b", bias="c", **options)
+        np.testing.assert_array_equal(model.right, ITEMS)
+        np.testing.assert_array_equal(model.right_bias, B)
+    np.testing.assert_array_equal(load(path, kind="vectors", weight="a").right, USERS)
+    np.testing.assert_array_equal(load(path, kind="head", weight="b", transpose=True).right, ITEMS)
+    head = load(path, weight="b", bias="c", embedding="a")
+    assert head.link is Link.SOFTMAX
+    np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"left": "x", "right": "b"}, r"left must be one of a \(6, 3\)"),
+        ({"left": "a"}, "left and right must both be named"),
+        ({"weight": "a"}, "pass kind=head or kind=vectors"),
+        ({"left": "a", "right": "b", "weight": "a"}, "weight must not be given"),
+        ({"left": "a", "right": "b", "kind": "head"}, "weight= and embedding="),
+        ({"weight": "a", "kind": "factors"}, "left= and right="),
+        ({"kind": "heads"}, "kind must be one of auto"),
+        ({"wieght": "a"}, "an option of load must be one of"),
+        ({"transpose": "up"}, "transpose must be one of"),
+        ({"id": "a"}, "an option for npz files must be one of"),
+        ({"format": "nmz"}, "format must be one of embaudit"),
+        ({"left": "a", "right": "b", "transpose": "none"}, "same number of columns"),
+    ],
+)
+def test_options_that_do_not_fit(tmp_path: Path, options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        load(saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B), **options)
+
+
+def test_singular_values_apart_are_no_silent_guess(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="belongs decides the cosines"):
+        load(saved(tmp_path / "m.npz", U=USERS, s=np.ones(3), Vt=ITEMS.T))
+
+
+def test_two_readings_are_ambiguous(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one recognised table"):
+        load(saved(tmp_path / "m.npz", U=USERS, V=ITEMS, P=USERS, Q=ITEMS))
+    with pytest.raises(InputError, match="one recognised table"):
+        load(saved(tmp_path / "m.npz", W=USERS, H=ITEMS.T, b=A))
+
+
+# Heads
+
+
+@pytest.mark.parametrize(
+    ("weight", "bias"),
+    [("W", "b"), ("softmax_w", "softmax_b"), ("weight", "bias"), ("lm_head.weight", "lm_head.bias"),
+     ("model.classifier.weight", "model.classifier.bias"), ("coef_", "intercept_")],
+)  # fmt: skip
+def test_customary_heads(tmp_path: Path, weight: str, bias: str) -> None:
+    model = load(saved(tmp_path / "m.npz", **{weight: ITEMS, bias: B, "embedding": ITEMS}))
+    assert (model.link, model.left, model.roles) == (Link.SOFTMAX, None, ("input", "label"))
+    np.testing.assert_array_equal(model.right, ITEMS)
+    np.testing.assert_array_equal(model.right_bias, B)
+
+
+def test_the_bias_tells_which_way_weights_lie(tmp_path: Path) -> None:
+    np.testing.assert_array_equal(load(saved(tmp_path / "m.npz", W=ITEMS.T, b=B)).right, ITEMS)
+    square = saved(tmp_path / "s.npz", W=ITEMS[:3], b=B[:3])
+    with pytest.raises(InputError, match="pass transpose=none if each row is a label"):
+        load(square)
+    np.testing.assert_array_equal(load(square, transpose="right").right, ITEMS[:3].T)
+    np.testing.assert_array_equal(load(square, transpose=False).right, ITEMS[:3])
+
+
+def test_a_binary_head_is_two_labels(tmp_path: Path) -> None:
+    w, b = ITEMS[:1].astype(float), B[:1]
+    model = load(saved(tmp_path / "m.npz", coef_=w, intercept_=b, classes_=["no", "yes"]))
+    x = USERS.astype(float)
+    probabilities = model.replace(left=x).predictions()
+    np.testing.assert_allclose(probabilities[:, 1], 1 / (1 + np.exp(-(x @ w[0] + b[0]))), rtol=1e-12)
+    assert model.names("right").tolist() == ["no", "yes"]
+
+
+@pytest.mark.parametrize("suffix", ["txt", "json list", "label to row", "row to label", "id2label"])
+def test_labels(tmp_path: Path, suffix: str) -> None:
+    names = ["a b", "\n", "c", "ü", "\x0c", "0", "true", "x"]
+    if suffix == "txt":
+        names[1] = ""
+    content = {
+        "txt": "\n".join(names) + "\n",
+        "json list": json.dumps(names),
+        "label to row": json.dumps({name: row for row, name in reversed(list(enumerate(names)))}),
+        "row to label": json.dumps(dict(enumerate(names))),
+        "id2label": json.dumps({"id2label": dict(enumerate(names)), "hidden_size": 3}),
+    }[suffix]
+    labels = tmp_path / ("vocab.txt" if suffix == "txt" else "vocab.json")
+    labels.write_text(content, encoding="utf-8", newline="")
+    model = load(saved(tmp_path / "m.npz", W=ITEMS, b=B), labels=str(labels))
+    assert model.names("right").tolist() == names
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ('["a"]', "a file of 2 label names, one a row; got 1"),
+        ('{"a": 0, "b": 0}', "'a' and 'b' for row 0"),
+        ('{"a": 0, "b": 5}', "none for row 1"),
+        ('{"a": 0}', "a map of 2 rows; got 1"),
+        ('{"a": 0.5, "b": "x"}', "no row"),
+        ("3", "a JSON list or a map"),
+        ("{", "valid JSON"),
+        ("[" * 100_000, "valid JSON"),
+    ],
+)
+def test_labels_that_do_not_fit(tmp_path: Path, content: str, sentence: str) -> None:
+    (tmp_path / "v.json").write_text(content)
+    with pytest.raises(InputError, match=sentence):
+        read_labels(tmp_path / "v.json", 2)
+
+
+def test_labels_in_another_encoding(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(b"\xe9\n\xe8\n")
+    with pytest.raises(InputError, match="text in UTF-8"):
+        read_labels(tmp_path / "v.txt", 2)
+
+
+def test_real_heads(shared_data: Callable[[str], Path]) -> None:
+    folder = shared_data("head-doodlenet-345")
+    model = load(folder / "head.npz", labels=folder / "class_names.txt")
+    assert (model.right.shape, model.link, str(model.names("right")[0])) == ((345, 512), Link.SOFTMAX, "flashlight")
+    for name, size in (("shakespeare", 65), ("charlotte_bronte", 108)):
+        folder = shared_data(f"heads-charrnn/{name}")
+        model = load(folder / "head.npz", kind="head", labels=folder / "vocab.json")
+        vocabulary = json.loads((folder / "vocab.json").read_text())
+        assert model.right.shape == (size, 128)
+        assert all(model.names("right")[row] == character for character, row in vocabulary.items())
+    with pytest.raises(InputError, match="65 label names"):
+        load(
+            shared_data("heads-charrnn/shakespeare") / "head.npz",
+            labels=shared_data("head-doodlenet-345/class_names.txt"),
+        )
+
+
+# One array a file
+
+
+def base_of(array: Any) -> Any:
+    while not isinstance(array, np.memmap) and array.base is not None:
+        array = array.base
+    return array
+
+
+def test_npy_stays_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "v.npy", ITEMS)
+    model = load(tmp_path / "v.npy")
+    assert isinstance(base_of(model.right), np.memmap)
+    assert (model.left, model.link) == (None, Link.IDENTITY)
+    np.testing.assert_array_equal(model.right, ITEMS)
+
+
+def test_npy_with_files_beside_it(tmp_path: Path) -> None:
+    for name, array in (("q", ITEMS), ("p", USERS), ("b", B)):
+        np.save(tmp_path / f"{name}.npy", array)
+    both = load(tmp_path / "q.npy", left=str(tmp_path / "p.npy"), bias=str(tmp_path / "b.npy"))
+    assert isinstance(base_of(both.left), np.memmap)
+    np.testing.assert_allclose(both.scores(), USERS.astype(float) @ ITEMS.T + B)
+    head = load(tmp_path / "q.npy", bias=str(tmp_path / "b.npy"))
+    assert head.link is Link.SOFTMAX
+    assert load(tmp_path / "q.npy", kind="head").link is Link.SOFTMAX
+    with pytest.raises(InputError, match="left= and right="):
+        load(tmp_path / "q.npy", kind="factors")
+    np.save(tmp_path / "v.npy", B)
+    with pytest.raises(InputError, match="a matrix, one row an entity"):
+        load(tmp_path / "v.npy")
+
+
+def test_objective_and_link_can_be_said(tmp_path: Path) -> None:
+    model = load(saved(tmp_path / "m.npz", U=USERS, V=ITEMS), objective="product", link="cosine")
+    assert (model.objective, model.link) == ("product", Link.COSINE)
+
+
+def test_kinds_that_the_file_does_not_hold(tmp_path: Path) -> None:
+    from embaudit.io import save
+
+    save(FactorModel.from_vectors(ITEMS), tmp_path / "v.npz")
+    save(FactorModel.from_user_item(USERS, ITEMS), tmp_path / "f.npz")
+    for name, kind in (("v", "factors"), ("v", "head"), ("f", "head")):
+        with pytest.raises(InputError, match="kind must be"):
+            load(tmp_path / f"{name}.npz", kind=kind)
+    assert load(tmp_path / "f.npz", kind="vectors").left is None

@@ -1,0 +1,307 @@
+"""Files byte for byte as Spark, word2vec, GloVe, safetensors and table writers make them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+from safetensors.numpy import save_file
+
+from embaudit import Link
+from embaudit.errors import InputError
+from embaudit.io import formats, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DRAW = np.random.default_rng(6)
+X = DRAW.normal(size=(9, 4)).astype(np.float32)
+Y = DRAW.normal(size=(5, 4)).astype(np.float32)
+
+
+# Spark
+
+
+def spark_side(folder: Path, ids: Any, rows: Any, kind: Any, parts: int = 3) -> None:
+    folder.mkdir(parents=True)
+    schema = pa.schema(
+        [pa.field("id", pa.int32(), nullable=False), ("features", pa.list_(pa.field("element", kind, False)))]
+    )
+    for part, chosen in enumerate(np.array_split(np.arange(len(ids)), parts)):
+        table = pa.table(
+            {"id": ids[chosen].astype("int32"), "features": [list(map(float, rows[i])) for i in chosen]}, schema
+        )
+        parquet.write_table(table, folder / f"part-0000{part}-c000.snappy.parquet", compression="snappy")
+        (folder / f".part-0000{part}-c000.snappy.parquet.crc").write_bytes(b"crc\0")
+    (folder / "_SUCCESS").touch()
+
+
+@pytest.mark.parametrize("layout", [("userFactors", "itemFactors"), ("data/user", "data/product")])
+def test_spark_rows_follow_their_ids(tmp_path: Path, layout: tuple[str, str]) -> None:
+    users, items = DRAW.permutation(100)[:9], DRAW.permutation(100)[:5]
+    kind = pa.float32() if layout[0] == "userFactors" else pa.float64()
+    spark_side(tmp_path / layout[0], users, X, kind)
+    spark_side(tmp_path / layout[1], items, Y, kind)
+    (tmp_path / "metadata").mkdir()
+    (tmp_path / "metadata" / "part-00000").write_text('{"class":"org.apache.spark.ml.recommendation.ALSModel"}\n')
+    model = load(tmp_path)
+    for ids, read_ids, rows, read in ((users, model.left_ids, X, model.left), (items, model.right_ids, Y, model.right)):
+        assert read_ids is not None
+        assert read is not None
+        assert read_ids.tolist() == sorted(ids.tolist())
+        np.testing.assert_array_equal(read, rows[np.argsort(ids)])
+        assert read.dtype == (np.float32 if kind == pa.float32() else np.float64)
+
+
+def test_spark_without_a_side_or_with_other_rows(tmp_path: Path) -> None:
+    spark_side(tmp_path / "userFactors", np.arange(9), X, pa.float32())
+    with pytest.raises(InputError, match="no itemFactors"):
+        load(tmp_path)
+    (tmp_path / "itemFactors").mkdir()
+    with pytest.raises(InputError, match="itemFactors"):
+        load(tmp_path)
+    parquet.write_table(
+        pa.table({"id": [1, 2], "features": [[1.0], [1.0, 2.0]]}), tmp_path / "itemFactors" / "a.parquet"
+    )
+    with pytest.raises(InputError, match="vectors of 1 numbers, as the first is; got 2 in row 1"):
+        load(tmp_path)
+
+
+# word2vec and GloVe
+
+TOKENS = ["the", "at name@domain.com", ". . .", "3", "naïve", "x", "y", "z", "2.5"]
+
+
+def text_rows(end: str = "\n") -> bytes:
+    rows = (f"{token} {' '.join(map(str, row))}{end}" for token, row in zip(TOKENS, X, strict=True))
+    return "".join(rows).encode()
+
+
+@pytest.mark.parametrize("header", [b"9 4\n", b""])
+@pytest.mark.parametrize("end", ["\n", " \n", "\r\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_text_vectors(tmp_path: Path, header: bytes, end: str, packed: bool) -> None:
+    path = tmp_path / ("v.txt.gz" if packed else "v.txt")
+    content = header + text_rows(end)
+    path.write_bytes(gzip.compress(content) if packed else content)
+    model = load(path)
+    np.testing.assert_array_equal(model.right, X)
+    assert model.right_ids is not None
+    assert model.right_ids.tolist() == TOKENS
+
+
+def test_tokens_that_are_no_utf8_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_bytes(b"\xff\xfe 1 2\n\xff\xfd 3 4\n\xc3\xa9 5 6\n")
+    ids = load(tmp_path / "v.txt").right_ids
+    assert ids is not None
+    assert ids.tolist() == ["\\xff\\xfe", "\\xff\\xfd", "é"]
+
+
+@pytest.mark.parametrize("newline", [b"", b"\n"])
+def test_binary_vectors(tmp_path: Path, newline: bytes) -> None:
+    # A vector may hold the bytes of blanks and newlines.
+    rows = X.copy()
+    rows[0] = np.frombuffer(b"  \n\n \n \n" * 2, "<f4")
+    names = [b"a", b"\xc3\xa9", *(b"t%d" % i for i in range(7))]
+    body = b"".join(name + b" " + row.astype("<f4").tobytes() + newline for name, row in zip(names, rows, strict=True))
+    (tmp_path / "v.bin").write_bytes(b"9 4\n" + body)
+    model = load(tmp_path / "v.bin")
+    np.testing.assert_array_equal(model.right, rows)
+    assert model.right_ids is not None
+    assert model.right_ids[:2].tolist() == ["a", "é"]
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"2 2\na 1 2\n", "2 vectors, as its header says; got 1"),
+        (b"1 2\na 1 2\nb 1 2\n", "1 vectors, as its header says; got more"),
+        (b"a 1 2\nb 1\n", "a token and 2 numbers; got 'b 1"),
+        (b"a 1 2\nb 1 x\n", "as line 2 of the vectors"),
+        (b"a 1 2\nb 1 2", "a last line without an end"),
+        (b"a 1 2\na 1 2\n", "unique; got a 2 times"),
+        (b"a 1 2\nb 1 nan\n", "finite"),
+        (b"word\n", "cut by spaces"),
+        ((793712314).to_bytes(4, "little") + b"\0" * 40, "fastText"),
+    ],
+)
+def test_faults_in_text_vectors(tmp_path: Path, content: bytes, sentence: str) -> None:
+    (tmp_path / "v.vec").write_bytes(content)
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "v.vec")
+
+
+# safetensors
+
+
+def bfloat16(x: Any) -> Any:
+    return (np.ascontiguousarray(x, np.float32).view(np.uint32) >> 16).astype(np.uint16)
+
+
+def raw_safetensors(path: Path, tensors: dict[str, tuple[str, Any]]) -> None:
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
+    data = b""
+    for name, (dtype, array) in tensors.items():
+        header[name] = {
+            "dtype": dtype,
+            "shape": list(array.shape),
+            "data_offsets": [len(data), len(data) + array.nbytes],
+        }
+        data += array.tobytes()
+    encoded = json.dumps(header).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    path.write_bytes(len(encoded).to_bytes(8, "little") + encoded + data)
+
+
+@pytest.mark.parametrize(("dtype", "stored"), [("F64", "<f8"), ("F32", "<f4"), ("F16", "<f2"), ("BF16", None)])
+def test_every_float_type(tmp_path: Path, dtype: str, stored: str | None) -> None:
+    exact = (X.view(np.uint32) & 0xFFFF0000).view(np.float32) if dtype == "BF16" else X.astype(stored)
+    array = bfloat16(X) if stored is None else exact
+    raw_safetensors(tmp_path / "m.safetensors", {"x": ("F32", Y), "lm_head.weight": (dtype, array)})
+    model = load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(model.right, exact)
+    assert model.right.dtype == (np.float64 if dtype == "F64" else np.float32)
+    assert model.link is Link.SOFTMAX
+    on_disk = model.right
+    while on_disk.base is not None and not isinstance(on_disk, np.memmap):
+        on_disk = on_disk.base  # type: ignore[assignment]
+    assert isinstance(on_disk, np.memmap) == (dtype in ("F32", "F64"))
+
+
+def test_bfloat16_is_widened_across_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        "embaudit.io.safetensors_file.row_blocks", lambda n, k: [slice(i, i + 7) for i in range(0, n, 7)]
+    )
+    exact = np.array([[np.float32(2.0) ** e * s for e in range(-126, 128)] for s in (1, -1.5)], dtype=np.float32)
+    raw_safetensors(tmp_path / "m.safetensors", {"weight": ("BF16", bfloat16(exact))})
+    np.testing.assert_array_equal(load(tmp_path / "m.safetensors", kind="head").right, exact)
+
+
+def test_other_types_are_refused(tmp_path: Path) -> None:
+    raw_safetensors(tmp_path / "m.safetensors", {"lm_head.weight": ("F8_E4M3", np.zeros((2, 2), np.uint8))})
+    with pytest.raises(InputError, match="F8_E4M3"):
+        load(tmp_path / "m.safetensors")
+
+
+@pytest.mark.parametrize("tied", ["model.embed_tokens.weight", "transformer.wte.weight", "wte.weight"])
+def test_tied_embeddings_serve_as_head_unless_there_is_one(tmp_path: Path, tied: str) -> None:
+    body = {tied: X, "model.layers.0.mlp.weight": Y, "model.norm.weight": np.ones(4, np.float32)}
+    save_file(body, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path).right, X)
+    save_file({**body, "lm_head.weight": Y}, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path).right, Y)
+    chosen = load(tmp_path / "model.safetensors", weight="model.layers.0.mlp.weight", kind="vectors")
+    assert chosen.link is Link.IDENTITY
+    with pytest.raises(InputError, match="weight must be one of"):
+        load(tmp_path, weight="lm_head")
+
+
+def test_shards(tmp_path: Path) -> None:
+    save_file({"model.embed_tokens.weight": X}, tmp_path / "model-00001-of-00002.safetensors")
+    save_file({"lm_head.weight": Y}, tmp_path / "model-00002-of-00002.safetensors")
+    places = {
+        "model.embed_tokens.weight": "model-00001-of-00002.safetensors",
+        "lm_head.weight": "model-00002-of-00002.safetensors",
+    }
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"metadata": {}, "weight_map": places}))
+    for path in (tmp_path, index):
+        np.testing.assert_array_equal(load(path).right, Y)
+    (tmp_path / "model-00001-of-00002.safetensors").unlink()
+    with pytest.raises(InputError, match="no file model-00001"):
+        load(tmp_path)
+    index.write_text("[]")
+    with pytest.raises(InputError, match="an index of safetensors shards"):
+        load(tmp_path)
+
+
+def test_a_cap_on_the_logits_is_no_softmax_of_scores(tmp_path: Path) -> None:
+    save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": 30.0}))
+    assert load(tmp_path).link is Link.IDENTITY
+    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": None}))
+    assert load(tmp_path).link is Link.SOFTMAX
+
+
+# Tables
+
+IDS = [f"item {i}" for i in range(9)]
+
+
+def test_parquet_with_lists_fixed_or_not(tmp_path: Path) -> None:
+    fixed = pa.FixedSizeListArray.from_arrays(pa.array(X.reshape(-1)), 4)
+    for column in (fixed, pa.array(list(X)), pa.array(list(X), pa.large_list(pa.float32()))):
+        table = pa.table({"item_id": IDS, "year": list(range(9)), "embedding": column})
+        parquet.write_table(table, tmp_path / "v.parquet", row_group_size=2)
+        feather.write_feather(table, str(tmp_path / "v.feather"))
+        for name in ("v.parquet", "v.feather"):
+            model = load(tmp_path / name)
+            np.testing.assert_array_equal(model.right, X)
+            assert model.right_ids is not None
+            assert model.right_ids.tolist() == IDS
+
+
+def test_numeric_columns(tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame.insert(0, "id", IDS)
+    frame.to_parquet(tmp_path / "v.parquet", index=False)
+    frame.to_csv(tmp_path / "v.csv", index=False)
+    frame.to_csv(tmp_path / "bare.tsv", index=False, header=False, sep="\t")
+    for name in ("v.parquet", "v.csv", "bare.tsv"):
+        model = load(tmp_path / name)
+        np.testing.assert_allclose(model.right, X, rtol=1e-6)
+        assert model.right_ids is not None
+        assert model.right_ids.tolist() == IDS
+    assert load(tmp_path / "v.csv", kind="head").names("right")[0] == "item 0"
+
+
+def test_numbers_without_ids(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "v.csv", X, delimiter=",")
+    model = load(tmp_path / "v.csv")
+    assert model.right_ids is None
+    np.testing.assert_allclose(model.right, X)
+    (tmp_path / "v.csv").write_text("1,0.5,0.5\n2,0.1,0.2\n")
+    with pytest.raises(InputError, match="pass id=0"):
+        load(tmp_path / "v.csv")
+    ids = load(tmp_path / "v.csv", id="0").right_ids
+    assert ids is not None
+    assert ids.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"id": [1, 2], "a": [[1.0], [2.0]], "b": [[1.0], [2.0]]}, "a and b; pass vector="),
+        ({"id": [1, 2], "a": [[1.0], None]}, "none in row 1"),
+        ({"id": [1, 2], "a": [[1.0], [None]]}, "missing numbers"),
+        ({"id": [1, None], "a": [[1.0], [2.0]]}, "an id in every row; got none in row 1"),
+        ({"id": [1, 1], "a": [[1.0], [2.0]]}, "unique"),
+        ({"id": [1, 2], "a": [1.0, None]}, "missing numbers"),
+        ({"id": [1, 2], "a": [1.0, 2.0], "title": ["x", "y"]}, "also title"),
+        ({"id": [], "a": []}, "a table with rows"),
+    ],
+)
+def test_faults_in_tables(tmp_path: Path, table: dict[str, Any], sentence: str) -> None:
+    parquet.write_table(pa.table(table), tmp_path / "v.parquet")
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "v.parquet")
+
+
+def test_tables_and_words_are_one_side(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("a 1 2\n")
+    (tmp_path / "v.csv").write_text("id,a\nx,1\n")
+    for name in ("v.txt", "v.csv"):
+        with pytest.raises(InputError, match="one side"):
+            load(tmp_path / name, kind="factors")
+
+
+def test_faiss_is_offered_where_it_is_installed() -> None:
+    assert ("faiss" in {f.name for f in formats()}) == (find_spec("faiss") is not None)
+    assert len({f.name for f in formats()}) == len(formats())
