@@ -170,10 +170,10 @@ def read_interactions(
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, known=USER_NAMES | ITEM_NAMES | RATING_NAMES)
     positions = _positions(table, user, item, rating)
-    users, user_ids, items, item_ids, values = _read(table, positions, guessed=rating is None)
-    n_rows = len(users)
+    key, user_ids, item_ids, values = _read(table, positions, guessed=rating is None)
+    n_rows = len(key)
     try:
-        key, values = _merged(users * np.intp(len(item_ids)) + items, values, duplicates)
+        key, values = _merged(key, values, duplicates)
     except _Repeated as repeated:
         raise _duplicate_error(table, repeated, user_ids, item_ids) from None
     keep = values != 0 if threshold is None else (values >= threshold) & (values != 0)
@@ -214,17 +214,22 @@ def _positions(
 
 def _read(
     table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[np.intp], NDArray[Any], NDArray[np.float64]]:
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Read each row's key, user number × number of items + item number, the ids behind the numbers, and the values."""
     user, item, rating = positions
     cells: dict[int, Cell] = {user: "id", item: "id", **({} if rating is None else {rating: "number"})}
     read = read_columns(table, cells)
-    users, user_ids = codes(table, read.pop(user), user)
+    key, user_ids = codes(table, read.pop(user), user)
     items, item_ids = codes(table, read.pop(item), item)
-    values = np.ones(len(users)) if rating is None else numbers(table, read.pop(rating), rating)
+    # In place, as everything on the way from 20 million rows to a matrix.
+    key *= len(item_ids)
+    key += items
+    del items
+    values = np.ones(len(key)) if rating is None else numbers(table, read.pop(rating), rating)
     if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
         remedy = 'pass rating="none" if these are times, rating=2 if they are ratings'
         raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
-    return users, user_ids, items, item_ids, values
+    return key, user_ids, item_ids, values
 
 
 class _Repeated(Exception):  # noqa: N818
@@ -280,14 +285,20 @@ def _matrix(
     """Build the matrix from sorted keys, without users and items that have nothing left."""
     from scipy.sparse import csr_matrix
 
-    row, column = np.divmod(key, len(item_ids))
-    users, row = np.unique(row, return_inverse=True)
-    items, column = np.unique(column, return_inverse=True)
+    users, row = _compressed(key // len(item_ids), len(user_ids))
+    items, column = _compressed(key % len(item_ids), len(item_ids))
     start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(users)))])
     data = np.ones(len(values)) if binarise else values
     matrix = csr_matrix((data, column, start), shape=(len(users), len(items)))
     matrix.has_sorted_indices = True
     return matrix, user_ids[users], item_ids[items]
+
+
+def _compressed(numbers: NDArray[np.intp], size: int) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Return which of `size` numbers occur, and each one's place among them."""
+    present = np.zeros(size, dtype=bool)
+    present[numbers] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1).astype(np.int32)[numbers]
 
 
 def _require_two(table: TableFile, matrix: csr_matrix, *, filtered: bool) -> None:

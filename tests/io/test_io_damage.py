@@ -115,8 +115,8 @@ def test_pickled_arrays_are_not_opened(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "remedy"),
-    [("a.kv", "save_word2vec_format"), ("a.pth", "weights_only=True"), ("a.pt", "safetensors"), ("a.pkl", "from_object"),
-     ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"),
+    [("a.kv", "save_word2vec_format"), ("a.pth", "weights_only=True"), ("a.pt", "safetensors"),
+     ("a.pkl", "from_object"),      ("a.joblib", "from_object"), ("a.bin", "safetensors"), ("a.npz", "from_object"),
      ("a.txt", "from_object")],
 )  # fmt: skip
 def test_pickles_are_refused_with_the_conversion(tmp_path: Path, name: str, remedy: str) -> None:
