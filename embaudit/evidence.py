@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from embaudit.arrays import row_blocks
+from embaudit.arrays import row_blocks, row_norms
 from embaudit.canonical import Position, position
 from embaudit.drift import Drift, drift
 from embaudit.equivalents import EquivalentModel, equivalent_models
@@ -22,6 +22,7 @@ from embaudit.progress import track
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from embaudit.arrays import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, Side
 
@@ -170,9 +171,14 @@ def _examples(
     if not overlaps or min(overlaps) == np.inf:
         return None, ()
     worst = equivalents[int(np.argmin(overlaps))]
-    alive = np.setdiff1d(np.arange(model.n_right), model.zero_rows(role))
-    rows = (
-        find_rows(model, role, show) if show else np.sort(draw.choice(alive, min(n_shown, len(alive)), replace=False))
-    )
-    n = min(5, len(alive) - 1)
+    rows = find_rows(model, role, show) if show else _long_rows(model, role, n_shown, draw)
+    n = min(5, model.n_right - len(model.zero_rows(role)) - 1)
     return worst.name, neighbourhoods(model, worst.of(model), role=role, rows=rows, n=n)
+
+
+def _long_rows(model: FactorModel, role: Side, count: int, draw: np.random.Generator) -> Indices:
+    """Draw from the longest twentieth of the rows: entities with much behind them, which people know."""
+    norms = row_norms(model.factors(role))
+    longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
+    longest = longest[norms[longest] > 0]
+    return np.sort(draw.choice(longest, min(count, len(longest)), replace=False))

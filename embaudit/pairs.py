@@ -19,20 +19,37 @@ BINS = 2048
 LEVELS = 256
 """Rank bins a side, for Spearman's correlation."""
 GRID = 2**16
-"""Cells of [-1, 1] from which a cosine's rank bin is looked up."""
-CELLS = (GRID - 1) / 2
+"""Cells from which a cosine's rank bin is looked up."""
 CHANGES = (BINS - 1) / 2
-"""Bins a unit, of cosines and of |Δ|."""
+"""Bins of |Δ| a unit."""
 REPLICATES = 999
 ROUNDING = 1e-12
 """A sign flip counts where the product of the two cosines is below minus this."""
 
 
-def _rank_bins(sample: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Look-up table from a grid cell to one of `LEVELS` bins that hold about equally many of `sample`."""
-    cells = np.bincount(((sample + 1) * CELLS).astype(np.intp), minlength=GRID)
-    middle = np.cumsum(cells) - cells / 2
-    return np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64)
+@dataclass(frozen=True, eq=False)
+class _RankBins:
+    """Puts cosines into `LEVELS` bins that hold about equally many of a sample, by way of a grid over its range."""
+
+    lowest: float
+    scale: float
+    table: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sample: NDArray[np.float64]) -> _RankBins:
+        lowest, width = float(sample.min()), float(np.ptp(sample))
+        scale = (GRID - 1) / width if width else 0.0
+        cells = np.bincount(((sample - lowest) * scale).astype(np.intp), minlength=GRID)
+        middle = np.cumsum(cells) - cells / 2
+        return cls(lowest, scale, np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64))
+
+    def of_cosines(
+        self, cosines: NDArray[np.float64], *, value: NDArray[np.float64], cell: NDArray[np.intp], out: NDArray[np.intp]
+    ) -> None:
+        """Write the bin of each cosine to `out`; the other two are scratch."""
+        np.subtract(cosines, self.lowest, out=value)
+        np.multiply(value, self.scale, out=cell, casting="unsafe")
+        self.table.take(cell, out=out, mode="clip")
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +113,8 @@ class PairTally:
 class _Sheet:
     """Adds pairs to a tally, with scratch arrays made once: fresh ones for every tile cost more than the arithmetic."""
 
-    def __init__(self, size: int, bins: tuple[NDArray[np.int64], ...]) -> None:
-        self.row_bins, self.column_bins = bins[0] * LEVELS, bins[1]
+    def __init__(self, size: int, bins: tuple[_RankBins, ...]) -> None:
+        self.bins = bins
         self.value = np.empty(size)
         self.cells = np.empty((3, size), dtype=np.intp)
         self.tally = PairTally(0, 0.0, 0.0, 0, np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64))
@@ -107,10 +124,9 @@ class _Sheet:
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
         flips = np.count_nonzero(np.multiply(before, after, out=value) < -ROUNDING)
-        for cosines, table, out in ((before, self.row_bins, joint), (after, self.column_bins, column)):
-            np.multiply(np.add(cosines, 1, out=value), CELLS, out=cell, casting="unsafe")
-            table.take(cell, out=out, mode="clip")
-        np.add(joint, column, out=joint)
+        for cosines, bins, out in zip((before, after), self.bins, (joint, column), strict=True):
+            bins.of_cosines(cosines, value=value, cell=cell, out=out)
+        np.add(np.multiply(joint, LEVELS, out=joint), column, out=joint)
         np.abs(np.subtract(after, before, out=value), out=value)
         np.multiply(value, CHANGES, out=cell, casting="unsafe")
         self.tally += PairTally(
@@ -137,18 +153,18 @@ def tally_pairs(before: NDArray[np.float64], after: NDArray[np.float64]) -> Pair
     >>> tally.mean_abs, tally.sign_flips
     (0.625, 0.5)
     """
-    sheet = _Sheet(len(before), (_rank_bins(before), _rank_bins(after)))
+    sheet = _Sheet(len(before), (_RankBins.of(before), _RankBins.of(after)))
     sheet.add(before, after)
     return sheet.tally
 
 
 def _sampled_bins(
     sides: tuple[NDArray[np.float64], ...], others: tuple[NDArray[np.float64], ...]
-) -> tuple[NDArray[np.int64], ...]:
+) -> tuple[_RankBins, ...]:
     """Rank bins from about 65,000 pairs spread evenly over the rows."""
     step, step_other = max(1, len(sides[0]) // TILE), max(1, len(others[0]) // TILE)
     samples = (x[::step] @ y[step_other // 2 :: step_other].T for x, y in zip(sides, others, strict=True))
-    return tuple(_rank_bins(np.clip(sample, -1, 1).ravel()) for sample in samples)
+    return tuple(_RankBins.of(sample.ravel()) for sample in samples)
 
 
 def tally_all_pairs(
