@@ -54,6 +54,8 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     try:
         text = where.read_text(encoding="utf-8-sig")
         labels = _from_json(json.loads(text), n_rows) if where.suffix.lower() == ".json" else _lines(text)
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", "convert it") from error
     except (ValueError, RecursionError) as error:

@@ -139,17 +139,23 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     """
     where = existing_path(path)
     request = Request.of(kind, options)
-    chosen = _detect(where) if format is None else _named(format)
-    unused = [name for name in request.given if name not in (*chosen.options, *ALWAYS)]
-    if unused:
-        known = ", ".join((*chosen.options, *ALWAYS))
-        raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
     try:
+        chosen = _detect(where) if format is None else _named(format)
+        _require_known(request, chosen)
         return finish(_module(chosen).read(where, request), request)
     except InputError as error:
         if str(where) in str(error):
             raise
         raise type(error)(f"{where}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{where} cannot be read: {error.strerror or error}.") from error
+
+
+def _require_known(request: Request, chosen: Format) -> None:
+    unused = [name for name in request.given if name not in (*chosen.options, *ALWAYS)]
+    if unused:
+        known = ", ".join((*chosen.options, *ALWAYS))
+        raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
 
 
 def finish(model: FactorModel, request: Request) -> FactorModel:

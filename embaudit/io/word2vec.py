@@ -56,6 +56,8 @@ def read(path: Path, request: Request) -> FactorModel:
             tokens, vectors = _read(file, path)
     except (OSError, EOFError, zlib.error, MemoryError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
+    if all(b"." in token and NUMBERS.fullmatch(token) for token in tokens):
+        raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
     ids = np.array([token.decode("utf-8", "backslashreplace") for token in tokens], dtype=np.str_)
     return FactorModel.from_vectors(vectors, ids=ids)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix
 
 from embaudit.errors import InputError
-from embaudit.io import read_interactions, read_titles, titles_for
+from embaudit.io import load, read_interactions, read_titles, titles_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,6 +164,34 @@ def test_faults_are_one_sentence(tmp_path: Path, text: str, sentence: str) -> No
         read_interactions(path)
     assert "\n" not in str(error.value)
     assert "a.csv" in str(error.value)
+
+
+CELLS = st.sampled_from(
+    ["1", "2", "a", "", '"', '"x', "1.5", "nan", "é", "-", " ", "userId", "itemId", "rating", "1e400"]
+)
+TABLES = st.lists(st.lists(CELLS, min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@settings(max_examples=120)
+@given(
+    st.binary(max_size=60) | st.tuples(TABLES, st.sampled_from([",", "::", "\t", "|"])),
+    st.sampled_from(["csv", "txt", "dat.gz", "parquet"]),
+)
+def test_any_content_is_read_or_told(tmp_path_factory: Any, content: Any, suffix: str) -> None:
+    path = tmp_path_factory.mktemp("t") / f"a.{suffix}"
+    if isinstance(content, tuple):
+        rows, separator = content
+        content = "\n".join(separator.join(row) for row in rows).encode()
+    path.write_bytes(gzip.compress(content) if suffix == "dat.gz" else content)
+    for reader in (
+        lambda p: read_interactions(p, duplicates="sum").matrix.data,
+        lambda p: read_titles(p)[1],
+        lambda p: load(p).right,
+    ):
+        try:
+            assert len(reader(path)) > 0
+        except InputError as error:
+            assert "a." + suffix in str(error) or "columns" in str(error)  # noqa: PT017
 
 
 def test_faults_of_files_and_options(tmp_path: Path) -> None:

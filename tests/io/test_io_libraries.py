@@ -129,6 +129,7 @@ def test_binary_vectors(tmp_path: Path, newline: bytes) -> None:
         (b"a 1 2\na 1 2\n", "unique; got a 2 times"),
         (b"a 1 2\nb 1 nan\n", "finite"),
         (b"word\n", "cut by spaces"),
+        (b"0.5 1.5 2.5\n-0.25 1e-3 2\n", "numbers only; save bare vectors"),
         ((793712314).to_bytes(4, "little") + b"\0" * 40, "fastText"),
     ],
 )
