@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -166,7 +167,14 @@ class Gauge:
 
         Two largest singular values, each accurate to rounding, where the smallest one of M would lose κ digits.
         """
-        return float(np.linalg.norm(self.left, 2) * np.linalg.norm(self.right, 2))
+        # The norm of a diagonal matrix needs no decomposition: translations of wide models are many.
+        sizes = (
+            np.abs(m.diagonal()).max()
+            if np.count_nonzero(m) == np.count_nonzero(m.diagonal())
+            else np.linalg.norm(m, 2)
+            for m in (self.left, self.right)
+        )
+        return float(math.prod(sizes))
 
     @property
     def shifts_left(self) -> bool:
