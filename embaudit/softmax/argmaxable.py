@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.errors import must_be
+from embaudit.arrays import as_rows
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
 
@@ -86,18 +86,6 @@ class Argmaxable:
         }
 
 
-def as_rows(rows: ArrayLike | None, n_labels: int) -> Indices:
-    """Check row numbers of labels; all of them by default."""
-    if rows is None:
-        return np.arange(n_labels)
-    given = np.atleast_1d(np.asarray(rows))
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
-        raise must_be("rows", "a list of row numbers", f"{given.dtype} of shape {given.shape}")
-    if given.size and (given.min() < 0 or given.max() >= n_labels):
-        raise must_be("rows", f"from 0 to {n_labels - 1}", f"{given.min()} to {given.max()}")
-    return given.astype(np.intp)
-
-
 def argmaxable(
     model: FactorModel, *, rows: ArrayLike | None = None, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> Argmaxable:
@@ -145,7 +133,8 @@ def argmaxable(
     Demeter, Kimmel & Downey, "Stolen Probability", ACL 2020; Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have
     Unargmaxable Classes in Theory but Rarely in Practice", ACL 2022.
     """
-    return argmaxable_in(label_coordinates(model), model, as_rows(rows, model.n_right), margin, max_cells)
+    asked = np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
+    return argmaxable_in(label_coordinates(model), model, asked, margin, max_cells)
 
 
 def argmaxable_in(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from embaudit.arrays import Indices, Matrix, Vector
     from embaudit.model import FactorModel
+    from embaudit.moments import Moments
 
 LINEAR = 1e-9
 """A bias whose residual is this small beside its spread is linear in the rows: rounding is all that is left."""
@@ -88,8 +89,15 @@ class LabelCoordinates:
             yield labels, (block - self.mean) @ weights + np.multiply.outer(self.residual[labels], inputs[:, -1])
 
 
-def label_coordinates(model: FactorModel) -> LabelCoordinates:
+def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> LabelCoordinates:
     """Whiten the label rows of a softmax head, streamed.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    summary : Moments, optional
+        Of its label rows, where they are at hand already.
 
     Raises
     ------
@@ -103,7 +111,7 @@ def label_coordinates(model: FactorModel) -> LabelCoordinates:
     LabelCoordinates(3 labels, affine rank 1)
     """
     require_softmax(model, "what labels can do is")
-    summary = moments(model.right)
+    summary = moments(model.right) if summary is None else summary
     _, s, vt = np.linalg.svd(summary.centred_root)
     size = np.sqrt(model.n_right) * float(np.abs(summary.mean).max())
     rank = int((s > max(summary.precision * s[0], summary.precision * size)).sum())

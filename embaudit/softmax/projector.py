@@ -117,6 +117,7 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
     wanted, where = np.unique(pairs, return_inverse=True)
     z = space.of(wanted)[:, :-1]
     # A label at the mean row has no direction but that of rounding.
-    size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max()) * np.linalg.norm(space.whitening, 2)
+    size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
+    size *= float(np.linalg.norm(space.whitening, axis=0).max())
     z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
     return ProjectorCosines(pairs, pair_cosines(z, z, where.reshape(-1, 2)), space.n_labels, space.rank)

@@ -177,8 +177,8 @@ def test_progress_is_announced():
     [
         (lambda: argmaxable(FactorModel.from_vectors([[1.0], [2.0]])), "softmax head; got a model with identity link"),
         (lambda: argmaxable(FactorModel.from_softmax([[1.0], [1.0]])), "label rows must differ"),
-        (lambda: argmaxable(random_head(0, 5, 2), rows=[5]), "rows must be from 0 to 4; got 5 to 5"),
-        (lambda: argmaxable(random_head(0, 5, 2), rows=[0.5]), "rows must be a list of row numbers"),
+        (lambda: argmaxable(random_head(0, 5, 2), rows=[5]), "rows must be row numbers from 0 to 4; got 5"),
+        (lambda: argmaxable(random_head(0, 5, 2), rows=[0.5]), "rows must be a vector of integers"),
         (lambda: argmaxable(random_head(0, 5, 2), margin=1.0), "margin must be a share between 0 and 1; got 1.0"),
     ],
 )

@@ -1,0 +1,154 @@
+"""The labels an audit of a head looks at one by one, and the inputs on which their probabilities are verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import float64_blocks, row_norms
+from embaudit.errors import must_be
+from embaudit.model import FactorModel
+from embaudit.moments import moments
+from embaudit.softmax.coordinates import require_softmax
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices, Matrix, Vector
+    from embaudit.moments import Moments
+
+N_PROBES = 256
+"""Inputs on which probabilities are verified."""
+AT_MEAN = 1e-12
+"""A row this near to the mean, beside its length, has no direction once the mean is removed."""
+LOGIT_SPREAD = 4.0
+"""Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A head cut down to some labels, in float64, with inputs to verify probabilities on.
+
+    Probabilities among some of the labels (given that one of them is meant) are kept by a gauge whenever
+    those among all are, and only odds enter both.
+    """
+
+    labels: Indices
+    """Rows of the head, in order; all of them in a small one."""
+    model: FactorModel
+    """The head restricted to them, with inputs."""
+    n_labels: int
+    """Labels of the whole head."""
+    summary: Moments
+    """Mean row and root of the whole head."""
+    median_norm: float
+    """Median length of a row of the whole head: the unit of shifts."""
+    n_zero: int
+    """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
+    has_inputs: bool
+    """Whether the inputs are the model's own; if not, they were drawn at the scale of the head."""
+
+    @property
+    def mean(self) -> Vector:
+        """(k,) mean row of the whole head."""
+        return self.summary.mean
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the head has more labels than the panel."""
+        return len(self.labels) + self.n_zero < self.n_labels
+
+
+def probe_inputs(
+    model: FactorModel, n: int = N_PROBES, *, rng: np.random.Generator | int | None = 0
+) -> NDArray[np.float64]:
+    """Draw inputs at the scale of a head, where none are at hand.
+
+    Their entries are normal, with a spread that gives the logits of a label at the typical distance from the mean
+    row a standard deviation of 4. Equivalence of two heads is linear in the inputs, so any k of them
+    in general position verify it for all.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    n : int
+        How many.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    array of shape (n, k)
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head.
+
+    Examples
+    --------
+    >>> head = FactorModel.from_softmax([[100.0, 0.0], [-100.0, 0.0]])
+    >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
+    ((3, 2), True)
+    """
+    require_softmax(model, "probe inputs are")
+    return _probes(moments(model.right), n, np.random.default_rng(rng))
+
+
+def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
+    scale = LOGIT_SPREAD / distance if distance > 0 else 1.0
+    return scale * rng.standard_normal((n, len(summary.mean)))
+
+
+def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: tuple[int, ...] = ()) -> Panel:
+    """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    n_labels : int
+        Labels to draw where there are more.
+    rng : numpy Generator
+        Source of randomness.
+    include : tuple of int
+        Labels to take in any case.
+    """
+    require_softmax(model, "a head report is")
+    norms, summary = row_norms(model.right), moments(model.right)
+    alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
+    if len(alive) < 2:
+        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
+    if not np.isin(include, alive).all():
+        raise must_be("pair", f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row", include)
+    drawn = alive if len(alive) <= n_labels else rng.choice(alive, n_labels, replace=False)
+    labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
+    inputs = _probes(summary, N_PROBES, rng) if model.left is None else _some_rows(model.left, rng)
+    return Panel(
+        labels=labels,
+        model=FactorModel.from_softmax(
+            np.asarray(model.right[labels], dtype=np.float64),
+            None if model.right_bias is None else model.right_bias[labels],
+            embeddings=inputs,
+            labels=model.names("right")[labels],
+        ),
+        n_labels=model.n_right,
+        summary=summary,
+        median_norm=float(np.median(norms)),
+        n_zero=len(norms) - len(alive),
+        has_inputs=model.left is not None,
+    )
+
+
+def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:
+    return np.concatenate([row_norms(block - point) for _, block in float64_blocks(x)])
+
+
+def _some_rows(inputs: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    if len(inputs) > N_PROBES:
+        inputs = inputs[np.sort(rng.choice(len(inputs), N_PROBES, replace=False))]
+    return np.asarray(inputs, dtype=np.float64)
