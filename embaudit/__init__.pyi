@@ -4,3 +4,11 @@ from .equivalence import Equivalence as Equivalence
 from .gauges import Gauge as Gauge
 from .model import FactorModel as FactorModel
 from .model import Link as Link
+from . import io as io
+from .auditing import Audit as Audit
+from .auditing import audit as audit
+from .io import load as load
+from .io import save as save
+from .simulate import simulate_interactions as simulate_interactions
+from .solvers import FactorPenaltyMF as FactorPenaltyMF
+from .solvers import ProductPenaltyMF as ProductPenaltyMF

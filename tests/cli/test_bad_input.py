@@ -1,0 +1,130 @@
+"""Bad input: one clear sentence, exit code 2, nothing written, never a traceback."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+
+def assert_refused(result, *words):
+    assert result.code == 2, result
+    assert result.err.startswith("embaudit: ")
+    assert result.err.count("\n") == 1, result.err
+    assert "Traceback" not in result.err
+    for word in words:
+        assert word in result.err, result.err
+
+
+FIT = {
+    "missing file": ("none.csv", "", (), ("none.csv", "exists")),
+    "empty file": ("in.csv", "", (), ("empty",)),
+    "header only": ("in.csv", "userId,movieId,rating\n", (), ("row",)),
+    "one user": ("in.csv", "userId,movieId,rating\n1,1,3\n1,2,4\n1,3,5\n", (), ("user",)),
+    "one item": ("in.csv", "userId,movieId,rating\n1,1,3\n2,1,4\n3,1,5\n", (), ("item",)),
+    "non-numeric rating": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,good\n3,1,5\n", (), ("good",)),
+    "NaN rating": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,nan\n3,1,5\n", (), ("rating",)),
+    "wrong column": ("in.csv", "userId,movieId,rating\n1,1,3\n2,2,4\n", ("--rating", "stars"), ("stars", "rating")),
+    "duplicates": ("in.csv", "userId,movieId,rating\n1,1,3\n1,1,4\n2,2,4\n", (), ("duplicate",)),
+}
+
+
+@pytest.mark.parametrize("case", FIT)
+def test_fit_refuses_bad_tables(embaudit, tmp_path, case):
+    name, text, options, words = FIT[case]
+    if name != "none.csv":
+        (tmp_path / name).write_text(text)
+    assert_refused(embaudit("fit", name, "--objective", "product", "--rank", 1, *options), *words)
+    assert not (tmp_path / "model.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--rank", 21), ("n_components must be", "20", "21")),
+        (("--rank", 0), ("n_components must be", "0")),
+        (("--alpha", -1), ("alpha must be", "-1")),
+        (("--alpha", "nan"), ("alpha must be", "nan")),
+        (("--exponent", "2"), ("exponent must be", "2")),
+        (("--exponent", "magic"), ("exponent must be", "magic", "g^1/2")),
+        (("--items", "nothing.csv"), ("nothing.csv",)),
+        (("--duplicates", "magic"), ("duplicates must be", "magic")),
+        (("--out", "model.xyz"), ("the output must be", "model.xyz")),
+        (("--out", "nowhere/model.npz"), ("folder", "nowhere")),
+    ],
+)
+def test_fit_refuses_bad_options(embaudit, ratings, tmp_path, options, words):
+    assert_refused(embaudit("fit", ratings, "--objective", "product", "--rank", 4, *options), *words)
+    assert not (tmp_path / "model.npz").exists()
+
+
+def test_a_penalty_that_leaves_nothing_is_refused(embaudit, ratings):
+    assert_refused(embaudit("fit", ratings, "--objective", "factors", "--rank", 4, "--alpha", 1e6), "alpha", "zero")
+
+
+def test_an_exponent_without_a_choice_is_refused(embaudit, ratings):
+    assert_refused(embaudit("fit", ratings, "--objective", "factors", "--rank", 4, "--exponent", 1), "--exponent")
+
+
+@pytest.fixture
+def model(tmp_path):
+    draw = np.random.default_rng(0)
+    path = tmp_path / "model.npz"
+    ea.save(ea.FactorModel.from_user_item(draw.standard_normal((20, 3)), draw.standard_normal((15, 3))), path)
+    return path
+
+
+def test_existing_outputs_are_kept_unless_forced(embaudit, ratings, model, tmp_path):
+    before = model.read_bytes()
+    fit = ("fit", ratings, "--objective", "product", "--rank", 4)
+    assert_refused(embaudit(*fit), "--force")
+    assert model.read_bytes() == before
+    assert embaudit(*fit, "--force").code == 0
+    assert model.read_bytes() != before
+    for option in ("--json", "--out"):
+        output = tmp_path / "report"
+        output.write_text("mine")
+        assert_refused(embaudit("audit", model, option, output), "--force")
+        assert output.read_text() == "mine"
+
+
+def test_an_audit_that_fails_leaves_no_output_behind(embaudit, model, tmp_path):
+    assert_refused(embaudit("audit", model, "--json", "a.json", "--group", "magic"), "group must be")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+def test_damaged_foreign_and_newer_model_files_are_refused(embaudit, model, tmp_path):
+    whole = model.read_bytes()
+    cut = tmp_path / "cut.npz"
+    for size in (0, 10, 100, len(whole) // 2, len(whole) - 1):
+        cut.write_bytes(whole[:size])
+        assert_refused(embaudit("audit", cut))
+    pickled = tmp_path / "pickled.npz"
+    np.savez(pickled, user_factors=np.array([{"a": 1}], dtype=object), item_factors=np.eye(2))
+    assert_refused(embaudit("audit", pickled), "pickle")
+    newer = tmp_path / "newer.npz"
+    with np.load(model) as stored:
+        np.savez(newer, **(dict(stored) | {"embaudit_format": np.int64(99)}))
+    assert_refused(embaudit("audit", newer), "99", "upgrade")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--gauges", 0), ("n_gauges",)),
+        (("--max-condition", 0.5), ("max_condition",)),
+        (("--objective", "magic"), ("objective must be one of",)),
+        (("--kind", "magic"), ("kind must be",)),
+        (("--group", "translation"), ("group must be",)),
+        (("--show", "nobody"), ("--show",)),
+    ],
+)
+def test_audit_refuses_bad_options(embaudit, model, options, words):
+    assert_refused(embaudit("audit", model, *options), *words)
+
+
+def test_unknown_options_and_commands_exit_2(embaudit, model):
+    assert embaudit("audit", model, "--magic").code == 2
+    assert embaudit("magic").code == 2
+    assert embaudit("audit").code == 2

@@ -1,0 +1,164 @@
+"""The commands on good input: what they print, write and return."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+
+@pytest.fixture
+def model(embaudit, ratings):
+    assert (
+        embaudit("fit", ratings, "--objective", "product", "--rank", 5, "--items", "movies.csv", "--out", "m.npz").code
+        == 0
+    )
+    return "m.npz"
+
+
+def test_fit_keeps_ids_titles_and_the_objective(model, embaudit):
+    loaded = ea.load(model)
+    assert loaded.objective == "product"
+    assert loaded.right_names[3] == "Film, number 3"
+    assert loaded.left_ids.dtype.kind == "i"
+    assert loaded.rank == 5
+
+
+def test_fit_says_what_it_read_and_how_well_it_solved(embaudit, ratings):
+    result = embaudit("fit", ratings, "--objective", "factors", "--rank", 5, "--alpha", 3)
+    assert result.code == 0
+    assert "rows read" in result.out
+    assert "effective rank 5 of 5" in result.out
+    assert "residual" in result.out
+
+
+@pytest.mark.parametrize("split", ["0", "1", "identity", "g^1/2", "sigma^-1/2"])
+def test_fit_takes_every_split_of_the_paper(embaudit, ratings, split):
+    out = "split.npz"
+    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--exponent", split, "--out", out).code == 0
+    assert ea.load(out).rank == 4
+
+
+def test_audit_prints_tables_neighbours_and_a_verdict(model, embaudit):
+    result = embaudit("audit", model, "--gauges", 2, "--show", "7", "--top", 3)
+    assert result.code == 0
+    for part in ("item-item cosines (all 190 pairs)", "top-3 kept", "nearest to Film, number 7", "EMB101", "verdict"):
+        assert part in result.out, part
+
+
+def test_audit_writes_json_and_a_page(model, embaudit):
+    assert embaudit("audit", model, "--json", "a.json", "--out", "a.html", "--quiet").out == ""
+    written = json.loads(Path("a.json").read_text())
+    assert written["findings"][0]["code"] == "EMB101"
+    assert written["input"]["source"] == "m.npz"
+    assert "EMB101" in Path("a.html").read_text()
+
+
+def test_the_same_seed_writes_the_same_json(model, embaudit, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        embaudit("audit", model, "--json", f"{name}.json", "--seed", seed, "--gauges", 1)
+    a, b, c = ((tmp_path / f"{name}.json").read_text() for name in "abc")
+    assert a == b != c
+
+
+@pytest.mark.parametrize(
+    ("objective", "fail_on", "code"),
+    [
+        ("product", "never", 0),
+        ("product", "issue", 1),
+        ("factors", "issue", 0),
+        ("factors", "tip", 1),
+        ("cosine", "tip", 0),
+    ],
+)
+def test_findings_decide_the_exit_code(model, embaudit, objective, fail_on, code):
+    options = ("--objective", objective, "--fail-on", fail_on, "--gauges", 1, "--quiet")
+    assert embaudit("audit", model, *options).code == code
+
+
+def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, monkeypatch):
+    monkeypatch.setattr("embaudit.drift.rounding_bound", lambda *_: 0.0)
+    result = embaudit("audit", model, "--gauges", 1)
+    assert result.code == 1
+    assert result.out.index("check failed") < result.out.index("item-item")
+
+
+def test_the_verdict_of_the_other_objective_differs(embaudit, ratings):
+    for objective in ("product", "factors"):
+        embaudit("fit", ratings, "--objective", objective, "--rank", 5, "--out", f"{objective}.npz")
+    product, factors = (embaudit("audit", f"{o}.npz", "--gauges", 1).out for o in ("product", "factors"))
+    assert "every rescaling" in product
+    assert "every rescaling" not in factors
+    assert "chosen by the regulariser" in factors
+
+
+def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
+    result = embaudit("gauge", model, "--out", "g.npz", "--group", "linear", "--max-condition", 7, "--seed", 3)
+    assert result.code == 0
+    before, after = ea.load(model), ea.load("g.npz")
+    np.testing.assert_allclose(before.scores(), after.scores(), atol=1e-12)
+    assert np.abs(before.right - after.right).max() > 0.1
+    assert list(before.right_names) == list(after.right_names)
+    assert embaudit("gauge", model, "--out", "e.npz", "--exponent", "0.5").code == 0
+    balanced = ea.load("e.npz")
+    np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9)
+
+
+def test_formats_and_doctor_and_version(embaudit):
+    assert "implicit" in embaudit("formats").out
+    doctor = embaudit("doctor")
+    assert doctor.code == 0
+    assert "FAILED" not in doctor.out
+    assert embaudit("--version").out.strip() == f"embaudit {ea.__version__}"
+
+
+def test_demo_tells_the_two_objectives_apart(embaudit):
+    result = embaudit("demo", "--users", 3000, "--items", 120)
+    assert result.code == 0
+    words = " ".join(result.out.replace("│", " ").split())
+    assert words.index("not identified") < words.index("chosen by the regulariser")
+    assert "dimensions asked for" in result.out
+
+
+def test_help_imports_nothing_heavy():
+    script = (
+        "import sys; sys.argv=['embaudit','--help']\n"
+        "from embaudit.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "sys.stderr.write(' '.join({name.split('.')[0] for name in sys.modules}))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr.split()
+    assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(loaded)
+
+
+def test_the_installed_script_runs(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "-m", "embaudit", "audit", "none.npz"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+
+
+def test_movielens_end_to_end(embaudit, shared_data):
+    folder = shared_data("ml-latest-small")
+    titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
+    for objective in ("product", "factors"):
+        out = f"{objective}.npz"
+        assert (
+            embaudit("fit", folder / "ratings.csv", "--objective", objective, "--rank", 50, *titles, "--out", out).code
+            == 0
+        )
+    product = embaudit("audit", "product.npz", "--json", "p.json", "--show", "Toy Story (1995)", "--gauges", 2)
+    factors = embaudit("audit", "factors.npz", "--gauges", 2)
+    assert product.code == factors.code == 0
+    assert "nearest to Toy Story (1995)" in product.out
+    assert "EMB101" in product.out
+    assert "EMB103" in factors.out
+    assert all(record["ok"] for record in json.loads(Path("p.json").read_text())["drift"])
