@@ -9,7 +9,7 @@ those of the projector V Vᵀ). Nothing n×p is ever built.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from embaudit.model import FactorModel, Side
 
+RowMap: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+"""Turns a few float64 rows of a side into as many vectors."""
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
 
@@ -209,9 +211,7 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
     return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
 
 
-def mapped_blocks(
-    x: Matrix, function: Callable[[NDArray[np.float64]], NDArray[np.float64]], width: int
-) -> Iterator[tuple[slice, Matrix]]:
+def mapped_blocks(x: Matrix, function: RowMap, width: int) -> Iterator[tuple[slice, Matrix]]:
     """Yield `(rows, function(x[rows]))` a chunk at a time, computed in float64, as precise as `x` is stored.
 
     The function gets a few thousand rows, which it must not keep, and returns as many with `width` columns.
@@ -226,7 +226,7 @@ def mapped_blocks(
     yield from each_chunk(x, part)
 
 
-def affine(centre: Vector, linear: Matrix) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def affine(centre: Vector, linear: Matrix) -> RowMap:
     """Return the function `x → (x − centre) · linear` of rows."""
     shift = centre @ linear
 

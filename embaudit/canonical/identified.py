@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from embaudit.canonical.form import RowMap
     from embaudit.model import FactorModel, Side
 
 
@@ -82,7 +83,8 @@ def prediction_blocks(
 ) -> Iterator[tuple[slice, Matrix]]:
     """Yield `(rows, prediction vectors)` a chunk at a time, the leading dimensions only if so many are given."""
     width = form.rank if dimensions is None else dimensions
-    return mapped_blocks(model.factors(role), lambda block: map_rows(block, model, form, role)[:, :width], width)
+    function = prediction_rows(model, form, role)
+    return mapped_blocks(model.factors(role), lambda block: function(block)[:, :width], width)
 
 
 def _prepared(model: FactorModel, *, biases: bool, form: CanonicalForm | None) -> tuple[FactorModel, CanonicalForm]:
@@ -121,22 +123,29 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
     )
 
 
-def map_rows(block: NDArray[np.float64], model: FactorModel, form: CanonicalForm, role: Side) -> NDArray[np.float64]:
-    """Turn float64 rows of a side into rows of prediction vectors; what is zero but for rounding becomes zero."""
+def prediction_rows(model: FactorModel, form: CanonicalForm, role: Side) -> RowMap:
+    """Return the function that turns float64 rows of a side into prediction vectors.
+
+    What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
+    """
     linear = prediction_map(form, role)
     centre: Vector = form.right_centre if role == "right" else form.left_centre
-    if model.link is Link.COSINE:
-        block = unit_block(block)
-    result = affine(centre, linear)(block)
     metric = np.linalg.norm(form.left_root if role == "right" else form.right_root, axis=0)
     precision = (form.right if role == "right" else form.left).precision
-    lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
-    # What no row exceeds first, so that only suspects are looked at one by one.
-    most = (max(block.max(), -block.min()) + np.abs(centre).max()) * metric.sum()
-    suspects = np.flatnonzero(lengths <= precision * most)
-    sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
-    result[suspects[lengths[suspects] <= precision * sizes]] = 0
-    return result
+    mapped_rows = affine(centre, linear)
+
+    def function(block: NDArray[np.float64]) -> NDArray[np.float64]:
+        block = unit_block(block) if model.link is Link.COSINE else block
+        result = mapped_rows(block)
+        lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
+        # What no row exceeds first, so that only suspects are looked at one by one.
+        most = (np.linalg.norm(block) + np.abs(centre).max()) * metric.sum()
+        suspects = np.flatnonzero(lengths <= precision * most)
+        sizes = (np.abs(block[suspects]) + np.abs(centre)) @ metric
+        result[suspects[lengths[suspects] <= precision * sizes]] = 0
+        return result
+
+    return function
 
 
 def identified_cosines(
@@ -183,9 +192,10 @@ def identified_cosines(
     model, form = _prepared(model, biases=biases, form=form)
     x = model.factors(role)
     index = as_pairs(pairs, len(x), len(x))
+    function = prediction_rows(model, form, role)
     cosines = np.empty(len(index))
     for part in row_blocks(len(index), 8 * model.rank):
         wanted, where = np.unique(index[part], return_inverse=True)
-        rows = map_rows(np.asarray(x[wanted], dtype=np.float64), model, form, role)
+        rows = function(np.asarray(x[wanted], dtype=np.float64))
         cosines[part] = pair_cosines(rows, rows, where.reshape(-1, 2))
     return cosines

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.arrays import is_number
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, absorbed_biases, affine, canonical_form, free_means
-from embaudit.canonical.identified import map_rows
+from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.model import FactorModel, Link
 from embaudit.moments import moments, unit_block
@@ -17,9 +17,9 @@ from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 from embaudit.similarity import pair_cosines, sample_pairs
 
 if TYPE_CHECKING:
+    from embaudit.canonical.form import RowMap
     from embaudit.gauges.group import RNG
     from embaudit.model import Side
-    from embaudit.remedy.vectors import RowMap
 
 Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -32,6 +32,7 @@ def fix(
     role: Side | None = None,
     dimensions: int | None = None,
     unit: bool = False,
+    form: CanonicalForm | None = None,
     rng: RNG = 0,
 ) -> Remedy:
     """Make vectors that can be trusted more than the factors as they are.
@@ -50,6 +51,8 @@ def fix(
         Keep so many leading directions; by default all that the predictions see, which costs nothing.
     unit : bool
         Divide vectors by their length, so that a dot product is the cosine; for one side only.
+    form : CanonicalForm, optional
+        The form of this model, where it is at hand already.
     rng : numpy Generator or int
         Draws the pairs on which the cost of fewer dimensions is measured.
 
@@ -83,7 +86,11 @@ def fix(
     roles: tuple[Side, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:
         raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
-    remedy = _centred(model, roles, dimensions) if as_ == "centred" else _canonical(model, as_, roles, dimensions, rng)
+    if as_ == "centred":
+        remedy = _centred(model, roles, dimensions)
+    else:
+        _require_scores(model, as_)
+        remedy = _canonical(model, as_, roles, dimensions, form or canonical_form(model), rng)
     return _with_unit_length(remedy) if unit else remedy
 
 
@@ -117,12 +124,16 @@ def _centred(model: FactorModel, roles: tuple[Side, ...], dimensions: int | None
     return Remedy(model, "centred", roles, model.rank, False, maps, biases, None)
 
 
-def _canonical(model: FactorModel, kind: str, roles: tuple[Side, ...], dimensions: int | None, rng: RNG) -> Remedy:
+def _require_scores(model: FactorModel, kind: str) -> None:
     if model.link is Link.COSINE and kind != "prediction":
         raise EquivalenceError(
             f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'
         )
-    form = canonical_form(model)
+
+
+def _canonical(
+    model: FactorModel, kind: str, roles: tuple[Side, ...], dimensions: int | None, form: CanonicalForm, rng: RNG
+) -> Remedy:
     kept = _require_dimensions(dimensions, form, model)
     maps = {role: _map(model, form, kind, role, kept) for role in roles}
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
@@ -142,7 +153,8 @@ def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: Fact
 
 def _map(model: FactorModel, form: CanonicalForm, kind: str, role: Side, kept: int) -> RowMap:
     if kind == "prediction":
-        return lambda block: map_rows(block, model, form, role)[:, :kept]
+        function = prediction_rows(model, form, role)
+        return lambda block: function(block)[:, :kept]
     exponent = EXPONENTS[kind]
     linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
     return affine(form.left_centre if role == "left" else form.right_centre, linear[:, :kept])

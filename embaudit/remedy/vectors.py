@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,15 +17,12 @@ from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, writ
 from embaudit.remedy.words import explain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
+    from embaudit.canonical.form import RowMap
     from embaudit.io.files import AnyPath
     from embaudit.model import Side
 
-RowMap: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
-"""Turns float64 rows of a side into vectors."""
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
 
