@@ -116,9 +116,8 @@ def simulate_interactions(
 
     Item i falls into cluster c_i at random, and has the baseline popularity p_i ~ PowerLaw(β_c) with one
     exponent β_c ~ Uniform(0.25, 1.5) for each cluster; over a cluster they sum to one. User u prefers the
-    clusters by a random distribution
-    p_uc, takes k_u ~ PowerLaw(0.5) items, and draws them one after the other without replacement with
-    probabilities proportional to `p_{u,c_i} · p_i`.
+    clusters by a random distribution p_uc, takes k_u ~ PowerLaw(0.5) items, and draws them one after the
+    other without replacement with probabilities proportional to `p_{u,c_i} · p_i`.
 
     The sizes, the two ranges of exponents and the sampling scheme are the paper's. It leaves open what the
     other parameters decide; their defaults are choices of this library, not of the paper.

@@ -1,0 +1,6 @@
+"""The papers' figures: numbers first, picture second. Each function returns a frozen result with `plot` and `save`."""
+
+from embaudit.reproduce.netflix import NetflixFigure, netflix
+from embaudit.reproduce.netflix_setting import NetflixSetting
+
+__all__ = ["NetflixFigure", "NetflixSetting", "netflix"]

@@ -1,0 +1,266 @@
+"""Figure 1 of the Netflix paper: one data set, equal predictions, very different item-item cosines."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from embaudit.arrays import ordered_map
+from embaudit.errors import must_be
+from embaudit.progress import track
+from embaudit.reproduce.full_rank import full_rank_checks
+from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
+from embaudit.reproduce.netflix_models import measure, solve
+from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, as_setting
+from embaudit.reproduce.pictures import rounded, save_files, two_decimals
+from embaudit.reproduce.remedies import remedy_records, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.reproduce.netflix_setting import NetflixSetting
+
+MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NetflixFigure:
+    """The figure in numbers: tables a researcher can check, then pictures of them."""
+
+    setting: NetflixSetting
+    seeds: tuple[int, ...]
+    """The first is the one in the picture."""
+    numbers: pd.DataFrame
+    """One row a model, of the first seed: cluster recovery, overlap of the top 10 with `D = g^½`, prediction change."""
+    overlaps: pd.DataFrame
+    """Mean share of common top-10 neighbours, model by model."""
+    per_seed: pd.DataFrame
+    """`numbers` of every seed."""
+    spread: pd.DataFrame
+    """Mean, standard deviation, smallest and largest value over the seeds, beside an independent run (paper size)."""
+    remedies: pd.DataFrame
+    """What the remedies make of the same data: one row a remedy and kind of similarity, best first."""
+    remedy_records: pd.DataFrame
+    """Every remedy, similarity and seed."""
+    full_rank: pd.DataFrame
+    """The exact statements at full rank."""
+    choices: pd.DataFrame
+    """`numbers` under other answers to what the paper leaves open."""
+    cosines: dict[str, NDArray[np.float32]]
+    """(p, p) cosines of every model, items by cluster, then by descending popularity."""
+    clusters: Indices
+    """(p,) clusters in that order."""
+    n_left_out: int
+    """Items nobody took."""
+
+    def __repr__(self) -> str:
+        n, p = self.setting.n_users, self.setting.n_items
+        return f"NetflixFigure({n:,} users × {p:,} items, {len(self.seeds)} seeds)"
+
+    @property
+    def caption(self) -> str:
+        """What the figure shows, in the numbers of the table."""
+        first, second = self.numbers.iloc[0], self.numbers.iloc[-1]
+        equal = self.numbers.loc[self.numbers["objective"] == "Eq. 1", "prediction_change"].max()
+        parts = "; ".join(
+            f"{row.model}: {two_decimals(row.within_mean)} within, {two_decimals(row.between_mean)} between, "
+            f"AUC {row.auc:.3f}"
+            for row in _rows(self.numbers)
+        )
+        return (
+            f"Item-item cosines of one simulated data set ({self.setting.n_users:,} users, {self.setting.n_items:,} "
+            f"items, seed {self.seeds[0]}). The four solutions of Eq. 1 make the same predictions (largest difference "
+            f"{equal:.1e}), yet their cosines differ: {parts}. The ten nearest items under D = {first.model} and "
+            f"under Eq. 2 have {second.overlap_with_first:.0%} in common. Of the {self.setting.rank} dimensions asked "
+            f"for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """What to know before relying on the numbers."""
+        best = self.remedies[self.remedies["unique"]].iloc[0]
+        free = self.remedies.loc[~self.remedies["unique"], "remedy"].tolist()
+        notes = [
+            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
+            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
+            f"Best of the unique: {best.similarity} ({best.remedy}; {best.pinned_by} pin it), AUC {best.auc_low:.4f}.",
+            "Not unique, whatever the training data: cosines of Eq. 1 after " + ", ".join(free) + ".",
+        ]
+        if "inside" in self.spread:
+            outside = self.spread[self.spread["inside"] == "no"]
+            notes += [
+                f"Outside the reference: {row.measure} of {row.model}, {row.smallest:.3f} to {row.largest:.3f} against "
+                f"{row.reference_low} to {row.reference_high}."
+                for row in _rows(outside)
+            ] or ["All numbers lie in the ranges of an independent run of the recipe, within its rounding."]
+        return notes
+
+    def plot(self) -> NetflixDisplay:
+        """Draw the row of heatmaps."""
+        return NetflixDisplay(self.cosines, self.clusters, self.numbers).plot()
+
+    def plot_remedies(self) -> RemedyDisplay:
+        """Draw how well each remedy recovers the clusters, and how far a gauge can move it."""
+        return RemedyDisplay(self.remedies).plot()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything but the cosines, ready for JSON."""
+        tables = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices", "per_seed", "remedy_records")
+        return {
+            "figure": "netflix",
+            "caption": self.caption,
+            "notes": self.notes,
+            "setting": asdict(self.setting),
+            "seeds": list(self.seeds),
+            "items_left_out": self.n_left_out,
+            **{name: getattr(self, name) for name in tables},
+        }
+
+    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
+        """Write two pictures (PNG, PDF), the tables (CSV) and everything together (JSON); see `save_files`."""
+        tables = {
+            "netflix": self.numbers,
+            "netflix_overlaps": self.overlaps,
+            "netflix_spread": self.spread,
+            "netflix_remedies": self.remedies,
+            "netflix_full_rank": self.full_rank,
+            "netflix_choices": self.choices,
+        }
+        pictures = {"netflix": self.plot().figure_, "netflix_remedies": self.plot_remedies().figure_}
+        return save_files(out_dir, pictures=pictures, tables=tables, documents={"netflix": self.to_dict()}, force=force)
+
+
+def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5) -> NetflixFigure:
+    """Reproduce Figure 1 of the Netflix paper on simulated data, and test the remedies it names.
+
+    Parameters
+    ----------
+    size : {"small", "paper"} or NetflixSetting
+        "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in two seconds.
+    seed : int
+        Of the data in the picture.
+    n_seeds : int
+        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread.
+
+    Returns
+    -------
+    NetflixFigure
+        With `numbers`, `spread`, `remedies`, …; `plot()`, `plot_remedies()` and `save(out_dir)`.
+
+    Raises
+    ------
+    InputError
+        If the size is unknown or `n_seeds` below 1.
+
+    References
+    ----------
+    Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", WWW'24 Companion,
+    arXiv 2403.05440, Section 4 and Figure 1.
+
+    Examples
+    --------
+    >>> figure = netflix(n_seeds=1)
+    >>> figure.numbers[["model", "within_mean", "auc"]].round(2)
+            model  within_mean   auc
+    0       g^1/2         0.30  0.85
+    1    identity         0.49  0.97
+    2      g^-1/2         0.69  1.00
+    3  sigma^-1/2         0.76  1.00
+    4       Eq. 2         0.99  1.00
+    """
+    setting = as_setting(size)
+    if n_seeds < 1:
+        raise must_be("n_seeds", "a whole number >= 1", n_seeds)
+    seeds = tuple(range(seed, seed + n_seeds))
+    work = ordered_map(lambda one: _one_seed(setting, one, keep=one == seed), seeds)
+    return _gather(setting, seeds, list(track(work, "simulating and fitting", n_seeds)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """What one seed contributes; the large arrays of the first only."""
+
+    seed: int
+    numbers: pd.DataFrame
+    overlaps: pd.DataFrame
+    remedies: pd.DataFrame
+    cosines: dict[str, NDArray[np.float32]] | None
+    clusters: Indices
+    n_left_out: int
+
+
+def _one_seed(setting: NetflixSetting, seed: int, *, keep: bool) -> _Run:
+    solved = solve(setting.simulate(seed), setting)
+    numbers, overlaps, cosines = measure(solved)
+    remedies = pd.DataFrame(remedy_records(solved, setting))
+    clusters = solved.clusters[solved.order]
+    return _Run(seed, numbers, overlaps, remedies, cosines if keep else None, clusters, solved.n_left_out)
+
+
+def _gather(setting: NetflixSetting, seeds: tuple[int, ...], runs: list[_Run]) -> NetflixFigure:
+    first = runs[0]
+    tables = pd.concat([run.numbers.assign(seed=run.seed) for run in runs], ignore_index=True)
+    records = pd.concat([run.remedies.assign(seed=run.seed) for run in runs], ignore_index=True)
+    assert first.cosines is not None
+    return NetflixFigure(
+        setting=setting,
+        seeds=seeds,
+        numbers=rounded(first.numbers),
+        overlaps=rounded(first.overlaps),
+        per_seed=rounded(tables),
+        spread=rounded(spread(tables, compare=setting == PAPER)),
+        remedies=rounded(summarise(records)),
+        remedy_records=rounded(records),
+        full_rank=rounded(full_rank_checks(seed=seeds[0])),
+        choices=rounded(unstated_choices(setting, seeds[0])),
+        cosines=first.cosines,
+        clusters=first.clusters,
+        n_left_out=first.n_left_out,
+    )
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[Any]:
+    return frame.itertuples(index=False)
+
+
+def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
+    """Summarise the numbers of several seeds, one row a model and measure.
+
+    Parameters
+    ----------
+    tables : DataFrame
+        The numbers of all seeds below one another.
+    compare : bool
+        Add the ranges of the independent run, which are for the paper's size.
+    """
+    long = tables.melt("model", MEASURES, var_name="measure")
+    groups = long.groupby(["model", "measure"], sort=False)["value"]
+    columns = {"mean": groups.mean(), "std": groups.std(ddof=0), "smallest": groups.min(), "largest": groups.max()}
+    frame = pd.DataFrame(columns).reset_index()
+    if compare:
+        keys = zip(frame["model"], frame["measure"], strict=True)
+        ranges = [REFERENCE.get(key, (np.nan, np.nan)) for key in keys]
+        frame[["reference_low", "reference_high"]] = ranges
+        above = frame["smallest"] >= frame["reference_low"] - REFERENCE_ROUNDING
+        inside = above & (frame["largest"] <= frame["reference_high"] + REFERENCE_ROUNDING)
+        frame["inside"] = np.where(frame["reference_low"].isna(), "no reference", np.where(inside, "yes", "no"))
+    return frame
+
+
+def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
+    """Measure the models under other answers to what the paper leaves open, one row a choice and model."""
+
+    def one(name: str) -> pd.DataFrame:
+        varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
+        return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
+
+    work = ordered_map(one, CHOICES)
+    frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
+    return frame[["choice", "model", *MEASURES]]

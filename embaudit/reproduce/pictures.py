@@ -1,0 +1,171 @@
+"""What every picture shares: a style kept out of the global settings, files that are the same for the same numbers."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+STYLE: Any = {
+    "axes.labelsize": 8,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlesize": 9,
+    "figure.dpi": 100,
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "legend.fontsize": 7.5,
+    "mathtext.fontset": "dejavusans",
+    "pdf.fonttype": 42,
+    "savefig.dpi": 200,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+}
+"""TrueType fonts keep the text of a PDF selectable; everything else is size."""
+
+# Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
+COLOURS = ("#0072b2", "#e69f00", "#000000", "#cc79a7", "#56b4e9", "#d55e00", "#009e73", "#f0e442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+DIGITS = 6
+"""Decimals kept in tables: far above what rounding of sums can change, so that files do not depend on it."""
+
+
+@dataclass(eq=False)
+class Picture:
+    """A drawn figure; shows itself in a notebook."""
+
+    figure_: Any = field(default=None, init=False, repr=False)
+    """The matplotlib figure, once plotted."""
+
+    def _repr_png_(self) -> bytes | None:
+        return None if self.figure_ is None else png_bytes(self.figure_)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Make a figure that no window manager and no global state knows of."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def png_bytes(figure: Any, dpi: int = 110) -> bytes:
+    """Render a PNG without date or software version."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
+    return buffer.getvalue()
+
+
+def _pdf_bytes(figure: Any) -> bytes:
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    with rc_context(STYLE):
+        figure.savefig(buffer, format="pdf", metadata={"Creator": None, "Producer": None, "CreationDate": None})
+    return buffer.getvalue()
+
+
+def two_decimals(value: float) -> str:
+    """Write a number with two decimals and no minus sign before zero.
+
+    Examples
+    --------
+    >>> two_decimals(-0.001), two_decimals(-0.123)
+    ('0.00', '-0.12')
+    """
+    return f"{round(float(value), 2) + 0.0:.2f}"
+
+
+def rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead."""
+
+    def short(value: float) -> float:
+        return float(f"{value:.1e}") if 0 < abs(value) < 10.0 ** (1 - DIGITS) else round(float(value), DIGITS) + 0.0
+
+    result = frame.copy()
+    for name in result.columns:
+        if result[name].dtype.kind == "f":
+            result[name] = [short(value) for value in result[name]]
+    return result
+
+
+def plain(value: Any) -> Any:
+    """Turn tables, arrays and numbers into what JSON knows; an undefined number becomes null."""
+    if hasattr(value, "to_dict"):
+        value = value.to_dict("records") if hasattr(value, "columns") else value.to_dict()
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def save_files(
+    out_dir: str | Path,
+    *,
+    pictures: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+    documents: Mapping[str, Mapping[str, Any]],
+    force: bool = False,
+) -> list[Path]:
+    """Write figures as PNG and PDF, tables as CSV and documents as JSON.
+
+    Parameters
+    ----------
+    out_dir : str or path
+        Made if it does not exist.
+    pictures : mapping of name to figure
+    tables : mapping of name to DataFrame
+    documents : mapping of name to dict
+    force : bool
+        Replace files of these names.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    InputError
+        If a file exists and `force` is not given; nothing is written then.
+    """
+    folder = Path(out_dir)
+    contents: dict[Path, bytes] = {}
+    for name, figure in pictures.items():
+        contents[folder / f"{name}.png"] = png_bytes(figure, STYLE["savefig.dpi"])
+        contents[folder / f"{name}.pdf"] = _pdf_bytes(figure)
+    for name, table in tables.items():
+        contents[folder / f"{name}.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
+    for name, document in documents.items():
+        text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+        contents[folder / f"{name}.json"] = (text + "\n").encode()
+    _require_absent(contents, force=force)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in contents.items():
+        path.write_bytes(content)
+    return list(contents)
+
+
+def _require_absent(paths: Mapping[Path, bytes], *, force: bool) -> None:
+    existing = [path.name for path in paths if path.exists()]
+    if existing and not force:
+        folder = next(iter(paths)).parent
+        shown = ", ".join(existing[:3]) + (f" and {len(existing) - 3} more" if len(existing) > 3 else "")
+        raise InputError(f"{folder} must not hold the results yet; got {shown}; choose another folder or pass force.")

@@ -1,0 +1,126 @@
+"""How well item-item cosines recover known clusters."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import Matrix, unit_rows
+from embaudit.errors import must_be
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+
+N_NEIGHBOURS = 10
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What the cosines of all pairs of items say about their clusters."""
+
+    within_mean: float
+    """Mean cosine of two items of one cluster."""
+    between_mean: float
+    """Mean cosine of two items of different clusters."""
+    auc: float
+    """Probability that a pair of one cluster has a larger cosine than a pair of two, ties counted half."""
+    top10_in_cluster: float
+    """Share of an item's ten nearest items that belong to its cluster, averaged over items."""
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the four numbers by name."""
+        return asdict(self)
+
+
+def cosine_matrix(vectors: Matrix) -> NDArray[np.float64]:
+    """Compute all p×p cosines, in [-1, 1]; for the sizes of a figure.
+
+    Examples
+    --------
+    >>> cosine_matrix(np.array([[1.0, 0.0], [3.0, 4.0]]))
+    array([[1. , 0.6],
+           [0.6, 1. ]])
+    """
+    unit = unit_rows(vectors)
+    cosines = np.clip(unit @ unit.T, -1, 1)
+    np.fill_diagonal(cosines, 1)
+    return cosines
+
+
+def area_under_curve(values: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+    """Compute the probability that a positive value exceeds a negative one, ties counted half (Mann-Whitney).
+
+    Examples
+    --------
+    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, True, False, True]))
+    0.875
+    """
+    negatives = np.sort(values[~positive])
+    positives = np.sort(values[positive])
+    below = np.searchsorted(negatives, positives, side="left").astype(np.float64)
+    below += np.searchsorted(negatives, positives, side="right")
+    return float(below.mean() / (2 * len(negatives)))
+
+
+def nearest(cosines: NDArray[np.float64], n: int = N_NEIGHBOURS) -> Indices:
+    """Return the columns of the `n` largest cosines of every row, itself left out, in no order."""
+    others = cosines.copy()
+    np.fill_diagonal(others, -np.inf)
+    return np.argpartition(-others, n - 1, axis=1)[:, :n]
+
+
+def top_overlap(first: Indices, second: Indices) -> float:
+    """Compute the mean share of neighbours that two lists of each item have in common.
+
+    Examples
+    --------
+    >>> top_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 3], [2, 0]]))
+    0.75
+    """
+    both = np.sort(np.hstack([first, second]), axis=1)
+    return float((both[:, 1:] == both[:, :-1]).sum() / first.size)
+
+
+def cluster_recovery(cosines: NDArray[np.float64], clusters: Indices) -> Recovery:
+    """Compare a matrix of cosines with the clusters of its rows.
+
+    Parameters
+    ----------
+    cosines : array of shape (p, p)
+        Symmetric.
+    clusters : array of shape (p,)
+        The true cluster of every row; at least two clusters, one of them with two rows.
+
+    Returns
+    -------
+    Recovery
+
+    Raises
+    ------
+    InputError
+        If there are no pairs of one kind, or fewer than eleven rows.
+
+    Examples
+    --------
+    >>> clusters = np.repeat([0, 1], 8)
+    >>> cluster_recovery(np.where(clusters[:, None] == clusters, 0.75, 0.25), clusters)
+    Recovery(within_mean=0.75, between_mean=0.25, auc=1.0, top10_in_cluster=0.7)
+    """
+    if len(clusters) <= N_NEIGHBOURS:
+        raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
+    same = clusters[:, None] == clusters
+    upper = np.triu(np.ones_like(same), 1)
+    values, together = cosines[upper], same[upper]
+    if together.all() or not together.any():
+        raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
+    top = nearest(cosines)
+    return Recovery(
+        within_mean=float(values[together].mean()),
+        between_mean=float(values[~together].mean()),
+        auc=area_under_curve(values, together),
+        top10_in_cluster=float((clusters[top] == clusters[:, None]).mean()),
+    )
