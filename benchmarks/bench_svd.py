@@ -16,6 +16,7 @@ import resource
 import sys
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -73,12 +74,12 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def peak_of_fit(path: str, rank: int, answer: multiprocessing.Queue) -> None:
-    """Load the matrix and fit; report peak memory (the imports and the matrix included)."""
+def peak_of_fit(path: str, rank: int) -> tuple[int, int]:
+    """Load the matrix and fit; return peak memory before and after (imports and matrix included)."""
     X = load(path)
     before = peak_memory()
     ProductPenaltyMF(rank, alpha=100.0, random_state=0).fit(X)
-    answer.put((before, peak_memory()))
+    return before, peak_memory()
 
 
 def save(X: sp.csr_array, folder: str) -> None:
@@ -95,12 +96,8 @@ def load(folder: str) -> sp.csr_array:
 def measure_memory(X: sp.csr_array, rank: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         save(X, folder)
-        context = multiprocessing.get_context("spawn")
-        answer = context.Queue()
-        child = context.Process(target=peak_of_fit, args=(folder, rank, answer))
-        child.start()
-        before, peak = answer.get()
-        child.join()
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as child:
+            before, peak = child.submit(peak_of_fit, folder, rank).result()
     size = matrix_bytes(X)
     print(f"peak memory of a fit: {peak / MIB:,.0f} MiB, of which {before / MIB:,.0f} MiB before it (imports and X)")
     print(f"matrix {size / MIB:,.0f} MiB; peak less matrix {(peak - size) / MIB:,.0f} MiB (limit 1,024)")

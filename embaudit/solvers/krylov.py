@@ -71,6 +71,17 @@ class _Subspace:
         self.projected[old : self.size, : self.size] = column.T
         return rest
 
+    def fresh(self, block: NDArray[Any]) -> NDArray[Any]:
+        """Make a block orthogonal to the basis, to the last digit, and cut it to the room that is left.
+
+        Where the image lies in the basis already, the block is but rounding: it has to be cleaned after it was scaled.
+        """
+        room = len(self.rows) - self.size
+        if room == 0:
+            return block[:, :0]
+        basis = self.rows[: self.size]
+        return orthonormal(block - basis.T @ (basis @ block))[:, :room]
+
     def ritz(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return Ritz values, largest first, and the coordinates of their vectors."""
         values, vectors = np.linalg.eigh(self.projected[: self.size, : self.size])
@@ -124,12 +135,14 @@ def block_krylov(
     block = orthonormal(start)
     while True:
         rest = space.append(block, multiply(np.ascontiguousarray(block)))
+        newest = block.shape[1]
         block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
-        full = space.size + width > len(space.rows)
+        block = space.fresh(block)
+        full = block.shape[1] == 0
         if not full and space.size < CHECK_FROM * n_vectors:
             continue
         values, coordinates = space.ritz()
-        residuals = np.linalg.norm(coupling @ coordinates[-width:, :n_vectors], axis=0)
+        residuals = np.linalg.norm(coupling @ coordinates[-newest:, :n_vectors], axis=0)
         if full or value_errors(values[:n_vectors], residuals, k).max() <= tolerance:
             return space.vectors(coordinates[:, :n_vectors])
 
@@ -138,4 +151,4 @@ def _capacity(length: int, width: int, n_vectors: int, dtype: np.dtype[Any]) -> 
     """Choose how many basis vectors to hold: within the budget, but room for a few times those wanted."""
     within_budget = BASIS_BYTES // (length * dtype.itemsize)
     wanted = min(length, max(MIN_EXPANSION * n_vectors, min(within_budget, MAX_COLUMNS)))
-    return max(width, wanted // width * width, -(-n_vectors // width) * width)
+    return max(wanted, width, n_vectors)

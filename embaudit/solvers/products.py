@@ -42,11 +42,13 @@ def as_interactions(X: Any) -> Interactions:
 
 
 def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
-    """Cut rows out of a CSR matrix without copying them (slicing it would)."""
+    """Cut rows out of a CSR matrix without copying them."""
     pointers = X.indptr[rows.start : rows.stop + 1]
     inside = slice(pointers[0], pointers[-1])
-    part = (X.data[inside], X.indices[inside], pointers - pointers[0])
-    return sp.csr_array(part, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+    part = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    # Set one by one: slicing and the constructor both copy a small part of a large array.
+    part.data, part.indices, part.indptr = X.data[inside], X.indices[inside], pointers - pointers[0]
+    return part
 
 
 def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:

@@ -29,6 +29,8 @@ FALLBACK_ENTRIES = 40_000_000
 """Up to so many entries a full SVD may step in where a Gram matrix resolves too little."""
 RESOLVED = 1e-6
 """A route through `XᵀX` does not resolve singular values below this share of the largest."""
+KRYLOV_RESTARTS = 4
+"""Continuations in float64 before another route is tried."""
 EXACT = 1e-8
 """Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
 
@@ -123,7 +125,7 @@ def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> 
     if solver == "gram":
         return _polished(X, routes.gram(X, min(k + 1, *X.shape)))
     if solver == "krylov":
-        return _polished(X, routes.krylov(X, k, rng))
+        return _krylov(X, k, rng)
     if solver == "lanczos" and k < min(X.shape):
         return _polished(X, routes.lanczos(X, k, rng))
     if solver == "randomized":
@@ -131,12 +133,20 @@ def _by_name(X: Interactions, k: int, solver: str, rng: np.random.Generator) -> 
     raise must_be("k", f"below min(n, p) = {min(X.shape)} for the lanczos route", k, 'use "lapack"')
 
 
+def _krylov(X: Interactions, k: int, rng: np.random.Generator) -> _Triplets:
+    """Iterate in float32, and only where that was not enough go on in float64 from there."""
+    found = _polished(X, routes.krylov(X, k, rng))
+    for _ in range(KRYLOV_RESTARTS):
+        if found.is_exact(k):
+            break
+        found = _polished(X, routes.krylov(X, k, rng, start=found.right))
+    return found
+
+
 def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Triplets, str]:
     """Take the cheapest exact route and go on to a stronger one until the result is exact."""
     solver = _auto_route(X, k)
     found = _by_name(X, k, solver, rng)
-    if solver == "krylov" and not found.is_exact(k):
-        found = _polished(X, routes.krylov(X, k, rng, start=found.right))
     floor = zero_below(X.shape, float(found.values[0]))
     if solver != "lapack" and not found.resolves(k, floor) and X.shape[0] * X.shape[1] <= FALLBACK_ENTRIES:
         return _by_name(X, k, "lapack", rng), "lapack"
@@ -202,7 +212,7 @@ def truncated_svd(
     with threadpool_limits(limits=1, user_api="blas"):
         found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
     values, right = found.values[:k], _positive_signs(found.right[:, :k])
-    if solver == "auto" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
+    if solver == "auto" and used != "lapack" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
         warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
     largest = float(values[0]) ** 2
     residual = float(found.residuals[:k].max() / largest) if largest else 0.0

@@ -1,0 +1,357 @@
+"""The closed forms against a numerical optimiser, and what the paper says about their cosines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler
+
+from embaudit.errors import InputError
+from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF, factor_objective, product_objective
+from embaudit.solvers.linear_embedding import squared_error
+
+ESTIMATORS = [ProductPenaltyMF, FactorPenaltyMF]
+OBJECTIVES = {ProductPenaltyMF: product_objective, FactorPenaltyMF: factor_objective}
+
+
+def data(n: int = 12, p: int = 6, rank: int | None = None, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    return X if rank is None else X[:, :rank] @ rng.standard_normal((rank, p))
+
+
+def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    x, y = (z / np.linalg.norm(z, axis=1, keepdims=True) for z in (x, y))
+    return x @ y.T
+
+
+def dense_value(kind: type, X: np.ndarray, A: np.ndarray, B: np.ndarray, alpha: float) -> float:
+    """The objectives as the paper writes them, with every matrix in full."""
+    loss = np.linalg.norm(X - X @ A @ B.T) ** 2
+    if kind is ProductPenaltyMF:
+        return float(loss + alpha * np.linalg.norm(A @ B.T) ** 2)
+    return float(loss + alpha * (np.linalg.norm(X @ A) ** 2 + np.linalg.norm(B) ** 2))
+
+
+def value_and_gradient(flat: np.ndarray, kind: type, X: np.ndarray, k: int, alpha: float) -> tuple[float, np.ndarray]:
+    A, B = flat.reshape(2, X.shape[1], k)
+    error = X @ A @ B.T - X
+    d_a, d_b = 2 * X.T @ (error @ B), 2 * error.T @ (X @ A)
+    if kind is ProductPenaltyMF:
+        d_a, d_b = d_a + 2 * alpha * A @ (B.T @ B), d_b + 2 * alpha * B @ (A.T @ A)
+    else:
+        d_a, d_b = d_a + 2 * alpha * X.T @ (X @ A), d_b + 2 * alpha * B
+    return dense_value(kind, X, A, B, alpha), np.concatenate([d_a.ravel(), d_b.ravel()])
+
+
+def best_of(kind: type, X: np.ndarray, k: int, alpha: float, starts: int = 6) -> float:
+    rng = np.random.default_rng(1)
+    options = {"maxiter": 5000, "maxfun": 20000, "ftol": 1e-15, "gtol": 1e-10}
+    size = 2 * X.shape[1] * k
+    return min(
+        minimize(
+            value_and_gradient, rng.standard_normal(size), (kind, X, k, alpha), "L-BFGS-B", jac=True, options=options
+        ).fun
+        for _ in range(starts)
+    )
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_gradient_used_below_is_that_of_the_objective(kind: type) -> None:
+    X, rng = data(), np.random.default_rng(2)
+    flat, step = rng.standard_normal((2, 2 * 6 * 3))
+    _, gradient = value_and_gradient(flat, kind, X, 3, 0.7)
+    up, down = (value_and_gradient(flat + h * step, kind, X, 3, 0.7)[0] for h in (1e-6, -1e-6))
+    assert (up - down) / 2e-6 == pytest.approx(gradient @ step, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize(
+    ("X", "k", "alpha"),
+    [
+        (data(), 3, 0.8),
+        (data(), 6, 0.3),
+        (data(), 2, 0.0),
+        (data(5, 8, seed=4), 4, 0.5),
+        (data(10, 7, rank=3, seed=5), 5, 0.6),
+        (0.1 * data(seed=6), 3, 0.3),
+    ],
+    ids=["truncated", "full rank", "no penalty", "wide", "rank deficient", "large penalty"],
+)
+def test_closed_form_is_the_optimum(kind: type, X: np.ndarray, k: int, alpha: float) -> None:
+    mf = kind(k, alpha=alpha).fit(X)
+    ours, best = mf.objective(X), best_of(kind, X, k, alpha)
+    scale = np.linalg.norm(X) ** 2
+    assert ours <= best + 1e-9 * scale
+    assert ours == pytest.approx(best, rel=1e-6, abs=1e-6 * scale)
+
+
+def test_huge_penalty_shrinks_the_product_to_nothing() -> None:
+    X = data()
+    mf = ProductPenaltyMF(3, alpha=1e12).fit(X)
+    assert mf.effective_rank_ == 3
+    assert np.abs(mf.projection_ @ mf.components_).max() < 1e-9
+    assert mf.objective(X) == pytest.approx(np.linalg.norm(X) ** 2, rel=1e-9)
+    assert np.isfinite(mf.projection_).all()
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+def test_objective_is_the_one_written_in_the_paper(kind: type, form: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = data() * (rng.random((12, 6)) < 0.5)
+    A, B = rng.standard_normal((2, 6, 3))
+    assert OBJECTIVES[kind](form(X), A, B, alpha=0.7) == pytest.approx(dense_value(kind, X, A, B, 0.7), rel=1e-12)
+
+
+def test_squared_error_of_sparse_data_is_never_negative() -> None:
+    X = sp.csr_array(data(6, 6))
+    assert 0 <= squared_error(X, np.eye(6), np.eye(6)) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_symmetry_keeps_the_objective_and_a_larger_group_does_not(seed: int) -> None:
+    X = data(15, 7, seed=seed)
+    for mf in (ProductPenaltyMF(3, alpha=0.9), FactorPenaltyMF(3, alpha=0.9)):
+        mf.fit(X)
+        value, objective = mf.objective(X), OBJECTIVES[type(mf)]
+        A, B = mf.projection_, mf.components_.T
+
+        def after(gauge: Gauge, A: np.ndarray = A, B: np.ndarray = B, objective: Any = objective) -> float:
+            return float(objective(X, A @ gauge.left, B @ gauge.right, alpha=0.9))
+
+        assert after(mf.symmetry.sample(rng=seed)) == pytest.approx(value, rel=1e-10)
+        assert after(Orthogonal(3).sample(rng=seed)) == pytest.approx(value, rel=1e-10)
+        moved = after(GeneralLinear(3, max_condition=3.0).sample(rng=seed)) / value - 1
+        scaled = after(Diagonal(3, max_condition=3.0).sample(rng=seed)) / value - 1
+        if isinstance(mf, ProductPenaltyMF):
+            assert abs(moved) < 1e-10
+            assert abs(scaled) < 1e-10
+        else:
+            # The optimum is the only point of its orbit, up to rotations.
+            assert moved > 1e-4
+            assert scaled > 1e-4
+
+
+def test_symmetry_is_that_of_the_effective_rank() -> None:
+    X = np.diag([5.0, 3.0, 1.0, 0.5])
+    assert ProductPenaltyMF(3).fit(X).symmetry == GeneralLinear(3)
+    assert FactorPenaltyMF(3, alpha=2.0).fit(X).symmetry == Orthogonal(2)
+    assert FactorPenaltyMF(3, alpha=0.0).fit(X).symmetry == GeneralLinear(3)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0, *RESCALINGS])
+def test_every_split_has_one_product(exponent: float | str) -> None:
+    X, alpha, k = data(20, 8), 2.5, 4
+    mf = ProductPenaltyMF(k, alpha=alpha, exponent=exponent).fit(X)
+    _, sigma, right = np.linalg.svd(X)
+    g = 1 / (1 + alpha / sigma[:k] ** 2)
+    np.testing.assert_allclose(mf.projection_ @ mf.components_, (right[:k].T * g) @ right[:k], atol=1e-12)
+    np.testing.assert_allclose(mf.singular_values_, sigma[:k])
+
+
+def test_named_rescalings_are_those_of_the_paper() -> None:
+    X, alpha = data(20, 8), 2.5
+    _, sigma, right = np.linalg.svd(X)
+    g = 1 / (1 + alpha / sigma**2)
+    V = right.T
+    expected = {
+        "identity": (V * g**0.5, V * g**0.5),
+        "g^1/2": (V * g, V),
+        "g^-1/2": (V, V * g),
+        "sigma^-1/2": (V * (g / sigma) ** 0.5, V * (g * sigma) ** 0.5),
+    }
+    assert set(RESCALINGS) == set(expected)
+    for name, (A, B) in expected.items():
+        mf = ProductPenaltyMF(8, alpha=alpha, exponent=name).fit(X)
+        np.testing.assert_allclose(cosines(X @ mf.projection_, X @ mf.projection_), cosines(X @ A, X @ A), atol=1e-10)
+        np.testing.assert_allclose(mf.projection_ @ mf.projection_.T, A @ A.T, atol=1e-10)
+        np.testing.assert_allclose(mf.components_.T @ mf.components_, B @ B.T, atol=1e-10)
+    for name, e in (("identity", 0.5), ("g^1/2", 1.0), ("g^-1/2", 0.0)):
+        named, numbered = (ProductPenaltyMF(8, alpha=alpha, exponent=x).fit(X) for x in (name, e))
+        np.testing.assert_allclose(named.projection_, numbered.projection_, atol=1e-14)
+
+
+def test_rescalings_cannot_be_changed() -> None:
+    with pytest.raises(TypeError):
+        RESCALINGS["mine"] = None  # type: ignore[index]
+
+
+def test_symmetric_split_has_one_matrix_for_both_sides() -> None:
+    mf = ProductPenaltyMF(4, alpha=2.0).fit(data())
+    np.testing.assert_array_equal(mf.projection_, mf.components_.T)
+    model = FactorPenaltyMF(4, alpha=0.5).fit(data()).model(data())
+    np.testing.assert_allclose(model.left.T @ model.left, model.right.T @ model.right, atol=1e-12)
+
+
+def test_full_rank_facts_of_the_paper() -> None:
+    X, alpha = data(30, 8, seed=3), 3.0
+    into_a = ProductPenaltyMF(8, alpha=alpha, exponent="g^1/2").fit(X)
+    items, users = into_a.components_.T, into_a.transform(X)
+    np.testing.assert_allclose(cosines(items, items), np.eye(8), atol=1e-12)
+    order = np.argsort(cosines(users, items), axis=1)
+    np.testing.assert_array_equal(order, np.argsort(users @ items.T, axis=1))
+    into_b = ProductPenaltyMF(8, alpha=alpha, exponent="g^-1/2").fit(X)
+    users = into_b.transform(X)
+    np.testing.assert_allclose(cosines(users, users), cosines(X, X), atol=1e-12)
+    # Neither holds for the symmetric split.
+    both = ProductPenaltyMF(8, alpha=alpha).fit(X)
+    items, users = both.components_.T, both.transform(X)
+    assert np.abs(cosines(items, items) - np.eye(8)).max() > 0.01
+    assert np.abs(cosines(users, users) - cosines(X, X)).max() > 0.01
+
+
+def test_factors_of_the_second_objective() -> None:
+    X, alpha = data(20, 8), 2.0
+    left, sigma, right = np.linalg.svd(X, full_matrices=False)
+    mf = FactorPenaltyMF(8, alpha=alpha).fit(X)
+    live = sigma > alpha
+    assert mf.effective_rank_ == live.sum() < 8
+    root = np.sqrt(sigma[live] - alpha)
+    np.testing.assert_allclose(mf.transform(X) @ mf.components_, (left[:, live] * root**2) @ right[live], atol=1e-12)
+    model = mf.model(X)
+    assert model.rank == live.sum()
+    assert model.objective == "factors"
+    np.testing.assert_allclose(model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12)
+    assert not mf.transform(X)[:, ~live].any()
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, *RESCALINGS])
+def test_directions_the_data_lack_are_zero(exponent: float | str) -> None:
+    X = data(20, 9, rank=3)
+    mf = ProductPenaltyMF(6, alpha=0.5, exponent=exponent).fit(X)
+    assert mf.effective_rank_ == 3
+    assert np.isfinite(mf.projection_).all()
+    assert not mf.projection_[:, 3:].any()
+    assert not mf.components_[3:].any()
+    model = mf.model(X)
+    assert model.rank == 3
+    assert model.objective == "product"
+    np.testing.assert_allclose(model.scores(), mf.inverse_transform(mf.transform(X)), atol=1e-12)
+    assert FactorPenaltyMF(6, alpha=0.0).fit(X).effective_rank_ == 3
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.coo_array, sp.csr_matrix, sp.coo_matrix])
+def test_sparse_is_dense(kind: type, form: Any) -> None:
+    X = np.round(2 * data(40, 15, seed=1)) * (np.random.default_rng(0).random((40, 15)) < 0.4)
+    dense, sparse = kind(5, alpha=1.5).fit(X), kind(5, alpha=1.5).fit(form(X))
+    np.testing.assert_allclose(sparse.projection_, dense.projection_, atol=1e-12)
+    np.testing.assert_allclose(sparse.transform(form(X)), dense.transform(X), atol=1e-12)
+    assert sparse.objective(form(X)) == pytest.approx(dense.objective(X), rel=1e-12)
+    counts = kind(5, alpha=1.5).fit(form(X.astype(np.int64)))
+    np.testing.assert_array_equal(counts.components_, sparse.components_)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("solver", ["auto", "gram", "krylov", "lanczos"])
+def test_float32_gives_the_float64_answer(kind: type, solver: str) -> None:
+    X = data(40, 15, seed=1)
+    wide = kind(4, alpha=1.5).fit(X)
+    narrow = kind(4, alpha=1.5, svd_solver=solver, random_state=0).fit(X.astype(np.float32))
+    for name in ("projection_", "components_"):
+        assert getattr(narrow, name).dtype == np.float32
+        np.testing.assert_allclose(getattr(narrow, name), getattr(wide, name), atol=2e-6)
+    assert narrow.transform(X.astype(np.float32)).dtype == np.float32
+    assert narrow.svd_solver_ == ("lapack" if solver == "auto" else solver)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_new_users_are_embedded_as_the_old_ones(kind: type) -> None:
+    X, new = data(30, 8), data(5, 8, seed=9)
+    mf = kind(3, alpha=1.0).fit(X)
+    np.testing.assert_allclose(mf.transform(new), new @ mf.projection_, atol=1e-14)
+    np.testing.assert_allclose(mf.transform(new[:1]), mf.transform(new)[:1], atol=1e-14)
+    model = mf.model(new, user_ids=list("abcde"), item_ids=np.arange(8), item_names=list("ABCDEFGH"))
+    assert model.left_ids.tolist() == list("abcde")
+    assert model.names("right").tolist() == list("ABCDEFGH")
+    np.testing.assert_allclose(model.scores(), new @ mf.projection_ @ mf.components_, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_it_is_an_estimator_among_others(kind: type) -> None:
+    X = np.abs(data(30, 8))
+    mf = kind(3, alpha=0.25, svd_solver="lapack", random_state=4)
+    assert clone(mf).get_params() == mf.get_params()
+    pipeline = make_pipeline(MaxAbsScaler(), mf).set_params(**{f"{kind.__name__.lower()}__alpha": 0.5})
+    Z = pipeline.fit_transform(X)
+    assert Z.shape == (30, 3)
+    assert list(pipeline.get_feature_names_out()) == [f"{kind.__name__.lower()}{i}" for i in range(3)]
+    assert pipeline.inverse_transform(Z).shape == X.shape
+
+
+def test_random_state_of_every_kind_is_accepted() -> None:
+    X = data(30, 12)
+    states = (None, 0, np.random.RandomState(0), np.random.default_rng(0))
+    fits = [ProductPenaltyMF(2, svd_solver="krylov", random_state=state).fit(X) for state in states]
+    for fit in fits[1:]:
+        np.testing.assert_allclose(fit.projection_, fits[0].projection_, atol=1e-6)
+    again = ProductPenaltyMF(2, svd_solver="krylov", random_state=0).fit(X)
+    np.testing.assert_array_equal(again.projection_, fits[1].projection_)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("alpha", [-1.0, np.nan, np.inf, "1", None, True])
+def test_alpha_out_of_range_is_refused(kind: type, alpha: Any) -> None:
+    with pytest.raises(InputError, match=r"alpha must be a finite number >= 0; got .*; 0 switches the penalty off\."):
+        kind(2, alpha=alpha).fit(data())
+
+
+@pytest.mark.parametrize("exponent", [-0.1, 1.1, np.nan, "g^2", None, True])
+def test_exponent_out_of_range_is_refused(exponent: Any) -> None:
+    with pytest.raises(InputError, match=r"exponent must be from 0 to 1 or one of identity, g\^1/2"):
+        ProductPenaltyMF(2, exponent=exponent).fit(data())
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+@pytest.mark.parametrize("k", [0, 7, -2, 2.0, None, True])
+def test_rank_out_of_range_is_refused(kind: type, k: Any) -> None:
+    with pytest.raises(InputError, match=r"n_components must be from 1 to min\(n, p\) = 6; got .*; X has 12 sample"):
+        kind(k).fit(data())
+
+
+def test_penalty_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(InputError, match=r"alpha must be below the largest singular value of X, σ₁ = 3; got 3\.0;"):
+        FactorPenaltyMF(1, alpha=3.0).fit(np.diag([3.0, 1.0]))
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_unusable_data_are_refused(kind: type) -> None:
+    with pytest.raises(InputError, match=r"at least 2 users .* got 1 sample"):
+        kind(1).fit(np.ones((1, 4)))
+    with pytest.raises(InputError, match="zeros only"):
+        kind(1).fit(np.zeros((3, 4)))
+    with pytest.raises(InputError, match="NaN"):
+        kind(1).fit(np.array([[1.0, np.nan], [0.0, 1.0]]))
+    mf = kind(2, alpha=0.1).fit(data())
+    with pytest.raises(InputError, match="features"):
+        mf.transform(data(4, 5))
+    with pytest.raises(InputError, match="embedded users with 2 columns"):
+        mf.inverse_transform(np.ones((3, 3)))
+
+
+@settings(max_examples=30)
+@given(n=st.integers(2, 9), p=st.integers(1, 9), seed=st.integers(0, 10_000), log_alpha=st.floats(-6, 6))
+def test_no_other_factors_are_better(n: int, p: int, seed: int, log_alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    X, alpha = rng.standard_normal((n, p)), 10**log_alpha
+    k = int(rng.integers(1, min(n, p) + 1))
+    top = np.linalg.svd(X, compute_uv=False)[0]
+    for kind in ESTIMATORS:
+        if kind is FactorPenaltyMF and alpha >= top:
+            continue
+        mf = kind(k, alpha=alpha).fit(X)
+        A, B, value = mf.projection_, mf.components_.T, mf.objective(X)
+        assert value == pytest.approx(dense_value(kind, X, A, B, alpha), rel=1e-9, abs=1e-9)
+        for size in (1e-3, 0.1, 1.0):
+            near = A + size * rng.standard_normal(A.shape), B + size * rng.standard_normal(B.shape)
+            assert value <= dense_value(kind, X, *near, alpha) + 1e-9

@@ -1,0 +1,237 @@
+"""Every route of the truncated SVD against a full one."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.errors import InputError
+from embaudit.solvers import svd as svd_module
+from embaudit.solvers import truncated_svd
+from embaudit.solvers.krylov import block_krylov, value_errors
+from embaudit.solvers.products import RowBlocks, as_interactions
+
+EXACT_ROUTES = ("auto", "lapack", "gram", "krylov", "lanczos")
+SHAPES = {"tall": (300, 90), "wide": (90, 300), "square": (120, 120)}
+
+
+def with_spectrum(n: int, p: int, sigma: np.ndarray, seed: int = 0) -> np.ndarray:
+    """A matrix with these singular values and random vectors."""
+    rng = np.random.default_rng(seed)
+    r = len(sigma)
+    left, right = (np.linalg.qr(rng.standard_normal((size, r)))[0] for size in (n, p))
+    return (left * sigma) @ right.T
+
+
+def sparse_matrix(n: int, p: int, seed: int = 0) -> sp.csr_array:
+    rng = np.random.default_rng(seed)
+    return sp.csr_array(sp.random_array((n, p), density=0.1, rng=rng))
+
+
+def projector_gap(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.linalg.norm(x @ x.T - y @ y.T, 2))
+
+
+@pytest.mark.parametrize("solver", EXACT_ROUTES)
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_route_agrees_with_a_full_svd(solver: str, shape: tuple[int, int], kind: str) -> None:
+    X = sparse_matrix(*shape) if kind == "sparse" else with_spectrum(*shape, np.geomspace(10, 0.1, 80))
+    dense = X.toarray() if sp.issparse(X) else X
+    found = truncated_svd(X, 6, solver=solver, rng=0)
+    _, sigma, right = np.linalg.svd(dense)
+    np.testing.assert_allclose(found.singular_values, sigma[:6], rtol=1e-8)
+    np.testing.assert_allclose(found.right.T @ found.right, np.eye(6), atol=1e-12)
+    assert projector_gap(found.right, right[:6].T) < 1e-4
+    assert found.solver == ("lapack" if solver == "auto" else solver)
+    gap = np.linalg.norm(dense.T @ (dense @ found.right) - found.right * found.singular_values**2, axis=0)
+    assert found.residual == pytest.approx(gap.max() / sigma[0] ** 2, rel=0.05, abs=1e-15)
+
+
+def test_randomized_is_near_and_says_how_far() -> None:
+    X = with_spectrum(200, 100, 0.5 ** np.arange(20))
+    found = truncated_svd(X, 5, solver="randomized", rng=0)
+    np.testing.assert_allclose(found.singular_values, 0.5 ** np.arange(5), rtol=1e-4)
+    flat = with_spectrum(200, 100, np.linspace(1.0, 0.9, 100))
+    poor, good = (truncated_svd(flat, 5, solver=s, rng=0).residual for s in ("randomized", "lapack"))
+    assert good < 1e-14 < 1e-4 < poor
+
+
+@pytest.mark.parametrize("solver", EXACT_ROUTES)
+def test_sparse_is_dense_and_precision_is_that_of_the_data(solver: str) -> None:
+    X = sparse_matrix(150, 60, seed=3)
+    expected = truncated_svd(X.toarray(), 5, solver="lapack")
+    for same in (X, X.tocsc(), X.tocoo(), sp.csr_matrix(X), sp.csc_matrix(X)):
+        found = truncated_svd(same, 5, solver=solver, rng=1)
+        np.testing.assert_allclose(found.singular_values, expected.singular_values, rtol=1e-9)
+        np.testing.assert_allclose(found.right, expected.right, atol=1e-4)
+    narrow = truncated_svd(X.astype(np.float32), 5, solver=solver, rng=1)
+    np.testing.assert_allclose(narrow.singular_values, expected.singular_values, rtol=1e-6)
+
+
+def test_signs_do_not_depend_on_the_route_or_the_start() -> None:
+    X = with_spectrum(300, 80, np.geomspace(10, 0.01, 80), seed=5)
+    expected = truncated_svd(X, 8, solver="lapack").right
+    assert (expected[np.abs(expected).argmax(axis=0), np.arange(8)] > 0).all()
+    for solver in EXACT_ROUTES[1:]:
+        for seed in (0, 1):
+            np.testing.assert_allclose(truncated_svd(X, 8, solver=solver, rng=seed).right, expected, atol=2e-5)
+
+
+@pytest.mark.parametrize("solver", EXACT_ROUTES)
+def test_clusters_and_repeated_values(solver: str) -> None:
+    sigma = np.array([5.0, 5.0, 5.0, 5.0 - 1e-9, 2.0, 2.0, 1.0, *np.full(40, 0.5)])
+    X = with_spectrum(200, 100, sigma, seed=2)
+    found = truncated_svd(X, 7, solver=solver, rng=0)
+    np.testing.assert_allclose(found.singular_values, sigma[:7], rtol=1e-8)
+    _, _, right = np.linalg.svd(X)
+    for group in (slice(0, 4), slice(4, 6), slice(6, 7)):
+        assert projector_gap(found.right[:, group], right[group].T) < 1e-4
+    # A rank that cuts a cluster has right values and orthonormal vectors within it.
+    cut = truncated_svd(X, 2, solver=solver, rng=0)
+    np.testing.assert_allclose(cut.singular_values, 5.0, rtol=1e-8)
+    assert np.linalg.norm(right[:4] @ cut.right, axis=0) == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("solver", ["auto", "lapack", "gram", "krylov"])
+def test_rank_deficiency_shows_as_zeros(shape: tuple[int, int], solver: str) -> None:
+    X = with_spectrum(*shape, np.array([3.0, 2.0, 1.0]))
+    found = truncated_svd(X, 6, solver=solver, rng=0)
+    np.testing.assert_allclose(found.singular_values[:3], [3.0, 2.0, 1.0], rtol=1e-8)
+    assert (found.singular_values[3:] < 1e-13).all()
+    np.testing.assert_allclose(found.right.T @ found.right, np.eye(6), atol=1e-12)
+
+
+def test_auto_does_not_square_what_squaring_would_lose(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svd_module, "LAPACK_SIDE", 0)
+    sigma = np.array([1.0, 1e-2, 1e-4, 1e-7, 3e-9, 1e-9, 1e-11])
+    X = with_spectrum(200, 50, sigma)
+    found = truncated_svd(X, 7)
+    assert found.solver == "lapack"
+    np.testing.assert_allclose(found.singular_values, sigma, rtol=1e-4)
+    assert truncated_svd(X, 3).solver == "gram"
+    monkeypatch.setattr(svd_module, "FALLBACK_ENTRIES", 0)
+    with pytest.warns(RuntimeWarning, match="below 1e-6 of the largest and are not resolved"):
+        truncated_svd(X, 7)
+
+
+def test_auto_picks_by_size_and_goes_on_until_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(svd_module, "LAPACK_SIDE", 0)
+    monkeypatch.setattr(svd_module, "GRAM_SIDE", 0)
+    X = with_spectrum(400, 200, np.linspace(1.0, 0.999, 200), seed=1)
+    found = truncated_svd(X, 5, rng=0)
+    sigma = np.linalg.svd(X, compute_uv=False)
+    np.testing.assert_allclose(found.singular_values, sigma[:5], rtol=1e-8)
+    # A first answer that is no good is not handed out.
+    bad = lambda X, k, rng, start=None: np.linalg.qr(rng.standard_normal((X.shape[1], k + 5)))[0]  # noqa: E731
+    monkeypatch.setattr(svd_module.routes, "krylov", bad)
+    rescued = truncated_svd(X, 5, rng=0)
+    assert rescued.solver == "lanczos"
+    np.testing.assert_allclose(rescued.singular_values, sigma[:5], rtol=1e-8)
+
+
+def test_zero_matrix_and_full_rank() -> None:
+    zero = truncated_svd(np.zeros((4, 3)), 2)
+    assert (zero.singular_values == 0).all()
+    assert zero.residual == 0
+    X = np.random.default_rng(0).standard_normal((7, 4))
+    for solver in ("auto", "lapack", "gram", "krylov"):
+        full = truncated_svd(X, 4, solver=solver, rng=0)
+        np.testing.assert_allclose(full.singular_values, np.linalg.svd(X, compute_uv=False), rtol=1e-9)
+
+
+@pytest.mark.parametrize("k", [0, 4, -1])
+def test_rank_out_of_range_is_refused(k: int) -> None:
+    with pytest.raises(InputError, match=r"k must be from 1 to min\(n, p\) = 3; got"):
+        truncated_svd(np.eye(3), k)
+
+
+def test_unknown_or_unfit_solver_is_refused() -> None:
+    with pytest.raises(InputError, match="solver must be one of auto, lapack"):
+        truncated_svd(np.eye(3), 1, solver="magic")
+    with pytest.raises(InputError, match="below min"):
+        truncated_svd(np.eye(3), 3, solver="lanczos")
+
+
+def test_results_cannot_be_changed_and_show_no_values() -> None:
+    found = truncated_svd(np.eye(3), 2)
+    with pytest.raises(ValueError, match="read-only"):
+        found.right[0, 0] = 7
+    assert repr(found).startswith("TruncatedSVD(3 columns, rank 2, lapack, residual ")
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(1, 12),
+    p=st.integers(1, 12),
+    seed=st.integers(0, 10_000),
+    rank=st.integers(1, 12),
+    scale=st.sampled_from([1e-8, 1.0, 1e6]),
+    solver=st.sampled_from(["auto", "gram", "krylov", "lapack"]),
+)
+def test_small_random_matrices(n: int, p: int, seed: int, rank: int, scale: float, solver: str) -> None:
+    rng = np.random.default_rng(seed)
+    X = scale * rng.standard_normal((n, rank)) @ rng.standard_normal((rank, p))
+    k = int(rng.integers(1, min(n, p) + 1))
+    sigma = np.linalg.svd(X, compute_uv=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = truncated_svd(X, k, solver=solver, rng=seed)
+    np.testing.assert_allclose(found.singular_values, sigma[:k], rtol=1e-7, atol=1e-10 * sigma[0])
+    np.testing.assert_allclose(found.right.T @ found.right, np.eye(k), atol=1e-11)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_by_blocks(kind: str, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = sparse_matrix(101, 37).astype(dtype)
+    X.data[:5] = 0
+    X = sp.csr_array(sp.vstack([X, sp.csr_array((40, 37), dtype=dtype), X]))  # a stretch of empty rows
+    X = sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    dense = X.toarray()
+    blocks = RowBlocks.of(as_interactions(X if kind == "sparse" else dense), 3, dtype)
+    V, W = rng.standard_normal((37, 3)).astype(dtype), rng.standard_normal((len(dense), 3)).astype(dtype)
+    tolerance = 1e-5 if dtype == np.float32 else 1e-12
+    assert sum(s.stop - s.start for s in blocks.slices) == len(dense)
+    for found, expected in (
+        (blocks.times(V), dense @ V),
+        (blocks.transposed_times(W), dense.T @ W),
+        (blocks.normal_times(V), dense.T @ (dense @ V)),
+    ):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, expected, atol=tolerance * np.abs(expected).max())
+    if kind == "sparse":
+        assert all(np.shares_memory(part.indices, X.indices) for part in blocks.parts if part.nnz)
+
+
+def test_krylov_restarts_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    g = np.diag(np.linspace(1.0, 0.0, 100) ** 2)
+    start = np.random.default_rng(0).standard_normal((100, 4))
+    found = block_krylov(lambda v: g @ v, start, 8, 5, tolerance=1e-14)
+    assert projector_gap(found[:, :5], np.eye(100)[:, :5]) < 1e-6
+    monkeypatch.setattr("embaudit.solvers.krylov.BASIS_BYTES", 0)
+    short = block_krylov(lambda v: g @ v, start, 8, 5, tolerance=1e-14)
+    assert short.shape == (100, 8)
+    assert projector_gap(short[:, :5], np.eye(100)[:, :5]) > 1e-6
+
+
+def test_error_estimate_bounds_the_error() -> None:
+    rng = np.random.default_rng(0)
+    sigma = np.linspace(2.0, 0.1, 40)
+    G = np.diag(sigma**2)
+    Q = np.linalg.qr(np.eye(40)[:, :8] + 1e-4 * rng.standard_normal((40, 8)))[0]
+    theta, turn = np.linalg.eigh(Q.T @ G @ Q)
+    theta, V = theta[::-1], (Q @ turn)[:, ::-1]
+    residuals = np.linalg.norm(G @ V - V * theta, axis=0)
+    error = np.abs(np.sqrt(theta[:5]) / sigma[:5] - 1)
+    estimate = value_errors(theta, residuals, 5)
+    assert (error <= estimate).all()
+    assert (estimate < 1e3 * error).all()
