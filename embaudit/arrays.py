@@ -122,7 +122,7 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
 def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
     """Keep float32 and float64 as they are; widen what is narrower; refuse what is no number."""
     kind = array.dtype
-    if kind in (np.float32, np.float64) and kind.isnative:
+    if kind in (np.float32, np.float64):
         return array
     if kind.kind not in "fiu":
         raise must_be(name, "an array of real numbers", f"dtype {kind}", "convert it to float32 or float64")

@@ -220,7 +220,10 @@ class Gauge:
         return Gauge(self.right.T, self.left.T, -(self.left_shift @ self.right.T), -(self.right_shift @ self.left.T))
 
     def __matmul__(self, first: Gauge) -> Gauge:
-        """Compose: `(g @ h).act(model)` is `g.act(h.act(model))`."""
+        """Compose: `(g @ h).act(model)` is `g.act(h.act(model))`.
+
+        Where both sides are shifted, up to one number that left and right biases exchange; no score sees it.
+        """
         if first.rank != self.rank:
             raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
         left, right = first.left @ self.left, first.right @ self.right
