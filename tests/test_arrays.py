@@ -317,11 +317,11 @@ def test_rows_may_be_few_or_repeated() -> None:
 
 
 def test_ordered_map_keeps_order_and_holds_few() -> None:
-    made: list[int] = []
-    mapped = ordered_map(lambda i: made.append(i) or i, range(1000))
+    taken: list[int] = []
+    mapped = ordered_map(lambda i: i, (taken.append(i) or i for i in range(1000)))
     first = [next(mapped) for _ in range(3)]
     assert first == [0, 1, 2]
-    assert len(made) < 20, "the pool must not run ahead of who reads"
+    assert len(taken) < 20, "the pool must not run ahead of who reads"
     assert [*first, *mapped] == list(range(1000))
 
 

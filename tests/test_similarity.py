@@ -171,6 +171,14 @@ def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
             assert abs(cosine - exact) <= 16 * np.finfo(float).eps
 
 
+def test_parallel_rows_never_pass_one() -> None:
+    """Unrounded, a good part of these would be 1 + eps, which artanh does not survive."""
+    x = np.random.default_rng(0).standard_normal((1000, 3))
+    pairs = np.column_stack([np.arange(1000)] * 2)
+    assert pair_cosines(x, 3 * x, pairs).max() == 1
+    assert pair_cosines(x, -3 * x, pairs).min() == -1
+
+
 def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((9, 3))
     whole = pair_cosines(x, x, all_pairs(9))
