@@ -59,7 +59,7 @@ class Delimited:
         return _STAND_IN if len(self.separator) > 1 else self.separator
 
 
-class _OneCharacter(io.RawIOBase):
+class OneCharacter(io.RawIOBase):
     """A stream in which every `::` has become one character, however the reads fall."""
 
     def __init__(self, stream: IO[bytes], separator: str) -> None:
@@ -67,9 +67,11 @@ class _OneCharacter(io.RawIOBase):
         self.old, self.new = separator.encode(), _STAND_IN.encode()
 
     def readable(self) -> bool:
+        """Whether it can be read: always."""
         return True
 
     def readinto(self, buffer: Any) -> int:
+        """Fill a buffer of at least two bytes."""
         data = b""
         while not data:
             chunk = self.stream.read(max(len(buffer) - len(self.held), 1))
@@ -85,6 +87,7 @@ class _OneCharacter(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
+        """Close the stream below too."""
         self.stream.close()
         super().close()
 
@@ -96,7 +99,7 @@ def open_bytes(path: Path) -> IO[bytes]:
 
 def _stream(path: Path, separator: str) -> IO[bytes]:
     raw = open_bytes(path)
-    return io.BufferedReader(_OneCharacter(raw, separator), 2**20) if len(separator) > 1 else raw
+    return io.BufferedReader(OneCharacter(raw, separator), 2**20) if len(separator) > 1 else raw
 
 
 def _rows(text: IO[str], delimited: Delimited) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy.sparse import coo_matrix
 
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles, titles_for
+from embaudit.io.delimited import OneCharacter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,7 +86,14 @@ def test_columns_by_name_and_by_position(tmp_path: Path) -> None:
         read_interactions(path, user="who", item="who")
 
 
-def test_a_separator_across_the_edge_of_a_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", range(2, 12))
+def test_a_separator_across_the_edge_of_a_read(size: int) -> None:
+    text = b"1::2:3::4\n::::a:::b::\n" * 3 + b":"
+    stream = OneCharacter(io.BytesIO(text), "::")
+    assert b"".join(iter(lambda: stream.read(size), b"")) == text.replace(b"::", b"\x1f")
+
+
+def test_a_long_file_with_a_separator_of_two(tmp_path: Path) -> None:
     path = tmp_path / "a.dat"
     rows = [(u, i, (u * i) % 5 + 1) for u in range(1, 700) for i in range(1, 400)]
     path.write_text("".join(f"{u}::{i}::{r}\n" for u, i, r in rows))
