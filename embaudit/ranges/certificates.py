@@ -1,7 +1,7 @@
 """Certificates: neighbours that no linear gauge within a condition number can displace.
 
 With `z = artanh(cos)` a gauge of condition κ moves each z by at most ln κ. So a neighbour j of i stays ahead of an
-excluded item l while `z_ij - z_il > 2 ln κ`: its *certified radius* is `exp((z_ij - z_il)/2)`, l being the first excluded.
+excluded item l while `z_ij - z_il > 2 ln κ`: its *certified radius* is `exp((z_ij - z_il)/2)` for the first such l.
 This is a sufficient condition, as certified radii are in adversarial robustness (Cohen, Rosenfeld & Kolter 2019).
 """
 

@@ -24,7 +24,7 @@ from embaudit.similarity import pair_cosines
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.arrays import Matrix, Vector
+    from embaudit.arrays import Matrix
     from embaudit.model import FactorModel, Role
 
 SLACK = 1e-9
@@ -55,16 +55,16 @@ class CosineRange:
         `tan(θ/2)` at the ends, which keeps the digits that a cosine near ±1 has lost.
     """
 
-    lower: Vector
-    upper: Vector
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
     lower_attained: NDArray[np.bool_]
     upper_attained: NDArray[np.bool_]
     pairs: NDArray[np.integer[Any]]
     group: GaugeGroup
     role: Role
     model: FactorModel
-    lower_tangent: Vector = field(kw_only=True)
-    upper_tangent: Vector = field(kw_only=True)
+    lower_tangent: NDArray[np.float64] = field(kw_only=True)
+    upper_tangent: NDArray[np.float64] = field(kw_only=True)
 
     def __len__(self) -> int:
         return len(self.pairs)

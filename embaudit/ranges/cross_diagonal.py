@@ -1,9 +1,9 @@
 """Left-right cosines under diagonal gauges: the dot product is fixed, the product of the lengths moves.
 
 `|cos'| = |Σ x y| / √F(w)` with `F(w) = Σ w x² · Σ y²/w` and `w = D²`. `ln F` is convex in `ln w`, so the smallest F,
-hence the end away from 0, is found exactly: `w = clip(σ|y/x|, 1, κ²)` with `σ² = Σ w x² / Σ y²/w`. The largest F lies at
-a vertex, but which one is a number partitioning problem (x = y asks for half of Σ x²), which is NP-hard. The end towards
-0 is therefore the largest F over fractions of coordinates: a bound never crossed, and attained where it says so.
+hence the end away from 0, is found exactly: `w = clip(σ|y/x|, 1, κ²)` with `σ² = Σ w x² / Σ y²/w`. The largest F lies
+at a vertex, but which one is a number partitioning problem (x = y asks for half of Σ x²), which is NP-hard. The end
+towards 0 is therefore the largest F over fractions of coordinates: a bound, never crossed, marked where it is attained.
 Without a budget both ends are closed forms: `|Σ x y| / Σ|x y|`, and 0.
 """
 

@@ -33,6 +33,7 @@ def cosine_of(tangent: Array) -> Array:
     array([ 1.,  0., -1.])
     """
     with np.errstate(divide="ignore"):
+        tangent = np.abs(tangent)  # no negative zero
         small = np.minimum(tangent, 1 / tangent)
         cosine: Array = np.copysign((1 - small) * (1 + small) / (1 + small * small), 1 - tangent)
     return cosine

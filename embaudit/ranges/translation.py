@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.gauges.gauge import Gauge
+from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.ranges.half_angle import between, dots, tamed
 from embaudit.ranges.linear import require_cosines
 from embaudit.ranges.reach import End, Ends, point
@@ -95,7 +95,7 @@ class TranslationReach(NamedTuple):
 def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
     """Ends for a scene: tangents to the disc, until it meets the line."""
     beyond = radius > scene.corner
-    opposite = np.where(scene.inside & (not flat or scene.nearest == 0), radius >= scene.nearest, beyond)
+    opposite = np.where(scene.inside, radius >= scene.nearest, beyond)
     same = np.where(scene.inside | flat, beyond, (radius >= scene.nearest) & (radius > 0))
     same |= ~scene.inside & (scene.tangent == 0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -103,17 +103,19 @@ def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
         tangents = np.sqrt((scene.a - reach) * (scene.a + reach) * (scene.b - reach) * (scene.b + reach))
         turn = reach * scene.base
         inner = scene.dot - reach * reach
-        wide = (scene.area + turn) / (inner + tangents)
-        steep = (tangents - inner) / (scene.area - turn)
-        upper = np.where(inner > 0, (scene.area - turn) / (inner + tangents), (tangents - inner) / (scene.area + turn))
-        lower = np.where(inner > 0, wide, steep)
+        # Two forms of one number: neither may cancel.
+        acute = (inner > 0) | ~scene.inside
+        lower = np.where(acute, (scene.area + turn) / (inner + tangents), (tangents - inner) / (scene.area - turn))
+        upper = np.where(acute, (scene.area - turn) / (inner + tangents), (tangents - inner) / (scene.area + turn))
+    # Where rounding cannot tell whether the disc touches the line, it does.
+    same |= ~scene.inside & (scene.area - turn <= 16 * EPS * scene.area)
     lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
     touching = radius == scene.corner
     return Ends(
         np.where(radius == 0, scene.tangent, lower),
         np.where(radius == 0, scene.tangent, upper),
         opposite | ~touching | (radius == 0),
-        same | ~touching | (radius == 0),
+        (same & (radius > scene.nearest)) | ~touching | (radius == 0),
     )
 
 

@@ -1,0 +1,102 @@
+"""CertifiedCurveDisplay: which share of the neighbour lists is certain to stay, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.attacks import Attack
+    from embaudit.ranges import CertifiedNeighbours
+
+
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+@dataclass(eq=False)
+class CertifiedCurveDisplay:
+    """The certified curve of a model, with attacks from the other side.
+
+    Parameters
+    ----------
+    kappas : array of shape (m,)
+        Condition numbers.
+    certified : array of shape (m,)
+        Share of list entries that no linear gauge of that condition displaces: a lower bound of what stays.
+    attack_kappas, survived : array of shape (a,)
+        Budgets of attacks and the share of entries each left in place: upper bounds of what stays.
+    title : str
+        Which lists.
+
+    Attributes
+    ----------
+    ax_, figure_, line_
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.ranges import certified_neighbours
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> CertifiedCurveDisplay.from_certified(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).certified.round(3)
+    array([0.667, 0.667])
+    """
+
+    kappas: NDArray[np.float64]
+    certified: NDArray[np.float64]
+    attack_kappas: NDArray[np.float64] = field(default_factory=_nothing)
+    survived: NDArray[np.float64] = field(default_factory=_nothing)
+    title: str = ""
+
+    @classmethod
+    def from_certified(
+        cls, found: CertifiedNeighbours, *, kappas: ArrayLike | None = None, attacks: Iterable[Attack] = ()
+    ) -> Self:
+        """Compute the curve at some condition numbers (1 to 4 by default); attacks on other objectives are ignored."""
+        grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
+        points = [
+            (attack.group.max_condition, 1 - attack.achieved)  # type: ignore[attr-defined]
+            for attack in attacks
+            if attack.objective == "neighbours"
+        ]
+        budgets, survived = np.array(sorted(points)).reshape(-1, 2).T
+        title = f"top {found.n} lists of {len(found.rows):,} {found.role} rows"
+        return cls(grid, found.curve(grid), budgets, survived, title)
+
+    def plot(self, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the curve, and a mark for each attack.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        name : str, optional
+            Label of the curve.
+        **kwargs
+            Passed to `Axes.plot` for the curve.
+        """
+        import matplotlib.pyplot as plt
+
+        axes = ax if ax is not None else plt.subplots()[1]
+        (self.line_,) = axes.plot(self.kappas, self.certified, label=name or "certified to stay", **kwargs)
+        if len(self.attack_kappas):
+            color = self.line_.get_color()
+            axes.plot(self.attack_kappas, self.survived, "v", color=color, label="left by the worst gauge found")
+        axes.set(
+            ylim=(-0.02, 1.02),
+            xlabel="condition number κ of the gauge",
+            ylabel="share of list entries",
+            title=self.title,
+        )
+        axes.legend(loc="upper right")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self

@@ -1,0 +1,92 @@
+"""RangeDisplay: how far each cosine can move, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from embaudit.ranges import CosineRange
+
+MOST_PAIRS = 400
+
+
+@dataclass(eq=False)
+class RangeDisplay:
+    """The ranges of some pairs in order of their cosine.
+
+    Parameters
+    ----------
+    before, lower, upper : array of shape (m,)
+        The cosine of each pair and the ends of its range, in ascending order of `before`.
+    title : str
+        Which pairs and which gauges.
+
+    Attributes
+    ----------
+    ax_, figure_, lines_
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import GeneralLinear
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.ranges import cosine_range
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 2], [0, 1]])
+    >>> RangeDisplay.from_range(found).lower.round(3)
+    array([-0.6  ,  0.186])
+    """
+
+    before: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    title: str = ""
+
+    @classmethod
+    def from_range(cls, found: CosineRange, *, max_pairs: int = MOST_PAIRS) -> Self:
+        """Take the ranges of pairs spread evenly over the cosines; pairs without a cosine are left out."""
+        before = found.before
+        known = np.flatnonzero(~np.isnan(found.lower))
+        order = known[np.argsort(before[known], kind="stable")]
+        places = np.unique(np.linspace(0, max(len(order) - 1, 0), min(max_pairs, len(order))).round().astype(np.intp))
+        chosen = order[places]
+        budget = getattr(found.group, "max_condition", None)
+        kind = type(found.group).__name__ + ("" if budget is None else f", κ ≤ {budget:g}")
+        return cls(before[chosen], found.lower[chosen], found.upper[chosen], f"{found.role} pairs, {kind}")
+
+    def plot(self, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw each range as an upright line through its cosine.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        name : str, optional
+            Title in place of `title`.
+        **kwargs
+            Passed to `Axes.vlines`.
+        """
+        import matplotlib.pyplot as plt
+
+        axes = ax if ax is not None else plt.subplots()[1]
+        place = np.arange(len(self.before))
+        self.lines_ = axes.vlines(place, self.lower, self.upper, **{"lw": 1.0, "alpha": 0.5, **kwargs})
+        axes.plot(place, self.before, ".", ms=3, color="black", label="cosine of the model")
+        axes.axhline(0, lw=0.5, color="gray")
+        axes.set(
+            ylim=(-1.02, 1.02),
+            xlabel="pairs in order of their cosine",
+            ylabel="cosine with the same predictions",
+            title=self.title if name is None else name,
+        )
+        axes.legend(loc="upper left")
+        self.ax_, self.figure_ = axes, axes.figure
+        return self
