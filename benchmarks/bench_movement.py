@@ -1,0 +1,59 @@
+"""A pass over all pairs of an audit against the bare matrix product of the same rows, in turn, in one process.
+
+Run `python benchmarks/bench_movement.py [--rows 3000] [--rank 64] [--rounds 7]`. Ratios are what holds between machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from embaudit.arrays import ordered_map, unit_rows
+from embaudit.pairs import TILE, tally_all_pairs
+from embaudit.similarity import n_pairs
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def bare_products(before: np.ndarray, after: np.ndarray) -> None:
+    """Multiply the same tiles and throw them away."""
+
+    def strip(start: int) -> float:
+        rows = slice(start, start + TILE)
+        return sum(float((x[rows] @ x[start:].T)[0, 0]) for x in (before, after))
+
+    sum(ordered_map(strip, range(0, len(before), TILE)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    for name, default in (("rows", 3000), ("rank", 64), ("rounds", 7)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    given = parser.parse_args()
+    draw = np.random.default_rng(0)
+    before = unit_rows(draw.standard_normal((given.rows, given.rank)) + 0.3)
+    after = unit_rows(before + 0.3 * draw.standard_normal(before.shape))
+    with threadpool_limits(limits=1, user_api="blas"):
+        tally_all_pairs(before, after)
+        times = [
+            (seconds(lambda: tally_all_pairs(before, after)), seconds(lambda: bare_products(before, after)))
+            for _ in range(given.rounds)
+        ]
+    pairs = n_pairs(given.rows)
+    ratio = statistics.median(ours / bare for ours, bare in times)
+    ours, bare = (statistics.median(column) for column in zip(*times, strict=True))
+    print(f"{pairs:,} pairs at rank {given.rank}: pass {ours:.3f} s, bare products {bare:.3f} s, ratio {ratio:.2f}")
+    print(f"{ours / pairs * 1e9:.1f} ns a pair; twenty equivalent models of one role {20 * ours:.1f} s")
+
+
+if __name__ == "__main__":
+    main()
