@@ -53,7 +53,7 @@ class BlockDisplay:
         self._write_names(ax, edges)
         ax.set(xlim=(0, 1), ylim=(min(0.0, float(self.cosines.min(initial=0))) - 0.05, 1.05))
         ax.set(xlabel="weight of the blocks, up to ρ", ylabel="cosine")
-        ax.legend(loc="lower left", fontsize="small")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize="small", frameon=False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -1,0 +1,139 @@
+"""Permutation p-values, many permutations at a time, and their adjustment for looking many times.
+
+A p-value is `(1 + #{permutations at least as extreme}) / (1 + #permutations)` (Phipson & Smyth 2010): never zero.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.reversals.grouped import GroupedRows, correlation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Floats = NDArray[np.float64]
+
+Correction: TypeAlias = Literal["bh", "holm"]
+WORK = 2**21
+"""Permuted entries held at a time."""
+TIE = 1e-12
+"""Permutations this close to the data count as equal to it: they differ by the order of summation."""
+
+
+def _batches(n: int, n_permutations: int) -> Iterator[int]:
+    step = max(1, WORK // max(1, n))
+    for start in range(0, n_permutations, step):
+        yield min(step, n_permutations - start)
+
+
+def _p(extreme: ArrayLike, n_permutations: int) -> Floats:
+    return np.asarray((1 + np.asarray(extreme)) / (1 + n_permutations))
+
+
+def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> tuple[Floats, float]:
+    """Permute y within every group: is there an association in the group, and over all groups together?
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        One group of all rows gives the pooled p-value.
+    n_permutations : int
+        How many.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    p_groups : array of shape (G,)
+        Two-sided, of each group's correlation; NaN where a side is constant.
+    p_within : float
+        Two-sided, of the correlation within groups taken together; NaN where no group varies.
+    """
+    moments, (x, y) = rows.moments(), rows.centred()
+    extreme, total = np.zeros(len(rows.starts), dtype=np.intp), np.zeros(n_permutations)
+    for g, part in enumerate(rows.slices()):
+        limit, done = abs(moments.sxy[g]) * (1 - TIE), 0
+        for size in _batches(part.stop - part.start, n_permutations):
+            shuffled = rng.permuted(np.broadcast_to(y[part], (size, part.stop - part.start)), axis=1)
+            sums = shuffled @ x[part]
+            extreme[g] += np.count_nonzero(np.abs(sums) >= limit)
+            total[done : done + size] += sums
+            done += size
+    together = np.count_nonzero(np.abs(total) >= abs(moments.within[2]) * (1 - TIE))
+    p_groups = np.where(np.isnan(moments.r), np.nan, _p(extreme, n_permutations))
+    return p_groups, float(_p(together, n_permutations)) if moments.within[0] * moments.within[1] > 0 else np.nan
+
+
+def grouping_p_value(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> float:
+    """Deal the rows out to groups of the same sizes at random: does this grouping change the correlation that much?
+
+    Parameters
+    ----------
+    rows : GroupedRows
+        The grouping.
+    n_permutations : int
+        How many.
+    rng : numpy Generator
+        Source of randomness.
+
+    Returns
+    -------
+    float
+        Two-sided p-value of `r pooled − r within`; NaN where nothing varies within groups.
+    """
+    moments = rows.moments()
+    sxx, syy, sxy = moments.total
+    pooled = correlation(sxx, syy, sxy)
+    observed = float(np.abs(pooled - correlation(*moments.within)))
+    if np.isnan(observed):
+        return np.nan
+    single = GroupedRows(rows.x, rows.y, np.zeros(1, dtype=np.intp))
+    pairs = np.stack(single.centred())
+    extreme = 0
+    for size in _batches(2 * len(rows.x), n_permutations):
+        order = rng.permuted(np.broadcast_to(np.arange(len(rows.x)), (size, len(rows.x))), axis=1)
+        sums = np.add.reduceat(pairs[:, order], rows.starts, axis=2)
+        bx, by, bxy = ((a * b / rows.counts).sum(axis=1) for a, b in ((sums[0],) * 2, (sums[1],) * 2, sums))
+        within = correlation(np.maximum(sxx - bx, 0), np.maximum(syy - by, 0), sxy - bxy)
+        extreme += int(np.count_nonzero(np.nan_to_num(np.abs(pooled - within)) >= observed * (1 - TIE)))
+    return float(_p(extreme, n_permutations))
+
+
+def adjusted(p_values: Floats, correction: Correction) -> Floats:
+    """Adjust p-values for multiplicity, leaving NaN aside.
+
+    Parameters
+    ----------
+    p_values : array
+        NaN where there was no test.
+    correction : {"bh", "holm"}
+        Benjamini–Hochberg holds the share of false findings, Holm the chance of any.
+
+    Examples
+    --------
+    >>> adjusted(np.array([0.01, 0.04, np.nan, 0.03]), "holm").tolist()
+    [0.03, 0.06, nan, 0.06]
+    >>> adjusted(np.array([0.01, 0.04, np.nan, 0.03]), "bh").tolist()
+    [0.03, 0.04, nan, 0.04]
+    """
+    if correction not in ("bh", "holm"):
+        raise must_be("correction", 'one of "bh", "holm"', repr(correction))
+    result = np.array(p_values, dtype=np.float64)
+    tested = np.flatnonzero(~np.isnan(result))
+    if not len(tested):
+        return result
+    if correction == "bh":
+        from scipy.stats import false_discovery_control
+
+        result[tested] = false_discovery_control(result[tested])
+        return result
+    order = tested[np.argsort(result[tested], kind="stable")]
+    steps = np.maximum.accumulate(result[order] * np.arange(len(order), 0, -1))
+    result[order] = np.minimum(steps, 1)
+    return result

@@ -1,0 +1,230 @@
+"""simpson: look for groupings of a table that reverse, remove or uncover an association."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.progress import track
+from embaudit.reversals.grouped import Association, GroupedRows
+from embaudit.reversals.grouping import Grouping, Kind, Sample
+from embaudit.reversals.permutation import Correction, adjusted, grouping_p_value, within_p_values
+from embaudit.reversals.report import SimpsonReport
+from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings, numbers, read_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+MAX_GROUPINGS = 200
+"""More are left out, and a note says so."""
+SAMPLE = 2_000
+"""Rows kept of each grouping for a picture."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What every grouping is judged by."""
+
+    min_size: int
+    share: float
+    alpha: float
+    n_permutations: int
+    correction: Correction
+    rng: np.random.Generator
+
+    def __post_init__(self) -> None:
+        for name, least in (("min_size", 2), ("n_permutations", 0)):
+            if getattr(self, name) < least:
+                raise must_be(name, f"a whole number >= {least}", getattr(self, name))
+        for name in ("share", "alpha"):
+            if not 0 < getattr(self, name) <= 1:
+                raise must_be(name, "above 0 and at most 1", getattr(self, name))
+        adjusted(np.empty(0), self.correction)
+
+
+def _pooled(x: Floats, y: Floats, settings: _Settings) -> Association:
+    rows = GroupedRows(x, y, np.zeros(1, dtype=np.intp))
+    p = math.nan
+    if settings.n_permutations:
+        p = within_p_values(rows, settings.n_permutations, settings.rng)[1]
+    moments = rows.moments()
+    return replace(moments.association(moments.total), spearman=float(rows.spearman()[0]), p=p)
+
+
+def _judge(labels: Labelled, x: Floats, y: Floats, everything: Association, settings: _Settings) -> Grouping | str:
+    """Return the grouping, or why it says nothing."""
+    known = labels.codes >= 0
+    x, y, codes = x[known], y[known], labels.codes[known]
+    present, codes = np.unique(codes, return_inverse=True)
+    name = " × ".join(labels.columns)
+    if len(present) < 2:
+        return f"{name}: not a grouping, it leaves {len(present)} groups of the rows that have x and y"
+    rows = GroupedRows.sort(x, y, codes)
+    moments = rows.moments()
+    if min(moments.total[:2]) <= 0:
+        return f"{name}: not a grouping, x or y is constant in the rows that have one"
+    pooled = everything if known.all() else _pooled(x, y, settings)
+    p_groups, p_within, p_grouping = np.full(len(present), math.nan), math.nan, math.nan
+    if settings.n_permutations:
+        p_groups, p_within = within_p_values(rows, settings.n_permutations, settings.rng)
+        p_grouping = grouping_p_value(rows, settings.n_permutations, settings.rng)
+    spearman = rows.spearman()
+    within = replace(moments.association(moments.within), spearman=_mean_spearman(spearman, moments.n), p=p_within)
+    chosen = settings.rng.permutation(len(x))[:SAMPLE]
+    return Grouping(
+        columns=labels.columns,
+        levels=tuple(labels.levels[code] for code in present),
+        moments=moments,
+        pooled=pooled,
+        within=within,
+        spearman=spearman,
+        p_groups=adjusted(p_groups, settings.correction),
+        p_grouping=p_grouping,
+        min_size=settings.min_size,
+        n_missing=int((~known).sum()),
+        share=settings.share,
+        alpha=settings.alpha,
+        sample=Sample(x[chosen], y[chosen], codes[chosen]),
+    )
+
+
+def _mean_spearman(spearman: Floats, n: Floats) -> float:
+    """Mean of the groups' rank correlations, weighted by their size."""
+    known = ~np.isnan(spearman)
+    return float(np.average(spearman[known], weights=n[known])) if known.any() else math.nan
+
+
+def ranked(groupings: list[Grouping], correction: Correction) -> tuple[Grouping, ...]:
+    """Adjust the p-values over all groupings and put what matters first."""
+    p = adjusted(np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64), correction)
+    settled = [replace(grouping, p_adjusted=float(value)) for grouping, value in zip(groupings, p, strict=True)]
+    # Of two groupings that do the same, the simpler comes first.
+    return tuple(
+        sorted(
+            settled,
+            key=lambda g: (
+                g.kind is Kind.NONE,
+                not g.is_significant,
+                g.kind.rank,
+                len(g.columns),
+                -abs(g.effect),
+            ),
+        )
+    )
+
+
+def _resolution_note(n_groupings: int, settings: _Settings) -> list[str]:
+    """Warn where the smallest possible p-value cannot survive the adjustment."""
+    smallest = n_groupings / (settings.n_permutations + 1)
+    if settings.correction == "holm" and settings.n_permutations and smallest > settings.alpha:
+        return [
+            f"{settings.n_permutations} permutations cannot make one of {n_groupings} groupings significant after "
+            f"Holm's adjustment; raise n_permutations to {math.ceil(n_groupings / settings.alpha)} or more"
+        ]
+    return []
+
+
+def simpson(
+    frame: Any,
+    *,
+    x: str,
+    y: str,
+    groups: Groups | None = None,
+    counts: str | None = None,
+    depth: int = 2,
+    bins: int = 4,
+    min_size: int = 5,
+    share: float = 1.0,
+    alpha: float = 0.05,
+    n_permutations: int = 999,
+    correction: Correction = "bh",
+    rng: np.random.Generator | int | None = 0,
+) -> SimpsonReport:
+    """Find the groupings of a table that reverse, remove or uncover the association of two columns.
+
+    Pooled covariance = covariance within groups + covariance of the group means. For each grouping the report has both
+    terms, correlations and slopes pooled and within, and a permutation p-value for "this grouping changes the
+    correlation more than a random one of the same sizes", adjusted over all groupings.
+
+    Parameters
+    ----------
+    frame : DataFrame, mapping of columns, or path of a .csv, .tsv or .parquet file
+        One row a case.
+    x, y : str
+        Two columns, numeric or of two categories (coded 0 and 1 in sorted order; a note says which).
+    groups : str, sequence of str and tuples of str, optional
+        Columns to group by; a tuple is a combination. By default every other column with 2 to 50 categories, and
+        numeric ones cut into bins.
+    counts : str, optional
+        Column that says how many cases a row stands for.
+    depth : int
+        Try combinations of up to so many columns.
+    bins : int
+        Numeric columns of more than 10 values are cut into so many bins at their quantiles.
+    min_size : int
+        Smaller groups have no vote on the sign; they stay in the decomposition and are counted in the notes.
+    share : float
+        Share of the rows (of groups with a vote) whose group must oppose the pooled sign for a reversal.
+    alpha : float
+        Level of significance.
+    n_permutations : int
+        0 for no p-values.
+    correction : {"bh", "holm"}
+        Benjamini–Hochberg or Holm, over the groupings and over the groups of each.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    SimpsonReport
+
+    Raises
+    ------
+    InputError
+        If a column is absent, x or y is constant or infinite, or nothing can group the rows.
+
+    Notes
+    -----
+    Rows where x or y is missing are left out and counted. Which of two answers is right, pooled or within, depends on
+    what causes what, and no table tells: group by a cause of both, not by a consequence.
+    References: Simpson (1951); Bickel, Hammel & O'Connell (1975); Pearl (2014).
+
+    Examples
+    --------
+    >>> table = {"dose": [1, 2, 3, 6, 7, 8], "health": [7, 6, 5, 9, 8, 7], "young": [0, 0, 0, 1, 1, 1]}
+    >>> report = simpson(table, x="dose", y="health", groups="young", min_size=3)
+    >>> report.findings
+    (Grouping(young: reversal, r +0.540 pooled and -1.000 within 2 groups),)
+    """
+    settings = _Settings(min_size, share, alpha, n_permutations, correction, np.random.default_rng(rng))
+    for name, value in (("depth", depth), ("bins", bins)):
+        if value < 1:
+            raise must_be(name, "a whole number >= 1", value)
+    table = expanded(read_table(frame).rename(columns=str), counts)
+    if x == y:
+        raise must_be("x and y", "two different columns", repr(x))
+    (a, title_x, note_x), (b, title_y, note_y) = numbers(table, x, "x"), numbers(table, y, "y")
+    known = ~(np.isnan(a) | np.isnan(b))
+    a, b = a[known], b[known]
+    if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
+        raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
+    labels, notes = find_groupings(table[known], groups, (x, y), bins=bins, depth=depth)
+    if len(labels) > MAX_GROUPINGS:
+        notes.append(f"{len(labels) - MAX_GROUPINGS} of {len(labels)} groupings not tried; name those of interest")
+    everything = _pooled(a, b, settings)
+    steps = track(labels[:MAX_GROUPINGS], "trying groupings", min(len(labels), MAX_GROUPINGS))
+    judged = [_judge(one, a, b, everything, settings) for one in steps]
+    groupings = ranked([g for g in judged if isinstance(g, Grouping)], correction)
+    notes = [note for note in (note_x, note_y) if note] + notes + [g for g in judged if isinstance(g, str)]
+    notes += [note for grouping in groupings for note in grouping.notes()]
+    if not known.all():
+        notes.insert(0, f"{int((~known).sum())} of {len(known)} rows left out: {x} or {y} is missing")
+    notes += _resolution_note(len(groupings), settings)
+    titles = (title_x, title_y)
+    return SimpsonReport(x, y, everything, groupings, int((~known).sum()), tuple(notes), alpha, titles)

@@ -1,0 +1,249 @@
+"""The table: read it, take x and y from it, and find the columns that can group its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+Groups: TypeAlias = str | Sequence[str | tuple[str, ...]]
+FEW = 10
+"""A numeric column with at most so many values groups rows as it is; one with more is cut into bins."""
+MAX_LEVELS = 50
+"""A column with more categories than this is not tried unasked: it is more like a name than a group."""
+MAX_ROWS = 50_000_000
+"""Rows that a column of counts may expand to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Labelled:
+    """One way to group rows."""
+
+    columns: tuple[str, ...]
+    codes: NDArray[np.intp]
+    """(n,) group of each row, −1 where it is missing."""
+    levels: tuple[str, ...]
+    """Names of the groups."""
+
+    def crossed(self, other: Labelled) -> Labelled:
+        """Group by both at once; only combinations that occur are groups."""
+        both = self.codes * len(other.levels) + other.codes
+        present, codes = np.unique(np.where((self.codes < 0) | (other.codes < 0), -1, both), return_inverse=True)
+        known = present[present >= 0]
+        levels = tuple(f"{self.levels[c // len(other.levels)]}, {other.levels[c % len(other.levels)]}" for c in known)
+        return Labelled(self.columns + other.columns, codes - int(len(known) < len(present)), levels)
+
+
+def read_table(table: Any) -> pd.DataFrame:
+    """Return a data frame from one, from a mapping of columns, or from a .csv, .tsv or .parquet file.
+
+    Raises
+    ------
+    InputError
+        If a file is absent, of another kind or broken.
+
+    Examples
+    --------
+    >>> read_table({"x": [1, 2], "y": [3, 4]}).shape
+    (2, 2)
+    """
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, Mapping):
+        try:
+            return pd.DataFrame({str(name): np.asarray(column) for name, column in table.items()})
+        except ValueError as error:
+            raise must_be("the columns of the table", "of one length", "different ones") from error
+    if not isinstance(table, (str, os.PathLike)):
+        raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
+    return _read_file(Path(table))
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    if not path.is_file():
+        raise must_be("the table", "an existing file", str(path))
+    kind = next((s for s in path.suffixes[::-1] if s in (".csv", ".tsv", ".parquet")), "")
+    if not kind:
+        raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
+    try:
+        if kind == ".parquet":
+            return pd.read_parquet(path)
+        return pd.read_csv(path, sep="\t" if kind == ".tsv" else ",")
+    except (ValueError, OSError) as error:
+        raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
+
+
+def require_column(frame: pd.DataFrame, column: str, role: str) -> pd.Series[Any]:
+    """Return a column, or name those there are."""
+    if column not in frame.columns:
+        known = [str(name) for name in frame.columns]
+        listed = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+        raise must_be(role, f"a column of the table ({listed})", repr(column))
+    if list(frame.columns).count(column) > 1:
+        raise must_be(role, "a column of its own name", f"several columns {column!r}", "rename them")
+    return frame[column]
+
+
+def expanded(frame: pd.DataFrame, counts: str | None) -> pd.DataFrame:
+    """Repeat each row as often as a column of counts says."""
+    if counts is None:
+        return frame
+    import pandas as pd
+
+    column = require_column(frame, counts, "counts")
+    times = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
+    if not (np.isfinite(times).all() and (times >= 0).all() and (times == np.round(times)).all()):
+        raise must_be("counts", "whole numbers >= 0", f"column {counts!r} with others")
+    if times.sum() > MAX_ROWS:
+        raise must_be("the sum of counts", f"at most {MAX_ROWS:,}", f"{times.sum():,.0f}")
+    return frame.drop(columns=counts).loc[frame.index.repeat(times.astype(np.intp))]
+
+
+def numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str, str | None]:
+    """Return a column as float64, NaN where missing, and its title; of two categories the second counts as 1.
+
+    A note says which became 0 and which 1.
+
+    Raises
+    ------
+    InputError
+        If it has three or more categories, is infinite somewhere, or does not vary.
+    """
+    import pandas as pd
+
+    series, title, note = require_column(frame, column, role), column, None
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        codes, levels = pd.factorize(series, sort=True)
+        if len(levels) != 2:
+            raise must_be(f"{role} ({column!r})", "numeric or of two categories", f"{len(levels)} categories")
+        values = np.where(codes < 0, np.nan, codes.astype(np.float64))
+        title, note = f"{column}={levels[1]}", f"{column}: {levels[0]} counts as 0, {levels[1]} as 1"
+    if np.isinf(values).any():
+        raise must_be(f"{role} ({column!r})", "finite", "infinity", "repair those rows or mark them missing")
+    known = values[~np.isnan(values)]
+    if not len(known) or known.min() == known.max():
+        raise must_be(f"{role} ({column!r})", "a column that varies", "one value only" if len(known) else "no value")
+    return values, title, note
+
+
+def _levels(series: pd.Series[Any]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    import pandas as pd
+
+    codes, levels = pd.factorize(series, sort=True)
+    return codes.astype(np.intp), tuple(str(level) for level in levels)
+
+
+def _binned(series: pd.Series[Any], bins: int) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """Cut at quantiles; equal quantiles make fewer bins."""
+    import pandas as pd
+
+    values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    edges = np.unique(np.nanquantile(values, np.linspace(0, 1, bins + 1)))
+    codes = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, max(len(edges) - 2, 0))
+    levels = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
+    return _used(np.where(pd.isna(series), -1, codes).astype(np.intp), levels)
+
+
+def _used(codes: NDArray[np.intp], levels: list[str]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
+    """Leave out levels that no row has."""
+    present = np.unique(codes[codes >= 0])
+    renumbered = np.full(len(levels) + 1, -1, dtype=np.intp)
+    renumbered[present] = np.arange(len(present))
+    return renumbered[codes], tuple(levels[level] for level in present)
+
+
+def labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Labelled, str | None]:
+    """Group rows by one column: its categories, or bins of its numbers (then a note says so)."""
+    import pandas as pd
+
+    series = require_column(frame, column, "groups")
+    values = series.replace([np.inf, -np.inf], np.nan) if pd.api.types.is_float_dtype(series.dtype) else series
+    if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > FEW:
+        codes, levels = _binned(values, bins)
+        return Labelled((column,), codes, levels), f"{column}: numbers cut into {len(levels)} bins of like size"
+    return Labelled((column,), *_levels(values)), None
+
+
+def _unsuitable(frame: pd.DataFrame, column: str) -> str | None:
+    """Say why a column cannot group rows, None where it can."""
+    import pandas as pd
+
+    series = require_column(frame, column, "groups")
+    if pd.api.types.is_datetime64_any_dtype(series.dtype):
+        return "dates"
+    try:
+        count = int(series.nunique())
+    except TypeError:
+        return "not plain values"
+    if count < 2:
+        return "a single value" if count else "no value"
+    numeric = pd.api.types.is_numeric_dtype(series.dtype)
+    return None if numeric or count <= MAX_LEVELS else f"{count} categories"
+
+
+def find_groupings(
+    frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, ...], *, bins: int, depth: int
+) -> tuple[list[Labelled], list[str]]:
+    """List the groupings to try, and notes on columns cut into bins or left out.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The rows with x and y.
+    groups : str, sequence of str and tuples, or None
+        Columns; a tuple is a combination. None tries every column that is not x or y.
+    taken : tuple of str
+        x and y.
+    bins : int
+        Bins of a numeric column.
+    depth : int
+        Combine up to this many columns (tuples are taken as they are).
+    """
+    wanted: list[str | tuple[str, ...]] = [groups] if isinstance(groups, str) else list(groups or [])
+    notes: list[str] = []
+    if groups is None:
+        for column in (str(name) for name in frame.columns if name not in taken):
+            reason = _unsuitable(frame, column)
+            if reason is None:
+                wanted.append(column)
+            else:
+                notes.append(f"{column}: not tried as a grouping, it has {reason}")
+    singles = [name for name in wanted if isinstance(name, str)]
+    combined = [combo for k in range(2, depth + 1) for combo in combinations(singles, k)]
+    tuples = [tuple(name) for name in wanted if not isinstance(name, str)]
+    parts: dict[str, Labelled] = {}
+    for column in dict.fromkeys([*singles, *(name for combo in tuples for name in combo)]):
+        if column in taken:
+            raise must_be("groups", "other columns than x and y", repr(column))
+        parts[column], note = labelled(frame, column, bins)
+        notes += [note] if note else []
+    if not parts:
+        raise InputError("the table must have a column to group its rows by; got none beside x and y.")
+    every = [(name,) for name in singles] + combined + tuples
+    return [_cross(parts, combo) for combo in dict.fromkeys(every)], notes
+
+
+def _cross(parts: dict[str, Labelled], combo: tuple[str, ...]) -> Labelled:
+    result = parts[combo[0]]
+    for column in combo[1:]:
+        result = result.crossed(parts[column])
+    return result

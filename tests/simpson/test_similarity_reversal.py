@@ -1,0 +1,106 @@
+"""Correlation of two similarity structures, pooled and by cluster, against all pairs formed one by one."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.reversals import Kind, similarity_reversal
+from embaudit.reversals.structures import BETWEEN
+
+
+def structures(rng: np.random.Generator, sign: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Clusters far apart in both; inside, the second structure follows or opposes the first."""
+    clusters = np.repeat(["a", "b", "c"], [12, 9, 15])
+    centre = {"a": [6.0, 0, 0], "b": [0, 6.0, 0], "c": [0, 0, 6.0]}
+    spread = rng.uniform(-1, 1, 36)
+    before = np.array([centre[c] for c in clusters]) + np.outer(spread, [1, -1, 0.5])
+    after = np.array([centre[c] for c in clusters]) + np.outer(sign * np.abs(spread), [1, -1, 0.5])
+    return before, after + 0.05 * rng.standard_normal(after.shape), clusters
+
+
+def test_moments_are_those_of_all_pairs() -> None:
+    before, after, clusters = structures(np.random.default_rng(0), 1.0)
+    report = similarity_reversal(before, after, clusters)
+    u, v = (m / np.linalg.norm(m, axis=1, keepdims=True) for m in (before, after))
+    i, j = np.triu_indices(len(u), 1)
+    s, t = np.einsum("ij,ij->i", u[i], u[j]), np.einsum("ij,ij->i", v[i], v[j])
+    group = np.where(clusters[i] == clusters[j], clusters[i], BETWEEN)
+    assert report.pooled.n == len(i)
+    assert report.pooled.r == pytest.approx(np.corrcoef(s, t)[0, 1], abs=1e-10)
+    (grouping,) = report.groupings
+    assert grouping.levels == ("a", "b", "c", BETWEEN)
+    for g, level in enumerate(grouping.levels):
+        part = group == level
+        assert grouping.moments.n[g] == part.sum()
+        assert grouping.moments.r[g] == pytest.approx(np.corrcoef(s[part], t[part])[0, 1], abs=1e-8)
+        assert grouping.moments.slope[g] == pytest.approx(np.polyfit(s[part], t[part], 1)[0], abs=1e-8)
+    covariance = grouping.covariance
+    assert covariance["within"] + covariance["between"] == pytest.approx(np.cov(s, t, bias=True)[0, 1])
+    json.dumps(report.to_dict(), allow_nan=False)
+    assert "cosine after on cosine before" in report._repr_html_()
+
+
+def test_structures_that_agree_on_clusters_only_are_found_out() -> None:
+    rng = np.random.default_rng(2)
+    clusters = np.repeat(np.arange(8), 25)
+    centre = 4 * rng.standard_normal((8, 10))[clusters]
+    a, b = (centre + 2 * rng.standard_normal((200, 10)) for _ in range(2))
+    report = similarity_reversal(a, b, clusters)
+    inside = report.groupings[0].moments.r[:-1]
+    assert report.pooled.r > 0.6
+    assert np.abs(inside).max() < 0.3
+    same = similarity_reversal(a, a, clusters)
+    assert same.findings == ()
+    assert same.pooled.r == pytest.approx(1)
+    display = report.plot()
+    import matplotlib.pyplot as plt
+
+    plt.close(display.figure_)
+
+
+def test_a_reversal_of_similarities() -> None:
+    """Both structures keep the clusters, and the second turns around who is close to whom inside them."""
+    rng = np.random.default_rng(1)
+    clusters = np.repeat(["u", "v"], 10)
+    same = clusters[:, None] == clusters
+    noise = rng.uniform(-0.05, 0.05, (20, 20))
+    noise = (noise + noise.T) * same
+
+    def vectors(sign: float) -> np.ndarray:
+        cosines = np.where(same, 0.7, 0.1) + sign * noise
+        np.fill_diagonal(cosines, 1)
+        return np.linalg.cholesky(cosines)
+
+    report = similarity_reversal(vectors(1), vectors(-1), clusters)
+    assert report.pooled.r > 0.9
+    (found,) = report.findings
+    assert found.kind is Kind.REVERSAL
+    np.testing.assert_allclose(found.moments.r[:2], -1)
+    assert np.isnan(found.moments.r[2])
+    assert found.within.r == pytest.approx(-1)
+
+
+def test_what_has_no_pairs_or_direction_is_reported() -> None:
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((7, 3))
+    vectors[6] = 0
+    report = similarity_reversal(vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"])
+    assert "1 items without direction left out" in report.notes
+    assert "1 clusters of one item hold no pair" in report.notes
+    assert "cluster: 1 groups in which x or y is constant have no correlation" in report.notes
+
+
+def test_clear_errors() -> None:
+    vectors = np.eye(4)
+    with pytest.raises(InputError, match="one row an item; got 4, 3 and 4"):
+        similarity_reversal(vectors, vectors[:3], list("aabb"))
+    with pytest.raises(InputError, match="clusters must be at least two"):
+        similarity_reversal(vectors, vectors, list("aaaa"))
+    with pytest.raises(InputError, match="of some spread"):
+        similarity_reversal(vectors, vectors, list("aabb"))
+    with pytest.raises(InputError, match="share must be above 0"):
+        similarity_reversal(vectors, vectors, list("aabb"), share=2)

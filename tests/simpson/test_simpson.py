@@ -1,0 +1,335 @@
+"""Reversals that are known are found, what cannot be judged is reported, what is wrong is refused clearly."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from sklearn.datasets import load_iris
+
+from embaudit.errors import InputError
+from embaudit.reversals import Kind, SimpsonReport, search, simpson
+from embaudit.reversals.table import labelled
+
+sys.path.insert(0, str(Path(__file__).parent))
+from classics import berkeley, kidney_stones
+
+
+@pytest.fixture(scope="module")
+def admissions() -> SimpsonReport:
+    return simpson(berkeley(), x="sex", y="admitted", counts="n")
+
+
+def test_berkeley_admissions(admissions: SimpsonReport) -> None:
+    (found,) = admissions.findings
+    assert found.columns == ("department",)
+    assert found.kind is Kind.PARTIAL
+    assert admissions.pooled.n == 4526
+    assert admissions.pooled.slope == pytest.approx(557 / 1835 - 1198 / 2691)
+    assert admissions.pooled.r < -0.1
+    assert 0 < found.within.r < 0.05
+    assert found.is_significant
+    assert found.within.p > 0.05
+    opposing = [level for level, opposes in zip(found.levels, found.opposes, strict=True) if opposes]
+    assert opposing == ["A", "B", "D", "F"]
+    covariance = found.covariance
+    assert covariance["within"] + covariance["between"] == pytest.approx(covariance["pooled"])
+    assert covariance["between"] < -covariance["within"] < 0
+    assert "4 of 6 groups with a vote (67% of their rows) have the opposite sign" in admissions.explain()
+    assert "sex: man counts as 0, woman as 1" in admissions.notes
+
+
+def test_berkeley_is_a_reversal_at_two_thirds() -> None:
+    report = simpson(berkeley(), x="sex", y="admitted", counts="n", share=0.6, n_permutations=0)
+    assert report.findings[0].kind is Kind.REVERSAL
+
+
+def test_kidney_stones() -> None:
+    report = simpson(kidney_stones(), x="treatment", y="success", counts="n")
+    (found,) = report.findings
+    assert found.kind is Kind.REVERSAL
+    assert report.pooled.slope == pytest.approx(289 / 350 - 273 / 350)
+    np.testing.assert_allclose(found.moments.slope, [55 / 80 - 192 / 263, 234 / 270 - 81 / 87])
+    assert found.is_significant
+    # The reversal is one of signs: neither difference by itself is beyond chance, as the paper's numbers have it.
+    assert not found.is_confirmed
+    assert report.pooled.p > 0.05
+
+
+def test_iris() -> None:
+    data = load_iris(as_frame=True)
+    frame = data.frame.assign(species=data.target_names[data.target]).drop(columns="target")
+    report = simpson(frame, x="sepal length (cm)", y="sepal width (cm)")
+    assert report.findings[0].columns == ("species",)
+    assert report.findings[0].kind is Kind.REVERSAL
+    assert report.findings[0].opposes.all()
+    assert report.findings[0].is_significant
+    for g, level in enumerate(report["species"].levels):
+        part = frame[frame["species"] == level]
+        x, y = part["sepal length (cm)"], part["sepal width (cm)"]
+        assert report["species"].moments.r[g] == pytest.approx(scipy.stats.pearsonr(x, y).statistic)
+        assert report["species"].spearman[g] == pytest.approx(scipy.stats.spearmanr(x, y).statistic)
+    assert report.pooled.r == pytest.approx(frame["sepal length (cm)"].corr(frame["sepal width (cm)"]))
+    assert "petal width (cm): numbers cut into 4 bins of like size" in report.notes
+    assert "petal length (cm) × species" in report.to_frame().index
+
+
+def clouds(rng: np.random.Generator, within: float, between: float, n: int = 60) -> pd.DataFrame:
+    """Five groups along a line of slope `between`, each of slope `within`."""
+    group = np.repeat(np.arange(5), n)
+    x = rng.standard_normal(5 * n)
+    y = within * x + 0.3 * rng.standard_normal(5 * n)
+    noise = rng.choice(["u", "v", "w"], 5 * n)
+    return pd.DataFrame({"x": x + 3 * group, "y": y + 3 * between * group, "group": group.astype(str), "noise": noise})
+
+
+@pytest.mark.parametrize(
+    ("within", "between", "kind"),
+    [(-1.0, 1.0, Kind.REVERSAL), (1.0, -1.0, Kind.REVERSAL), (0.0, 1.0, Kind.VANISHING), (1.0, -0.04, Kind.MASKED)],
+)
+def test_planted_kinds_are_found_and_confirmed(within: float, between: float, kind: Kind) -> None:
+    report = simpson(clouds(np.random.default_rng(3), within, between), x="x", y="y")
+    assert report.findings[0].columns == ("group",)
+    assert report.findings[0].kind is kind
+    assert report.findings[0].is_significant
+    assert report.findings[0].is_confirmed
+
+
+def test_where_groups_agree_nothing_is_found() -> None:
+    report = simpson(clouds(np.random.default_rng(3), 1.0, 1.0), x="x", y="y")
+    assert report.findings == ()
+    assert report.explain() == "None of 3 groupings changes the association of x and y."
+    assert report["noise"].p_grouping > 0.05
+
+
+def test_noise_groupings_are_seldom_called_significant() -> None:
+    rng = np.random.default_rng(11)
+    hits = 0
+    for _ in range(40):
+        frame = pd.DataFrame({"x": rng.standard_normal(60), "y": rng.standard_normal(60)})
+        for name in "abcd":
+            frame[name] = rng.choice(["p", "q", "r"], 60)
+        report = simpson(frame, x="x", y="y", depth=1, n_permutations=199, correction="holm", rng=rng)
+        hits += any(grouping.is_significant for grouping in report.groupings)
+    # At a true rate of 5 %, more than 7 of 40 has a probability below 0.2 %.
+    assert hits <= 7
+
+
+def test_combinations_are_tried() -> None:
+    """Neither column reverses anything, together they do."""
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 2, (2, 2000))
+    shift = 4 * (a ^ b)
+    x = rng.standard_normal(2000)
+    frame = pd.DataFrame({"x": x + shift, "y": -x + shift + 0.3 * rng.standard_normal(2000), "a": a, "b": b})
+    report = simpson(frame, x="x", y="y", n_permutations=99)
+    assert [g.name for g in report.findings] == ["a × b"]
+    assert report["a × b"].levels == ("0, 0", "0, 1", "1, 0", "1, 1")
+    assert len(simpson(frame, x="x", y="y", depth=1, n_permutations=0).findings) == 0
+    explicit = simpson(frame, x="x", y="y", groups=[("a", "b")], n_permutations=0)
+    assert [g.columns for g in explicit.groupings] == [("a", "b")]
+
+
+def test_what_is_missing_small_or_constant_is_reported() -> None:
+    rng = np.random.default_rng(5)
+    frame = clouds(rng, -1.0, 1.0, n=20)
+    frame.loc[0, "x"] = np.nan
+    frame.loc[1:3, "y"] = np.nan
+    frame.loc[20:24, "group"] = None
+    tiny = pd.DataFrame({"x": [0.0, 1.0], "y": [1.0, 5.0], "group": "tiny", "noise": "u"})
+    flat = pd.DataFrame({"x": [2.0] * 8, "y": np.arange(8.0), "group": "flat", "noise": "v"})
+    frame = pd.concat([frame, tiny, flat], ignore_index=True).assign(id=lambda f: [f"row {i}" for i in f.index], one=1)
+    report = simpson(frame, x="x", y="y", n_permutations=99, depth=1)
+    assert report.n_missing == 4
+    assert report.notes[0] == "4 of 110 rows left out: x or y is missing"
+    for note in (
+        "id: not tried as a grouping, it has 106 categories",
+        "one: not tried as a grouping, it has a single value",
+        "group: 5 rows without a group left out",
+        "group: 1 groups of fewer than 5 rows have no vote",
+        "group: 1 groups in which x or y is constant have no correlation",
+    ):
+        assert note in report.notes
+    group = report["group"]
+    assert group.kind is Kind.REVERSAL
+    assert group.pooled.n == 101
+    kept = frame.dropna(subset=["x", "y", "group"])
+    assert group.pooled.r == pytest.approx(kept["x"].corr(kept["y"]))
+    table = group.to_frame()
+    assert table.loc["tiny", "opposes"] == False  # noqa: E712
+    assert not table.loc["flat", "votes"]
+    assert table["covariance_within"].sum() + table["covariance_between"].sum() == pytest.approx(
+        np.cov(kept["x"], kept["y"], bias=True)[0, 1]
+    )
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_groupings_that_say_nothing_are_reported() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 5], "g": ["a", None, "a", None], "h": list("abab")})
+    report = simpson(frame, x="x", y="y", groups=["g", "h"], depth=1, min_size=2, n_permutations=9)
+    assert [grouping.name for grouping in report.groupings] == ["h"]
+    assert "g: not a grouping, it leaves 1 groups of the rows that have x and y" in report.notes
+    only = simpson(frame, x="x", y="y", groups="g", n_permutations=9)
+    assert only.groupings == ()
+    assert only.to_frame().empty
+    assert "SimpsonReport(y on x, 4 rows: 0 findings" in repr(only)
+    assert "<p>" in only._repr_html_()
+    with pytest.raises(InputError, match="at least one grouping"):
+        only.plot()
+
+
+def test_groups_without_variation_inside_change_nothing() -> None:
+    frame = {"x": np.repeat([1.0, 2.0, 3.0], 6), "y": np.arange(18.0), "g": np.repeat(["a", "b", "c"], 6)}
+    (grouping,) = simpson(frame, x="x", y="y", n_permutations=9).groupings
+    assert grouping.kind is Kind.NONE
+    assert grouping.effect == 0
+    assert math.isnan(grouping.within.r)
+
+
+def test_bins_hold_like_numbers_of_rows() -> None:
+    frame = pd.DataFrame({"v": np.arange(100.0)})
+    frame.loc[3, "v"] = np.nan
+    groups, note = labelled(frame, "v", 4)
+    assert np.bincount(groups.codes[groups.codes >= 0]).tolist() == [25, 25, 24, 25]
+    assert groups.codes[3] == -1
+    assert note == "v: numbers cut into 4 bins of like size"
+    skewed = pd.DataFrame({"v": np.r_[np.zeros(80), np.arange(1.0, 21.0)]})
+    assert len(labelled(skewed, "v", 4)[0].levels) == 1
+
+
+def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
+    frame = clouds(np.random.default_rng(1), -1.0, 1.0, n=12)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    frame.to_csv(tmp_path / "t.tsv.gz", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "t.parquet")
+    given: list[object] = [frame, {k: frame[k].to_numpy() for k in frame}]
+    given += [tmp_path / "t.csv", str(tmp_path / "t.tsv.gz"), tmp_path / "t.parquet"]
+    answers = [simpson(table, x="x", y="y", groups="group", n_permutations=99).to_dict() for table in given]
+    for answer in answers[1:]:
+        assert answer["groupings"][0]["effect"] == pytest.approx(answers[0]["groupings"][0]["effect"])
+        assert answer["groupings"][0]["p_grouping"] == answers[0]["groupings"][0]["p_grouping"]
+
+
+def test_counts_stand_for_rows() -> None:
+    table = kidney_stones()
+    rows = table.loc[table.index.repeat(table["n"])].drop(columns="n")
+    a = simpson(table, x="treatment", y="success", counts="n", n_permutations=0).to_dict()
+    b = simpson(rows, x="treatment", y="success", n_permutations=0).to_dict()
+    assert a == b
+
+
+def test_results_are_plain_and_drawn(admissions: SimpsonReport) -> None:
+    summary = json.loads(json.dumps(admissions.to_dict(), allow_nan=False))
+    assert summary["n_significant"] == 1
+    assert [group["group"] for group in summary["groupings"][0]["groups"]] == list("ACDFBE")
+    assert "<td>department</td>" in admissions._repr_html_()
+    display = admissions.plot()
+    lines = {line.get_label(): line for line in display.ax_.get_lines()}
+    assert set(lines) == {f"{d} ({n})" for d, n in zip("ABCDEF", (933, 585, 918, 792, 584, 714), strict=True)} | {
+        "all rows"
+    }
+    x, y = lines["A (933)"].get_data()
+    assert np.polyfit(x, y, 1)[0] == pytest.approx(89 / 108 - 512 / 825)
+    pooled = np.polyfit(*lines["all rows"].get_data(), 1)[0]
+    assert pooled == pytest.approx(admissions.pooled.slope)
+    plt.close(display.figure_)
+    with pytest.raises(KeyError):
+        admissions["faculty"]
+
+
+def test_html_is_escaped() -> None:
+    frame = {"<x>": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 5], "<g>": ["a", "a", "b", "b"]}
+    html = simpson(frame, x="<x>", y="y", min_size=2, n_permutations=9)._repr_html_()
+    assert "<x>" not in html
+    assert "<g>" not in html
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    frame = clouds(np.random.default_rng(1), -1.0, 1.0, n=12)
+    first, again, other = (simpson(frame, x="x", y="y", n_permutations=99, rng=seed).to_dict() for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_too_few_permutations_are_pointed_out() -> None:
+    frame = clouds(np.random.default_rng(1), -1.0, 1.0, n=12)
+    report = simpson(frame, x="x", y="y", n_permutations=19, correction="holm")
+    assert report.notes[-1].endswith("raise n_permutations to 60 or more")
+
+
+def test_groupings_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "MAX_GROUPINGS", 2)
+    report = simpson(clouds(np.random.default_rng(1), -1.0, 1.0, n=12), x="x", y="y", n_permutations=0)
+    assert len(report.groupings) == 2
+    assert "1 of 3 groupings not tried; name those of interest" in report.notes
+
+
+TABLE = {"x": [1.0, 2.0, 3.0, 4.0], "y": [2.0, 1.0, 4.0, 3.0], "g": ["a", "a", "b", "b"]}
+BAD: dict[str, tuple[Callable[[], object], str]] = {
+    "absent column": (
+        lambda: simpson(TABLE, x="z", y="y"),
+        r"x must be a column of the table \(x, y, g\); got 'z'",
+    ),
+    "absent group": (lambda: simpson(TABLE, x="x", y="y", groups="z"), "groups must be a column of the table"),
+    "same column": (lambda: simpson(TABLE, x="x", y="x"), "two different columns"),
+    "x as group": (lambda: simpson(TABLE, x="x", y="y", groups=["x"]), "groups must be other columns than x and y"),
+    "constant": (lambda: simpson({**TABLE, "x": [1, 1, 1, 1]}, x="x", y="y"), "x .'x'. must be a column that varies"),
+    "no value": (lambda: simpson({**TABLE, "x": [np.nan] * 4}, x="x", y="y"), "varies; got no value"),
+    "infinite": (lambda: simpson({**TABLE, "y": [1, 2, 3, np.inf]}, x="x", y="y"), "y .'y'. must be finite"),
+    "categories": (
+        lambda: simpson({**TABLE, "x": ["a", "b", "c", "a"]}, x="x", y="y"),
+        "must be numeric or of two categories; got 3 categories",
+    ),
+    "nothing left": (
+        lambda: simpson({**TABLE, "x": [1, 2, np.nan, np.nan], "y": [np.nan, 1, 2, 3]}, x="x", y="y"),
+        "must both vary over at least 3 rows that have both; got 1",
+    ),
+    "no groups": (lambda: simpson({"x": [1, 2, 3], "y": [2, 1, 3]}, x="x", y="y"), "a column to group its rows by"),
+    "lengths": (lambda: simpson({"x": [1, 2], "y": [1]}, x="x", y="y"), "columns of the table must be of one length"),
+    "kind of table": (lambda: simpson(3, x="x", y="y"), "must be a data frame, a mapping of columns or a path"),
+    "absent file": (lambda: simpson("absent.csv", x="x", y="y"), "the table must be an existing file"),
+    "counts": (
+        lambda: simpson({**TABLE, "n": [1, -1, 2, 2]}, x="x", y="y", counts="n"),
+        "counts must be whole numbers",
+    ),
+    "too many": (lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"), "sum of counts must be at"),
+    "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be a whole number >= 2"),
+    "permutations": (lambda: simpson(TABLE, x="x", y="y", n_permutations=-1), "n_permutations must be"),
+    "share": (lambda: simpson(TABLE, x="x", y="y", share=0), "share must be above 0"),
+    "bins": (lambda: simpson(TABLE, x="x", y="y", bins=0), "bins must be a whole number"),
+    "depth": (lambda: simpson(TABLE, x="x", y="y", depth=0), "depth must be a whole number"),
+    "correction": (lambda: simpson(TABLE, x="x", y="y", correction="none"), "correction must be"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_clear_errors(case: str) -> None:
+    call, message = BAD[case]
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+def test_clear_errors_of_files(tmp_path: Path) -> None:
+    (tmp_path / "t.parquet").write_bytes(b"no")
+    (tmp_path / "t.csv").write_text("")
+    (tmp_path / "t.xlsx").write_text("")
+    with pytest.raises(InputError, match=r"t.parquet must be a readable .parquet table"):
+        simpson(tmp_path / "t.parquet", x="x", y="y")
+    with pytest.raises(InputError, match=r"t.csv must be a readable .csv table; got No columns"):
+        simpson(tmp_path / "t.csv", x="x", y="y")
+    with pytest.raises(InputError, match=r"the table must be a .csv, .tsv or .parquet file; got t.xlsx"):
+        simpson(tmp_path / "t.xlsx", x="x", y="y")
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3) ** 2, columns=["x", "y", "x"])
+    with pytest.raises(InputError, match="several columns 'x'; rename them"):
+        simpson(frame, x="x", y="y")
