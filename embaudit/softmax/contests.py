@@ -7,8 +7,7 @@ enter it. Three certificates settle a contest, each one checked against every la
 
 - an input that wins it (the label's own direction, then points of Gilbert's algorithm for the nearest point of
   `conv{z − z_l}` to the origin, then the optimum of a linear program);
-- `λ_l = (1 + z·z_l)/V >= 0` for all l: these weights write z as a mixture of the other labels, so it lies in
-  their convex hull and no input can win;
+- weights that write the label as a mixture of others, so that it lies in their convex hull and no input can win;
 - a linear program over some of the other labels in which no input has a lead.
 
 Sources: Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
@@ -24,6 +23,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.progress import track
+from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_leads
 
 if TYPE_CHECKING:
@@ -39,6 +39,10 @@ MARGIN = 1e-6
 MAX_CELLS = 2**20
 """Entries of the largest linear program, labels × dimensions: a few seconds each."""
 GILBERT_STEPS = 12
+MIXED = 32
+"""Labels a dimension that a mixture may draw on."""
+MIXTURE_CELLS = 2**23
+"""Entries of their coordinates at most."""
 ADDED = 64
 """Labels that enter a linear program at a time, at least."""
 CHUNK = 2048
@@ -91,13 +95,6 @@ class _Field:
         projected = inputs - along[:, None] * self.tie
         projected[:, -1] = np.maximum(projected[:, -1], 0)
         return np.asarray(projected)
-
-    def weight(self) -> NDArray[np.float64]:
-        """λ of the leaders in the mixture `λ_l = (1 + z·z_l)/V`."""
-        own = [self.space.of(self.members[:, column]) for column in (0, 1)]
-        shares = [(1 + np.einsum("ij,ij->i", self.start[:, :-1], z[:, :-1])) / self.space.n_labels for z in own]
-        alone = self.members[:, 0] == self.members[:, 1]
-        return np.asarray(np.where(alone, shares[0], shares[0] + shares[1]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +186,7 @@ def _hold(field: _Field, margin: float, max_cells: int, title: str) -> Contests:
     if field.space.n_labels <= len(np.unique(field.members[0])):
         return Contests(np.full(len(field), YES, dtype=np.int8), np.ones(len(field)))
     for rest, answers, leads in _rounds(field, margin, max_cells, title, status):
-        status[rest], lead[rest] = answers, leads
+        status[rest], lead[rest] = answers, np.where(answers == YES, leads, 0)
     return Contests(status, lead)
 
 
@@ -199,10 +196,11 @@ def _rounds(
     """Yield answers, cheapest certificate first; `status` is read back to see what is still open."""
     point = field.untied(field.start)
     survey = _survey(field, point, 1)
-    answers = _from_lead(survey.lead, margin)
-    answers[(answers == OPEN) & _is_mixture(field)] = NO
     closest = survey.closest[:, 0]
-    yield np.arange(len(field)), answers, survey.lead
+    yield np.arange(len(field)), _from_lead(survey.lead, margin), survey.lead
+    rest = np.flatnonzero(status == OPEN)
+    if len(rest):
+        yield rest, np.where(_are_inside(field.take(rest)), NO, OPEN).astype(np.int8), np.zeros(len(rest))
     for _ in range(GILBERT_STEPS):
         rest = np.flatnonzero(status == OPEN)
         if not len(rest):
@@ -222,14 +220,18 @@ def _from_lead(lead: NDArray[np.float64], margin: float) -> NDArray[np.int8]:
     return np.where(lead > margin, YES, OPEN).astype(np.int8)
 
 
-def _is_mixture(field: _Field) -> NDArray[np.bool_]:
-    """Whether the weights `(1 + z·z_l)/V` write the leaders as a mixture of the others, with no less bias."""
-    direction = field.start.copy()
-    direction[:, -1] = 0
-    survey = _survey(field, direction, 1)
-    own = np.stack([np.einsum("ij,ij->i", field.space.of(field.members[:, c]), direction) for c in (0, 1)]).min(axis=0)
-    nonnegative = own - survey.largest >= -1 + 1e-9
-    return np.asarray(nonnegative & (field.weight() < 1 - 1e-9) & (field.start[:, -1] <= 0))
+def _are_inside(field: _Field) -> NDArray[np.bool_]:
+    """Whether the leaders are mixtures of other labels, a spread-out sample of them in a large head."""
+    space = field.space
+    others = np.setdiff1d(np.arange(space.n_labels), field.members)
+    size = min(MIXED * space.rank, MIXTURE_CELLS // space.rank)
+    chosen = others[:: max(1, -(-len(others) // size))]
+    if len(chosen) <= space.rank + 1:
+        return np.zeros(len(field), dtype=bool)
+    points, targets = space.of(chosen), field.start
+    if not space.residual.any():
+        points, targets = points[:, :-1], targets[:, :-1]
+    return are_mixtures(points, targets)
 
 
 def _gilbert(field: _Field, point: NDArray[np.float64], closest: Indices) -> NDArray[np.float64]:
