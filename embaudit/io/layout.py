@@ -23,6 +23,7 @@ PAIRS = {
     ("w", "h"), ("u", "vt"), ("u", "vh"),
     ("queries", "documents"), ("queryembeddings", "documentembeddings"),
 }  # fmt: skip
+FACTORS = {name for pair in PAIRS for name in pair}
 HEADS = {
     "lm_head.weight": "lm_head.bias", "classifier.weight": "classifier.bias", "score.weight": "score.bias",
     "classifier.out_proj.weight": "classifier.out_proj.bias", "fc.weight": "fc.bias", "head.weight": "head.bias",

@@ -42,20 +42,22 @@ class Npz:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
-                self.shapes: dict[str, tuple[int, ...]] = {
-                    name.removesuffix(".npy"): self._shape(archive, name) for name in members
-                }
+                headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
         except BROKEN as error:
             raise InputError(
                 f"{path} must be a whole .npz archive; it is cut off or no archive ({reason(error)}); save it again."
             ) from error
+        self.shapes: dict[str, tuple[int, ...]] = {name: shape for name, (shape, _) in headers.items()}
+        self.pickled = frozenset(name for name, (_, pickled) in headers.items() if pickled)
+        """Names of arrays that only pickle could read."""
 
     @staticmethod
-    def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
+    def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], bool]:
         with archive.open(name) as member:
             version = np.lib.format.read_magic(member)
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            return tuple(read(member)[0])
+            shape, _, dtype = read(member)
+            return tuple(shape), dtype.hasobject
 
     def __contains__(self, name: object) -> bool:
         return name in self.shapes

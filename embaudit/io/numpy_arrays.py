@@ -9,6 +9,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.io.assemble import assemble
 from embaudit.io.files import existing_file, written_whole
+from embaudit.io.layout import FACTORS, plain
 from embaudit.io.npz import BROKEN, Npz, reason
 from embaudit.io.request import Request, as_kind
 
@@ -72,7 +73,11 @@ def read(path: Path, request: Request) -> FactorModel:
         If the file is damaged or ambiguous.
     """
     if path.suffix.lower() == ".npz":
-        return assemble(Npz(path), request, path)
+        stored = Npz(path)
+        for name in stored.pickled:
+            if plain(name) in FACTORS:
+                stored[name]  # Refused there: half of a pair must not pass for the whole.
+        return assemble(stored, request, path)
     files = _Files(path, request)
     if len(files.shapes["weight"]) != 2:
         raise must_be(f"{path}", "a matrix, one row an entity", f"shape {files.shapes['weight']}")
