@@ -2,5 +2,6 @@
 
 from embaudit.reproduce.netflix import NetflixFigure, netflix
 from embaudit.reproduce.netflix_setting import NetflixSetting
+from embaudit.reproduce.nielsen import NielsenFigure, nielsen
 
-__all__ = ["NetflixFigure", "NetflixSetting", "netflix"]
+__all__ = ["NetflixFigure", "NetflixSetting", "NielsenFigure", "netflix", "nielsen"]

@@ -90,7 +90,8 @@ class NetflixFigure:
         notes = [
             "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
             f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
-            f"Best of the unique: {best.similarity} ({best.remedy}; {best.pinned_by} pin it), AUC {best.auc_low:.4f}.",
+            f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
+            f"AUC {best.auc_low:.4f}.",
             "Not unique, whatever the training data: cosines of Eq. 1 after " + ", ".join(free) + ".",
         ]
         if "inside" in self.spread:

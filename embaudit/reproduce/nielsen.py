@@ -1,0 +1,256 @@
+"""Figures 1 and 2 of Nielsen's paper on label cosines: what a translation does to them, and what they do not say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from embaudit.equivalence import log_softmax
+from embaudit.errors import must_be
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
+from embaudit.reproduce.nielsen_display import NielsenDisplay
+from embaudit.reproduce.pictures import rounded, save_files, two_decimals
+from embaudit.similarity import all_pairs
+from embaudit.softmax import shared_halves
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+
+FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
+"""The label rows of Figure 1."""
+PAIR = (0, 1)
+"""The two labels whose cosine it moves."""
+_HEIGHT = float(np.sqrt(1 - 0.95**2))
+HEADS = {
+    "centred": np.array([[1.4, -1.0], [1.4, 1.0], [-0.9, 0.3], [-1.0, 0.0], [-0.9, -0.3]]),
+    "centred, unit length": np.array(
+        [[0.95, _HEIGHT], [-0.95, _HEIGHT], [-1.0, 0.0], [-0.95, -_HEIGHT], [0.95, -_HEIGHT], [1.0, 0.0]]
+    ),
+}
+"""The label rows of Figure 2."""
+CONTRASTS = {"centred": ((1, 2), (2, 4)), "centred, unit length": ((0, 1), (1, 3))}
+"""Two pairs of each head: the one with the lower cosine can share ½/½, the other cannot."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NielsenFigure:
+    """Figures 1 and 2 in numbers."""
+
+    seed: int
+    translations: pd.DataFrame
+    """Figure 1, one row a panel: the shift, the cosine of labels 0 and 1, the largest change of a probability."""
+    pairs: pd.DataFrame
+    """Figure 2, one row a pair of labels: cosine, whether it is an edge of the hull, the probability both can reach."""
+    rows: dict[str, NDArray[np.float64]]
+    """The label rows of each panel of Figure 1."""
+    inputs: NDArray[np.float64]
+    """(n, 2) the embeddings."""
+    most_probable: Indices
+    """(n,) the label each is given, the same in all panels."""
+
+    def __repr__(self) -> str:
+        return f"NielsenFigure({len(self.inputs):,} inputs, seed {self.seed})"
+
+    def _pair(self, head: str, labels: tuple[int, int]) -> Any:
+        chosen = (self.pairs["head"] == head) & (self.pairs["first"] == labels[0]) & (self.pairs["second"] == labels[1])
+        return self.pairs[chosen].iloc[0]
+
+    @property
+    def caption(self) -> str:
+        """What the figures show, in the numbers of the tables."""
+        moved: Any = self.translations
+        cosines = ", ".join(
+            f"{two_decimals(row.cosine)} ({row.panel}, v = ({row.shift_x:g}, {row.shift_y:g}))"
+            for row in moved.itertuples()
+        )
+        text = (
+            f"Adding one vector v to every label leaves all probabilities (largest change "
+            f"{moved['probability_change'].max():.0e}), while the cosine of labels 0 and 1 is {cosines}. "
+        )
+        low, high = (self._pair("centred", labels) for labels in CONTRASTS["centred"])
+        return text + (
+            f"In a centred head labels {low['first']} and {low['second']} (cosine {two_decimals(low['cosine'])}) can "
+            f"share the probability ½/½, while labels {high['first']} and {high['second']} (cosine "
+            f"{two_decimals(high['cosine'])}) never both exceed {two_decimals(high['both_reach'])}: "
+            "only edges of the convex hull decide."
+        )
+
+    def plot(self) -> NielsenDisplay:
+        """Draw the three panels of Figure 1 above the two of Figure 2."""
+        return NielsenDisplay(
+            self.rows, self.inputs, self.most_probable, self.translations, dict(HEADS), self.pairs, dict(CONTRASTS)
+        ).plot()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, ready for JSON."""
+        return {
+            "figure": "nielsen",
+            "caption": self.caption,
+            "seed": self.seed,
+            "translations": self.translations,
+            "pairs": self.pairs,
+            "figure_1_rows": self.rows,
+            "figure_2_rows": dict(HEADS),
+            "inputs_per_label": np.bincount(self.most_probable, minlength=len(FIGURE_1)),
+        }
+
+    def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
+        """Write the picture (PNG, PDF), both tables (CSV) and everything together (JSON); see `save_files`."""
+        return save_files(
+            out_dir,
+            pictures={"nielsen": self.plot().figure_},
+            tables={"nielsen_translations": self.translations, "nielsen_pairs": self.pairs},
+            documents={"nielsen": self.to_dict()},
+            force=force,
+        )
+
+
+def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
+    """Reproduce Figures 1 and 2 on cosines between label representations.
+
+    Figure 1: `v = −(w₀ + w₁)/2` makes the cosine of labels 0 and 1 −1, `v = −w₀ + (w₁ − w₀)/2` makes it +1, and no
+    probability changes. Figure 2: in centred heads, where no translation is left, the cosine still does not say
+    which two labels can share the probability ½/½; the edges of the convex hull do.
+
+    Parameters
+    ----------
+    n_inputs : int
+        Embeddings, drawn from a standard normal distribution.
+    seed : int
+        Of the embeddings.
+
+    Returns
+    -------
+    NielsenFigure
+        With `translations` and `pairs`; `plot()` and `save(out_dir)`.
+
+    Raises
+    ------
+    InputError
+        If `n_inputs` is below 1.
+
+    References
+    ----------
+    Nielsen, "Why not to use Cosine Similarity between Label Representations", arXiv 2603.29488.
+
+    Examples
+    --------
+    >>> nielsen().translations[["panel", "cosine"]].round(3)
+                 panel  cosine
+    0            given     0.8
+    1  made opposite    -1.0
+    2    made parallel     1.0
+    """
+    if n_inputs < 1:
+        raise must_be("n_inputs", "a whole number >= 1", n_inputs)
+    inputs = np.random.default_rng(seed).standard_normal((n_inputs, 2))
+    given = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
+    models = {name: Gauge.translation(2, right=shift).act(given) for name, shift in shifts(FIGURE_1).items()}
+    return NielsenFigure(
+        seed=seed,
+        translations=rounded(_translations(given, models)),
+        pairs=rounded(pd.concat([_pairs(name, rows) for name, rows in HEADS.items()], ignore_index=True)),
+        rows={name: np.asarray(model.right) for name, model in models.items()},
+        inputs=inputs,
+        most_probable=given.scores().argmax(axis=1),
+    )
+
+
+def shifts(rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the translations of the lemma for labels 0 and 1.
+
+    Examples
+    --------
+    >>> {name: v.tolist() for name, v in shifts(FIGURE_1).items()}
+    {'given': [0.0, 0.0], 'made opposite': [-0.75, -0.75], 'made parallel': [-1.25, -0.25]}
+    """
+    a, b = rows[PAIR[0]], rows[PAIR[1]]
+    return {"given": np.zeros(2), "made opposite": -(a + b) / 2, "made parallel": -a + (b - a) / 2}
+
+
+def _translations(given: FactorModel, models: dict[str, FactorModel]) -> pd.DataFrame:
+    before = given.predictions()
+    records = []
+    for name, model in models.items():
+        v = shifts(FIGURE_1)[name]
+        records.append(
+            {
+                "panel": name,
+                "shift_x": v[0],
+                "shift_y": v[1],
+                "cosine": float(model.cosines("right", [PAIR])[0]),
+                "probability_change": float(np.abs(model.predictions() - before).max()),
+            }
+        )
+    return pd.DataFrame(records)
+
+
+def _pairs(name: str, rows: NDArray[np.float64]) -> pd.DataFrame:
+    head = FactorModel.from_softmax(rows)
+    pairs = all_pairs(len(rows))
+    edges = shared_halves(head, pairs).can_share
+    reach = [0.5 if edge else both_reach(rows, int(i), int(j)) for (i, j), edge in zip(pairs, edges, strict=True)]
+    columns = {"first": pairs[:, 0], "second": pairs[:, 1], "cosine": head.cosines("right", pairs)}
+    return pd.DataFrame({"head": name, **columns, "edge_of_hull": edges, "both_reach": reach})
+
+
+def both_reach(rows: NDArray[np.float64], first: int, second: int) -> float:
+    """Compute the largest probability that two labels can have at once, over all inputs.
+
+    `max_x min(p_a(x), p_b(x))`; log-probabilities are concave in x, so it is the convex problem
+    `max t : log p_a(x) >= t, log p_b(x) >= t`. For an edge of the hull the answer is ½, approached far out and
+    not attained: ask for other pairs.
+
+    Parameters
+    ----------
+    rows : array of shape (V, k)
+        Label rows.
+    first, second : int
+        Two labels that are no edge of the hull.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    Opposite corners of a square: no input favours them over the other two.
+
+    >>> square = np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    >>> round(both_reach(square, 0, 2), 6)
+    0.25
+    """
+    from scipy.optimize import minimize
+
+    two = [first, second]
+
+    def logs(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(log_softmax((z[:-1] @ rows.T)[None])[0, two])
+
+    def slopes(z: NDArray[np.float64]) -> NDArray[np.float64]:
+        p = np.exp(log_softmax((z[:-1] @ rows.T)[None])[0])
+        return np.column_stack([rows[two] - p @ rows, [-1.0, -1.0]])
+
+    start = np.zeros(rows.shape[1] + 1)
+    start[-1] = logs(start).min()
+    bound: Any = {"type": "ineq", "fun": lambda z: logs(z) - z[-1], "jac": slopes}
+    # The objective is −t, the last coordinate.
+    down = np.append(np.zeros(rows.shape[1]), -1.0)
+    solver: Any = minimize  # its stubs know no constrained problem with a fixed gradient
+    found = solver(
+        lambda z: float(down @ z),
+        start,
+        jac=lambda _: down,
+        constraints=bound,
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    return float(np.exp(logs(found.x).min()))
