@@ -36,7 +36,7 @@ class CrossLinearReach(NamedTuple):
         if self.max_condition is None:
             # Infinite depth is a cosine of 0, which stays; any other goes down to 0 without reaching it.
             deep = np.where(np.isnan(depth), np.nan, np.inf)
-            shallow = np.where(np.isinf(depth), np.inf, 0 * depth)
+            shallow = np.where(depth < np.inf, 0.0, depth)
             return signed_ends(deep, shallow, negative, np.isinf(depth), np.ones(len(depth), dtype=np.bool_))
         step = np.log(self.max_condition)
         reached = np.ones(len(depth), dtype=np.bool_)

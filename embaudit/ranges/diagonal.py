@@ -58,17 +58,16 @@ class DiagonalReach(NamedTuple):
         wanted = cosine_of(getattr(self.ends(x[None], y[None]), end))[0]
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - wanted) <= tol / 2:
             return Gauge.identity(len(x))
-        bounded = abs(wanted) < 1
-        weights = _extreme_ratios(x, y) if bounded and _ratio_spread(x[None], y[None])[0][0] < np.inf else None
-        if weights is None:
-            weights = np.zeros(len(x))
-            weights[_deciding(x, y, wanted)] = 1 / max(x @ x, y @ y)
-        filler = np.where(weights == 0, 1 / (x * x + y * y + np.finfo(float).tiny), 0)
-        filler = np.minimum(filler, 1 / min(x @ x, y @ y)) if not bounded else filler
+        weights = np.zeros(len(x))
+        if abs(wanted) == 1 or _ratio_spread(x[None], y[None])[0][0] == np.inf:
+            weights[_deciding(x, y, wanted)] = 1.0
+        else:
+            weights = _extreme_ratios(x, y)
+        rest = np.where(weights == 0, weights[weights > 0].min(), 0)
         share = 1.0
-        while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * filler) - wanted) > tol / 2:
+        while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2:
             share /= 4
-        return weighing(weights + share * filler, self.side)
+        return weighing(weights + share * rest, self.side)
 
 
 class BoundedDiagonalReach(NamedTuple):

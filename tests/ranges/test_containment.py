@@ -1,0 +1,292 @@
+"""No gauge of a set takes a cosine out of its range, and a witness takes it to either end."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal, Translation
+from embaudit.model import FactorModel
+from embaudit.ranges import condition_to_reach, cosine_range
+from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.half_angle import cosine_of
+
+BULK = {1: 20_000, 2: 60_000, 3: 60_000, 4: 40_000, 8: 15_000, 32: 1_000}
+KINDS = ("normal", "positive", "integer", "sparse", "twins")
+
+
+def rows(draw: np.random.Generator, shape: tuple[int, int], kind: str) -> np.ndarray:
+    """Rows of one pattern of signs, zeros and ties; of twins every second is nearly parallel to the one before."""
+    x = draw.normal(size=shape)
+    if kind in ("positive", "sparse"):
+        x = np.abs(x)
+    if kind == "integer":
+        x = np.round(x)
+    if kind == "sparse":
+        x[draw.random(shape) < 0.3] = 0
+    if kind == "twins":
+        half = shape[0] // 2
+        x[1 : 2 * half : 2] = 1.7 * x[: 2 * half : 2] + 1e-5 * draw.normal(size=(half, shape[1]))
+    return x
+
+
+def model_of(draw: np.random.Generator, n: int, k: int, kind: str) -> FactorModel:
+    """Make a softmax model whose free biases absorb every translation."""
+    return FactorModel(
+        left=rows(draw, (n, k), kind),
+        right=rows(draw, (n, k), kind),
+        left_bias=np.zeros(n),
+        right_bias=np.zeros(n),
+        link="softmax",
+    )
+
+
+def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.einsum("ij,ij->i", x, y) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+
+
+def spectra(draw: np.random.Generator, shape: tuple[int, int], budget: float) -> np.ndarray:
+    """Scales within a budget; half of the rows only use its two ends."""
+    logs = draw.random(shape)
+    logs[::2] = np.round(logs[::2])
+    return budget**logs
+
+
+def assert_inside(group: object, role: str, x: np.ndarray, y: np.ndarray, moved: np.ndarray) -> None:
+    ends = reach_for(group, role, 2).ends(x, y)
+    known = ~np.isnan(ends.lower) & ~np.isnan(moved)
+    assert known.mean() > 0.2
+    assert (moved - cosine_of(ends.upper))[known].max() <= 1e-9
+    assert (cosine_of(ends.lower) - moved)[known].max() <= 1e-9
+
+
+@pytest.mark.parametrize("budget", [1.0, 1.3, 4.0, 100.0])
+@pytest.mark.parametrize("k", BULK)
+def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float) -> None:
+    draw = np.random.default_rng(k)
+    n = BULK[k]
+    x, y = rows(draw, (n, k), "normal"), rows(draw, (n, k), KINDS[k % 5])
+    axes = np.linalg.qr(draw.normal(size=(n, k, k))).Q
+    scales = spectra(draw, (n, k), budget)
+    in_axes = [np.einsum("ij,ijk->ik", z, axes) for z in (x, y)]
+    group = GeneralLinear(k, max_condition=budget)
+    assert_inside(group, "right", x, y, cosines(in_axes[0] * scales, in_axes[1] * scales))
+    assert_inside(group, "cross", x, y, cosines(in_axes[0] * scales, in_axes[1] / scales))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", BULK)
+def test_a_random_diagonal_gauge_for_each_pair_stays_inside(k: int, kind: str) -> None:
+    draw = np.random.default_rng(k)
+    n = BULK[k] // 4
+    both = rows(draw, (2 * n, k), kind)
+    x, y = both[::2], both[1::2]
+    for budget in (1.0, 1.3, 4.0, 100.0, None):
+        scales = spectra(draw, (n, k), budget or 1e6)
+        group = Diagonal(k, max_condition=budget)
+        assert_inside(group, "left", x, y, cosines(x * scales, y * scales))
+        assert_inside(group, "cross", x, y, cosines(x * scales, y / scales))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", BULK)
+def test_a_random_translation_for_each_pair_stays_inside(k: int, kind: str) -> None:
+    draw = np.random.default_rng(k)
+    n = BULK[k] // 4
+    both = rows(draw, (2 * n, k), kind)
+    x, y = both[::2], both[1::2]
+    for budget in (0.0, 0.1, 0.7, 2.0, 10.0):
+        shift = draw.normal(size=(n, k))
+        shift *= budget * np.round(draw.random((n, 1)), 1) ** (1 / k) / np.linalg.norm(shift, axis=1, keepdims=True)
+        group = Translation(k, max_shift=budget)
+        assert_inside(group, "right", x, y, cosines(x + shift, y + shift))
+        assert_inside(group, "cross", x, y, cosines(x, y + shift))
+
+
+def groups_of(k: int) -> list:
+    linear = [kind(k, max_condition=budget) for kind in (Diagonal, GeneralLinear) for budget in (None, 1.0, 1.3, 20.0)]
+    shifts = [Translation(k, side=side, max_shift=r) for side in ("left", "right") for r in (None, 0.0, 0.5, 3.0)]
+    return [Orthogonal(k), *linear, *shifts]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [1, 2, 3, 8])
+def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> None:
+    draw = np.random.default_rng(k)
+    model = model_of(draw, 12, k, kind)
+    before = model.predictions()
+    for group in groups_of(k):
+        for role in ("left", "right", "cross"):
+            pairs = draw.integers(12, size=(3, 2))
+            found = cosine_range(model, group, role=role, pairs=pairs)
+            bounded = getattr(group, "max_condition", None) is not None and isinstance(group, Diagonal)
+            for pair in np.flatnonzero(~np.isnan(found.lower)):
+                for end in ("lower", "upper"):
+                    # One dimension leaves two cosines only; that end of a partitioning problem may be just a bound.
+                    if k == 1 or (bounded and role == "cross" and not getattr(found, f"{end}_attained")[pair]):
+                        continue
+                    gauge = found.witness(int(pair), end)
+                    assert group.contains(gauge)
+                    after = gauge.act(model)
+                    # The witness itself was checked to 1e-7; the predictions bear the condition of the gauge.
+                    assert after.cosines(role, pairs[[pair]])[0] == pytest.approx(getattr(found, end)[pair], abs=2e-7)
+                    assert np.abs(after.predictions() - before).max() <= 1e-13 * k * gauge.condition_number
+
+
+@settings(max_examples=25)
+@given(st.integers(1, 6), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1, 50), st.floats(0, 1))
+def test_smaller_budgets_and_subgroups_have_contained_ranges(
+    k: int, kind: str, seed: int, budget: float, share: float
+) -> None:
+    draw = np.random.default_rng(seed)
+    model = model_of(draw, 8, k, kind)
+    pairs = draw.integers(8, size=(10, 2))
+    smaller = 1 + share * (budget - 1)
+    chain = [
+        Orthogonal(k),
+        Diagonal(k, max_condition=smaller),
+        GeneralLinear(k, max_condition=smaller),
+        GeneralLinear(k, max_condition=budget),
+        GeneralLinear(k),
+    ]
+    others = [Diagonal(k, max_condition=smaller), Diagonal(k, max_condition=budget), Diagonal(k), GeneralLinear(k)]
+    shifts = [Translation(k, max_shift=r) for r in (share * budget, budget, None)]
+    for role in ("right", "cross"):
+        for nested in (chain, others, shifts):
+            found = [cosine_range(model, group, role=role, pairs=pairs) for group in nested]
+            for inner, outer in pairwise(found):
+                known = ~np.isnan(inner.lower)
+                assert outer.contains(inner.lower)[known].all()
+                assert outer.contains(inner.upper)[known].all()
+                assert outer.contains(inner.before)[known].all()
+
+
+def test_a_gauge_beyond_the_budget_leaves_the_range() -> None:
+    model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(20, 3)))
+    pairs = [[i, i + 1] for i in range(19)]
+    for kind in (GeneralLinear, Diagonal):
+        narrow, wide = (cosine_range(model, kind(3, max_condition=b), pairs=pairs) for b in (1.5, 3.0))
+        outside = [wide.witness(i, "lower").act(model).cosines("right", pairs)[i] for i in range(19)]
+        assert not narrow.contains(outside).any()
+    mixed = cosine_range(model, Diagonal(3, max_condition=2.0), pairs=pairs)
+    linear = cosine_range(model, GeneralLinear(3, max_condition=2.0), pairs=pairs)
+    assert (mixed.width < linear.width - 1e-6).any()
+
+
+def test_orthogonal_gauges_and_a_budget_of_one_leave_a_point() -> None:
+    model = model_of(np.random.default_rng(0), 10, 4, "normal")
+    pairs = np.random.default_rng(1).integers(10, size=(30, 2))
+    for group in (Orthogonal(4), GeneralLinear(4, max_condition=1.0), Diagonal(4, max_condition=1.0)):
+        for role in ("left", "right", "cross"):
+            found = cosine_range(model, group, role=role, pairs=pairs)
+            np.testing.assert_allclose(found.width, 0, atol=1e-15)
+            np.testing.assert_allclose(found.lower, model.cosines(role, pairs), atol=1e-14)
+            assert found.lower_attained.all()
+
+
+def test_differences_of_labels_move_under_linear_gauges_and_not_under_translations() -> None:
+    draw = np.random.default_rng(0)
+    model = model_of(draw, 9, 4, "normal")
+    table = draw.permuted(np.tile(np.arange(9), (40, 1)), axis=1)[:, :4]
+    found = cosine_range(model, GeneralLinear(4, max_condition=2.0), pairs=table)
+    for _ in range(200):
+        q = GeneralLinear(4, max_condition=2.0).sample(rng=draw).act(model).right
+        moved = cosines(q[table[:, 0]] - q[table[:, 1]], q[table[:, 2]] - q[table[:, 3]])
+        assert found.contains(moved).all()
+    q = found.witness(5, "lower").act(model).right
+    i, j, k, l = table[5]  # noqa: E741
+    assert cosines((q[i] - q[j])[None], (q[k] - q[l])[None])[0] == pytest.approx(found.lower[5], abs=1e-9)
+    still = cosine_range(model, Translation(4), pairs=table)
+    np.testing.assert_allclose(still.width, 0)
+    np.testing.assert_allclose(still.before, found.before)
+    with pytest.raises(InputError, match="cross pairs"):
+        cosine_range(model, GeneralLinear(4, max_condition=2.0), role="cross", pairs=table)
+
+
+def test_an_unbounded_linear_group_is_vacuous_and_parallel_rows_never_move() -> None:
+    model = FactorModel.from_vectors([[1.0, 2.0, 3.0], [3.0, 6.0, 9.0], [-0.1, -0.2, -0.3], [0.0, 1.0, 0.0]])
+    found = cosine_range(model, GeneralLinear(3), pairs=[[0, 1], [0, 2], [0, 3]])
+    assert found.lower.tolist() == [1, -1, -1]
+    assert found.upper.tolist() == [1, -1, 1]
+    assert found.is_vacuous.tolist() == [False, False, True]
+    assert found.lower_attained.tolist() == [True, True, False]
+    cross = cosine_range(
+        model_of(np.random.default_rng(0), 4, 3, "normal"), GeneralLinear(3), role="cross", pairs=[[0, 1]]
+    )
+    assert cross.is_sign_definite.all()
+    assert not cross.is_vacuous.any()
+
+
+def test_zero_rows_have_no_range_and_are_counted() -> None:
+    model = FactorModel.from_vectors([[1.0, 2.0], [0.0, 0.0], [2.0, 1.0]])
+    for group in (Orthogonal(2), Diagonal(2), Diagonal(2, max_condition=2.0), GeneralLinear(2, max_condition=2.0)):
+        found = cosine_range(model, group, pairs=[[0, 1], [0, 2], [1, 1]])
+        assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [True, False, True]
+        assert found.n_undefined == 2
+        assert found.contains([0.0, found.before[1], 0.0]).tolist() == [False, True, False]
+        with pytest.raises(InputError, match="one of its rows is zero"):
+            found.witness(0, "lower")
+    head = FactorModel.from_softmax(model.right, embeddings=model.right)
+    for role in ("right", "cross"):
+        assert np.isnan(cosine_range(head, Translation(2, max_shift=1.0), role=role, pairs=[[0, 1]]).lower).all()
+
+
+def test_what_is_no_gauge_of_the_model_is_refused() -> None:
+    model = FactorModel.from_vectors(np.eye(3))
+    with pytest.raises(EquivalenceError, match="must preserve the scores"):
+        cosine_range(model, Translation(3), pairs=[[0, 1]])
+    with pytest.raises(EquivalenceError):
+        cosine_range(FactorModel.from_user_item(np.eye(3), np.eye(3), link="cosine"), Diagonal(3), pairs=[[0, 1]])
+    with pytest.raises(InputError, match="rank of the model"):
+        cosine_range(model, Diagonal(2), pairs=[[0, 1]])
+    with pytest.raises(InputError, match="role must be"):
+        cosine_range(model, Diagonal(3), role="up", pairs=[[0, 1]])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"shape \(m, 2\)"):
+        cosine_range(model, Diagonal(3), pairs=[[0, 1, 2]])
+    found = cosine_range(model, Diagonal(3, max_condition=2.0), pairs=[[0, 1]])
+    with pytest.raises(InputError, match="end must be"):
+        found.witness(0, "middle")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="tol must be"):
+        found.witness(0, "lower", tol=0)
+
+
+def test_an_end_that_float64_cannot_come_near_is_refused_not_missed() -> None:
+    model = FactorModel.from_vectors([[1.0, 1e-9], [1.0, -1e-9]])
+    found = cosine_range(model, GeneralLinear(2), pairs=[[0, 1]])
+    with pytest.raises(InputError, match="no float64 gauge"):
+        found.witness(0, "lower", tol=1e-30)
+
+
+def test_no_pairs_make_an_empty_range() -> None:
+    model = FactorModel.from_vectors(np.eye(2))
+    found = cosine_range(model, Diagonal(2, max_condition=2.0), pairs=np.empty((0, 2), dtype=int))
+    assert len(found) == found.n_undefined == 0
+
+
+def test_condition_to_reach_is_the_budget_at_which_the_range_arrives() -> None:
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_vectors(draw.normal(size=(30, 3)))
+    pairs = [[i, i + 1] for i in range(29)]
+    start, target = model.cosines("right", pairs), draw.uniform(-0.99, 0.99, size=29)
+    for i, kappa in enumerate(condition_to_reach(start, target)):
+        found = cosine_range(model, GeneralLinear(3, max_condition=float(kappa)), pairs=pairs[i : i + 1])
+        end = found.upper if target[i] > start[i] else found.lower
+        assert end[0] == pytest.approx(target[i], abs=1e-12)
+    with pytest.raises(InputError, match="from -1 to 1"):
+        condition_to_reach(0.5, 1.5)
+    assert np.isnan(condition_to_reach(np.nan, 0.5))
+
+
+def test_float32_rows_give_the_float64_range() -> None:
+    x = np.random.default_rng(0).normal(size=(40, 5)).astype(np.float32)
+    pairs = np.random.default_rng(1).integers(40, size=(100, 2))
+    for group in (Diagonal(5), Diagonal(5, max_condition=2.0), GeneralLinear(5, max_condition=2.0)):
+        narrow, wide = (cosine_range(FactorModel.from_vectors(z), group, pairs=pairs) for z in (x, x.astype(float)))
+        np.testing.assert_array_equal(narrow.lower, wide.lower)
+        np.testing.assert_array_equal(narrow.upper, wide.upper)
