@@ -3,6 +3,7 @@
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.habits import Habit
 from embaudit.canonical.identified import identified_cosines, identified_factors
+from embaudit.canonical.normalisation import NormalisationTest, normalisation_test
 from embaudit.canonical.positions import HiddenBias, Position, position
 
 __all__ = [
@@ -10,10 +11,12 @@ __all__ = [
     "CanonicalForm",
     "Habit",
     "HiddenBias",
+    "NormalisationTest",
     "Position",
     "at_exponent",
     "canonical_form",
     "identified_cosines",
     "identified_factors",
+    "normalisation_test",
     "position",
 ]

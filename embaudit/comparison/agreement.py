@@ -1,0 +1,135 @@
+"""How far two models agree in what they predict for the entities they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.equivalence import log_softmax
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.comparison.matching import Match
+    from embaudit.model import FactorModel
+
+ROWS = 512
+"""Left rows whose predictions are compared."""
+COLUMNS = 20_000
+"""Right rows they are compared over."""
+SAME = 1e-5
+"""Relative distance up to which scores count as the same: float32 stays below."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Predictions of two models side by side, over sampled left rows and all (or 20,000) shared right rows."""
+
+    n_rows: int
+    """Left rows compared."""
+    n_columns: int
+    """Right rows compared."""
+    score_correlation: float
+    """Pearson correlation of the scores within a row, averaged over the rows."""
+    top_n: int
+    """Length of the lists compared."""
+    ranking_overlap: float
+    """Share of a row's best `top_n` that the other model has too, averaged over the rows."""
+    score_distance: float
+    """Root mean square difference of scores over the root mean square of the first model's."""
+    difference_distance: float
+    """The same for differences of scores within a row, which for a softmax are log-probability differences."""
+    kl_divergence: float | None
+    """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
+    same: bool
+    """Whether the predictions agree at the level both models predict at."""
+
+    @property
+    def kl_warning(self) -> str:
+        """What a small divergence does not show; empty where there is none."""
+        if self.kl_divergence is None:
+            return ""
+        return (
+            "A small KL divergence proves little: it is decided by the few probable labels, so two models can be close "
+            "in it and far apart in their vectors. The distance of log-probability differences weighs all labels."
+        )
+
+
+def agreement(
+    before: FactorModel, after: FactorModel, left: Match, right: Match, *, rng: np.random.Generator, top_n: int = 10
+) -> Agreement:
+    """Compare predictions of the shared entities.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        With both sides.
+    left, right : Match
+        The shared entities.
+    rng : numpy Generator
+        Chooses rows and columns where there are many.
+    top_n : int
+        Length of the recommendation lists compared.
+
+    Returns
+    -------
+    Agreement
+    """
+    rows, columns = _sample(len(left), ROWS, rng), _sample(len(right), COLUMNS, rng)
+    one = _scores(before, left.before[rows], right.before[columns])
+    two = _scores(after, left.after[rows], right.after[columns])
+    n = min(top_n, len(columns) - 1)
+    relative = _rms(two - one) / max(_rms(one), 1e-300)
+    centred = [s - s.mean(axis=1, keepdims=True) for s in (one, two)]
+    differences = _rms(centred[1] - centred[0]) / max(_rms(centred[0]), 1e-300)
+    within_rows = before.link in (Link.SOFTMAX, Link.RANKING)
+    softmax = before.link is Link.SOFTMAX and after.link is Link.SOFTMAX
+    return Agreement(
+        n_rows=len(rows),
+        n_columns=len(columns),
+        score_correlation=_correlation(*centred),
+        top_n=n,
+        ranking_overlap=_overlap(one, two, n),
+        score_distance=relative,
+        difference_distance=differences,
+        kl_divergence=_divergence(one, two) if softmax else None,
+        same=(differences if within_rows else relative) <= SAME,
+    )
+
+
+def _sample(n: int, size: int, rng: np.random.Generator) -> Indices:
+    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
+
+
+def _scores(model: FactorModel, rows: Indices, columns: Indices) -> NDArray[np.float64]:
+    """Compute the scores of some left rows against some right ones, without touching the others."""
+    sides = {"left": rows, "right": columns}
+    biases = {side: getattr(model, f"{side}_bias") for side in sides}
+    parts: dict[str, object] = {side: model.factors(side)[chosen] for side, chosen in sides.items()}  # type: ignore[arg-type]
+    parts |= {f"{side}_bias": None if bias is None else bias[sides[side]] for side, bias in biases.items()}
+    labels = {f"{side}_{kind}": None for side in sides for kind in ("ids", "names")}
+    return model.replace(**parts, **labels).scores()
+
+
+def _rms(x: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(x * x)))
+
+
+def _correlation(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(two, axis=1)
+    rows = lengths > 0
+    return float(np.mean(np.einsum("ij,ij->i", one[rows], two[rows]) / lengths[rows])) if rows.any() else 0.0
+
+
+def _overlap(one: NDArray[np.float64], two: NDArray[np.float64], n: int) -> float:
+    lists = [np.argsort(-s, axis=1, kind="stable")[:, :n] for s in (one, two)]
+    return float(np.mean([len(np.intersect1d(a, b)) / n for a, b in zip(*lists, strict=True)]))
+
+
+def _divergence(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    p, q = log_softmax(one), log_softmax(two)
+    return max(0.0, float(np.mean((np.exp(p) * (p - q)).sum(axis=1))))

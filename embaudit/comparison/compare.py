@@ -1,0 +1,196 @@
+"""Two trained models over the same entities: what a gauge explains, and what the second one learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.comparison.agreement import Agreement, agreement
+from embaudit.comparison.change import RoleChange, folds, role_change, shared_rows
+from embaudit.comparison.matching import match
+from embaudit.comparison.words import explain
+from embaudit.errors import InputError, must_be
+from embaudit.progress import track
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from embaudit.comparison.matching import Match
+    from embaudit.gauges.group import RNG
+    from embaudit.model import FactorModel, Side
+
+ROWS = 50_000
+"""Shared entities of a side that are looked at; more are sampled."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What changed between two models, split into what a gauge explains and the rest."""
+
+    roles: tuple[str, str]
+    """What people call the two sides."""
+    changes: dict[Side, RoleChange]
+    """One for each side compared."""
+    agreement: Agreement | None
+    """How far the predictions agree; None where a side is missing."""
+    group: str
+    """The smallest gauge group that carries one model's factors into the other's as well as any."""
+    condition_number: float
+    """κ of that gauge: how much it can move cosines."""
+    explained: bool
+    """Whether it leaves nothing that float32 could show."""
+
+    def __repr__(self) -> str:
+        moved = ", ".join(
+            f"{self.title(role)} cosines moved {c.mean_total:.3f} ({c.mean_remainder:.3f} beyond the gauge)"
+            for role, c in self.changes.items()
+        )
+        return f"Comparison({self.group} gauge of condition {self.condition_number:.4g}; {moved})"
+
+    def title(self, role: Side) -> str:
+        """Return what people call a side."""
+        return self.roles[role == "right"]
+
+    def moved_most(self, role: Side = "right", n: int = 10) -> pd.DataFrame:
+        """Return the entities whose cosines changed most: name, total, gauge part and remainder."""
+        if role not in self.changes:
+            raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
+        return self.changes[role].to_frame().head(n)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each side compared."""
+        import pandas as pd
+
+        return pd.DataFrame([self._record(role) for role in self.changes])
+
+    def _record(self, role: Side) -> dict[str, Any]:
+        change = self.changes[role]
+        return {
+            "role": role,
+            "shared": len(change.match),
+            "only_before": change.match.only_before,
+            "only_after": change.match.only_after,
+            "mean_abs_change": change.mean_total,
+            "mean_abs_gauge": change.mean_gauge,
+            "mean_abs_remainder": change.mean_remainder,
+            "pearson": change.correlation,
+            "pearson_without_gauge": change.gauged_correlation,
+            "n_neighbours": change.n_neighbours,
+            **change.neighbour_shares,
+            **{f"unexplained_{group}": value for group, value in change.unexplained.items()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as JSON can hold them."""
+        from dataclasses import asdict
+
+        predictions = None
+        if self.agreement is not None:
+            predictions = {**asdict(self.agreement), "kl_warning": self.agreement.kl_warning}
+        moved = {
+            role: [{**record, "name": str(record["name"])} for record in self.moved_most(role).to_dict("records")]
+            for role in self.changes
+        }
+        return {
+            "group": self.group,
+            "condition_number": self.condition_number,
+            "explained": self.explained,
+            "agreement": predictions,
+            "changes": [_plain(self._record(role)) for role in self.changes],
+            "moved_most": moved,
+            "explanation": self.explain(),
+        }
+
+    def explain(self) -> str:
+        """Say in plain words what changed, and what to do next."""
+        return explain(self)
+
+
+def _plain(record: dict[str, Any]) -> dict[str, Any]:
+    """Turn what JSON does not know, NaN, into None."""
+    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in record.items()}
+
+
+def compare(
+    before: FactorModel,
+    after: FactorModel,
+    *,
+    roles: Sequence[Side] | None = None,
+    n_neighbours: int = 10,
+    rng: RNG = 0,
+) -> Comparison:
+    """Compare two trained models: how far a gauge explains why their cosines differ.
+
+    Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
+    fitted, on the other half they are judged, and the other way round. The change of each cosine is split at the
+    gauged first model: up to there the gauge part, which no prediction sees, from there on the remainder.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        Two models over the same entities; their ranks may differ.
+    roles : sequence of {"left", "right"}, optional
+        Sides to compare; all that both models have by default. Both sides together pin the gauge better than one.
+    n_neighbours : int
+        Length of the neighbour lists, looked up within each half.
+    rng : numpy Generator or int
+        Draws the halves, pairs and rows; the same seed gives the same numbers.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    InputError
+        If a side is missing or fewer than 8 entities are shared.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
+    >>> found = compare(model, Gauge.diagonal([5.0, 1.0]).act(model))
+    >>> found.group, round(found.condition_number, 6), found.explained
+    ('diagonal', 5.0, True)
+    """
+    draw = np.random.default_rng(rng)
+    chosen = _roles(before, after, roles)
+    if not n_neighbours >= 1:
+        raise must_be("n_neighbours", "at least 1", n_neighbours)
+    matches = {role: _limited(match(before, after, role), draw) for role in chosen}
+    rows = shared_rows(before, after, matches)
+    parts = folds(rows, draw)
+    steps = track(matches.items(), "comparing cosines", len(matches))
+    changes = {role: role_change(role, m, rows, parts, n=n_neighbours, rng=draw) for role, m in steps}
+    largest = max(parts, key=lambda fold: list(fold.fits).index(fold.chosen))
+    left = np.mean([change.unexplained[largest.chosen] for change in changes.values()])
+    predictions = None
+    if "left" in before.sides and "left" in after.sides:
+        sides = {role: matches[role] if role in matches else match(before, after, role) for role in before.sides}
+        predictions = agreement(before, after, sides["left"], sides["right"], rng=draw)
+    return Comparison(
+        before.roles, changes, predictions, largest.chosen, largest.gauge.condition_number, bool(left <= 1e-8)
+    )
+
+
+def _roles(before: FactorModel, after: FactorModel, roles: Sequence[Side] | None) -> tuple[Side, ...]:
+    both = tuple(side for side in before.sides if side in after.sides)
+    if roles is None:
+        return both
+    for role in roles:
+        before.factors(role), after.factors(role)
+    if not roles or len(set(roles)) < len(roles):
+        raise InputError(f"roles must name each side once; got {list(roles)}.")
+    return tuple(roles)
+
+
+def _limited(found: Match, rng: np.random.Generator) -> Match:
+    if len(found) <= ROWS:
+        return found
+    return found.take(np.sort(rng.choice(len(found), ROWS, replace=False)))

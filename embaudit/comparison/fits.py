@@ -1,0 +1,149 @@
+"""The gauge of a group that comes nearest to carrying one model's factors into another's.
+
+A gauge moves both sides at once, `P' = P M, Q' = Q M⁻ᵀ`. Writing the second as `Q' Mᵀ = Q` makes the best M a linear
+problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in the eigenbases of the two Gram matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.model import Side
+
+GROUPS = ("rotation", "diagonal", "linear", "affine")
+"""From few to many parameters; the first two do not contain each other."""
+
+Rows = dict["Side", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
+"""For each side, the rows before and after, in the same order."""
+
+
+@dataclass(frozen=True, eq=False)
+class GaugeFit:
+    """A gauge between models whose ranks may differ."""
+
+    group: str
+    """One of `GROUPS`."""
+    left: NDArray[np.float64]
+    """(k, k') M."""
+    right: NDArray[np.float64]
+    """(k, k') M⁻ᵀ."""
+    left_shift: NDArray[np.float64]
+    """(k',) added to every left row."""
+    right_shift: NDArray[np.float64]
+    """(k',) added to every right row."""
+
+    @property
+    def condition_number(self) -> float:
+        """κ(M): 1 for a rotation."""
+        s = np.linalg.svd(self.left, compute_uv=False)
+        return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
+
+    def apply(self, role: Side, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Carry rows of the first model towards the second."""
+        linear, shift = (self.left, self.left_shift) if role == "left" else (self.right, self.right_shift)
+        return rows @ linear + shift
+
+
+def possible_groups(rank_before: int, rank_after: int) -> tuple[str, ...]:
+    """List the groups that make sense: a diagonal gauge needs equal ranks."""
+    return tuple(g for g in GROUPS if g != "diagonal" or rank_before == rank_after)
+
+
+def fit_gauge(rows: Rows, group: str) -> GaugeFit:
+    """Fit the gauge of a group to the rows of one side or of both.
+
+    Parameters
+    ----------
+    rows : dict of role to (before, after)
+        Matrices of shape (m, k) and (m, k').
+    group : str
+        "rotation" (with one scale, which no cosine sees), "diagonal", "linear" or "affine".
+
+    Returns
+    -------
+    GaugeFit
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).standard_normal((20, 2))
+    >>> found = fit_gauge({"right": (x, x * [2.0, 5.0])}, "diagonal")
+    >>> found.right.round(9)
+    array([[2., 0.],
+           [0., 5.]])
+    """
+    before, after = next(iter(rows.values()))
+    means = {role: (np.zeros(before.shape[1]), np.zeros(after.shape[1])) for role in ("left", "right")}
+    if group == "affine":
+        means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items()}
+        rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
+    solve = {"rotation": _rotation, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
+    left, right = solve(rows)
+    shifts = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
+    return GaugeFit(group, left, right, *shifts)
+
+
+def _weight(x: NDArray[np.float64]) -> float:
+    """One over the sum of squares, so that both sides have a say whatever their scale."""
+    total = float(np.einsum("ij,ij->", x, x))
+    return 1 / total if total > 0 else 0.0
+
+
+def _rotation(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Orthogonal Procrustes, max tr(RᵀC), after the scale c of `P' = c P R, Q' = Q R / c`."""
+    growth = {role: np.sqrt(_weight(x) / _weight(y)) if _weight(y) else 1.0 for role, (x, y) in rows.items()}
+    steps = [growth["left"]] if "left" in rows else []
+    steps += [1 / growth["right"]] if "right" in rows else []
+    scale = float(np.exp(np.mean(np.log(steps)))) if min(steps) > 0 else 1.0
+    target = sum(np.sqrt(_weight(x) * _weight(y)) * (x.T @ y) for x, y in rows.values())
+    u, _, vt = np.linalg.svd(np.asarray(target), full_matrices=False)
+    return scale * (u @ vt), (u @ vt) / scale
+
+
+def _diagonal(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Minimise `w ‖p d − p'‖² + v ‖q − q' d‖²` for each column apart."""
+    above, below = np.zeros(1), np.zeros(1)
+    for role, (x, y) in rows.items():
+        source, target = (x, y) if role == "left" else (y, x)
+        above = above + _weight(target) * np.einsum("ij,ij->j", source, target)
+        below = below + _weight(target) * np.einsum("ij,ij->j", source, source)
+    d = np.divide(above, below, out=np.ones_like(above), where=below > 0)
+    least = 1e-12 * np.abs(d).max()
+    d = np.where(np.abs(d) > least, d, max(least, 1e-300))
+    return np.diag(d), np.diag(1 / d)
+
+
+def _linear(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    if "left" not in rows:
+        x, y = rows["right"]
+        right = np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
+        return np.asarray(np.linalg.pinv(right).T), right
+    x, y = rows["left"]
+    left = _sylvester(x, y, *rows["right"]) if "right" in rows else np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
+    return left, np.asarray(np.linalg.pinv(left).T)
+
+
+def _sylvester(
+    p: NDArray[np.float64], p_after: NDArray[np.float64], q: NDArray[np.float64], q_after: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Solve `A M + M B = C` with `A = w PᵀP, B = v Q'ᵀQ'`; directions that neither side sees stay 0."""
+    w, v = _weight(p_after), _weight(q)
+    alpha, u = np.linalg.eigh(w * (p.T @ p))
+    beta, z = np.linalg.eigh(v * (q_after.T @ q_after))
+    target = u.T @ (w * (p.T @ p_after) + v * (q.T @ q_after)) @ z
+    total = alpha[:, None] + beta
+    seen = total > 1e-14 * total.max()
+    return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=seen) @ z.T)
+
+
+def unexplained(fit: GaugeFit, role: Side, rows: Rows) -> float:
+    """Compute the share of the rows' spread after that the gauge leaves: 0 all explained, 1 no better than the mean."""
+    before, after = rows[role]
+    spread = float(((after - after.mean(axis=0)) ** 2).sum())
+    error = float(((fit.apply(role, before) - after) ** 2).sum())
+    return error / spread if spread > 0 else float(error > 0)
