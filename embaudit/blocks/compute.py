@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 MAX_BLOCKS = 20_000_000
 """More would take gigabytes for the result alone."""
 
+FEW_ENTRIES = 2**20
+"""Below this starting threads takes longer than the sums."""
+
 
 def _some(names: list[str]) -> str:
     listed = ", ".join(repr(name) for name in names[:3])
@@ -120,7 +123,9 @@ def _compare(x: Source, y: Source, partition: Partition, notes: list[str], names
 
     groups: dict[str, list[str]] = defaultdict(list)
     sums: dict[str, BlockSums] = {}
-    for name, part in track(ordered_map(summed, names), "comparing tensors", len(names)):
+    entries = sum(x.tensors[name].size for name in names)
+    parts = map(summed, names) if entries < FEW_ENTRIES else ordered_map(summed, names)
+    for name, part in track(parts, "comparing tensors", len(names)):
         sums[name] = part
         groups[partition.owner(name)].append(name)
     merged = [_merged([sums[name] for name in group], owner) for owner, group in groups.items()]
