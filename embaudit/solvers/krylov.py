@@ -20,7 +20,9 @@ MAX_COLUMNS = 1_000
 MIN_EXPANSION = 4
 """A basis holds so many times the vectors wanted, whatever the memory."""
 CHECK_FROM = 2.5
-"""Convergence is looked for from so many times the vectors wanted."""
+"""Convergence is looked for from so many times the vectors wanted,"""
+CHECK_GROWTH = 1.05
+"""and then each time the basis has grown by this factor: a look costs the cube of its size."""
 
 
 def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
@@ -132,15 +134,16 @@ def block_krylov(
     """
     length, width = start.shape
     space = _Subspace.of(length, _capacity(length, width, n_vectors, start.dtype), start.dtype)
-    block = orthonormal(start)
+    block, next_look = orthonormal(start), CHECK_FROM * n_vectors
     while True:
         rest = space.append(block, multiply(np.ascontiguousarray(block)))
         newest = block.shape[1]
         block, coupling = scipy.linalg.qr(rest, mode="economic", check_finite=False)
         block = space.fresh(block)
         full = block.shape[1] == 0
-        if not full and space.size < CHECK_FROM * n_vectors:
+        if not full and space.size < next_look:
             continue
+        next_look = CHECK_GROWTH * space.size
         values, coordinates = space.ritz()
         residuals = np.linalg.norm(coupling @ coordinates[-newest:, :n_vectors], axis=0)
         if full or value_errors(values[:n_vectors], residuals, k).max() <= tolerance:

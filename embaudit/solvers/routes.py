@@ -66,8 +66,9 @@ def krylov(X: Interactions, k: int, rng: np.random.Generator, start: NDArray[Any
     m = min(X.shape)
     n_vectors = min(k + OVERSAMPLE, m)
     if start is None:
-        blocks = RowBlocks.of(X, KRYLOV_WIDTH, np.float32)
-        start = rng.standard_normal((m, min(KRYLOV_WIDTH, m)), dtype=np.float32)
+        width = min(m, max(KRYLOV_WIDTH, n_vectors // 8))
+        blocks = RowBlocks.of(X, width, np.float32)
+        start = rng.standard_normal((m, width), dtype=np.float32)
     else:
         blocks = RowBlocks.of(X, n_vectors)
         start = start if X.shape[1] == m else blocks.times(start)

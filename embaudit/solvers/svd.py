@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from embaudit.arrays import Matrix, Vector, frozen, triangular_factor
@@ -31,6 +32,8 @@ RESOLVED = 1e-6
 """A route through `XᵀX` does not resolve singular values below this share of the largest."""
 KRYLOV_RESTARTS = 4
 """Continuations in float64 before another route is tried."""
+SMALLEST = 1e-12
+"""A matrix whose largest entry is smaller than this, or larger than its inverse, is scaled first."""
 EXACT = 1e-8
 """Relative error of the singular values that "auto" accepts (an estimate, see `value_errors`)."""
 
@@ -155,6 +158,15 @@ def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Trip
     return found, solver
 
 
+def _in_range(X: Interactions) -> tuple[Interactions, float]:
+    """Scale a matrix whose squares would leave the range of float32; any other is returned as it is."""
+    entries = X.data if is_sparse(X) else X
+    largest = float(max(entries.max(), -entries.min())) if entries.size else 0.0
+    if largest == 0 or SMALLEST <= largest <= 1 / SMALLEST:
+        return X, 1.0
+    return (sp.csr_array((X.data / largest, X.indices, X.indptr), X.shape) if is_sparse(X) else X / largest), largest
+
+
 def zero_below(shape: tuple[int, ...], largest: float) -> float:
     """Return the singular value that is zero within rounding, `eps · max(n, p) · σ₁`."""
     return float(np.finfo(np.float64).eps) * max(shape) * largest
@@ -201,7 +213,7 @@ def truncated_svd(
     >>> truncated_svd(np.diag([3.0, 2.0, 1.0]), 2).singular_values
     array([3., 2.])
     """
-    rows = as_interactions(X)
+    rows, scale = _in_range(as_interactions(X))
     limit = min(rows.shape)
     if not 1 <= k <= limit:
         raise must_be("k", f"from 1 to min(n, p) = {limit}", k)
@@ -216,7 +228,7 @@ def truncated_svd(
         warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
     largest = float(values[0]) ** 2
     residual = float(found.residuals[:k].max() / largest) if largest else 0.0
-    return TruncatedSVD(frozen(values), frozen(np.ascontiguousarray(right)), residual, used)
+    return TruncatedSVD(frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used)
 
 
 _UNRESOLVED = (

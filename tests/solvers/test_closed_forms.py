@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,11 +13,23 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
+from threadpoolctl import threadpool_limits
 
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF, factor_objective, product_objective
 from embaudit.solvers.linear_embedding import squared_error
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_blas_thread() -> Iterator[None]:
+    # The optimiser's matrices are tiny: threads would only wait for each other.
+    with threadpool_limits(limits=1, user_api="blas"):
+        yield
+
 
 ESTIMATORS = [ProductPenaltyMF, FactorPenaltyMF]
 OBJECTIVES = {ProductPenaltyMF: product_objective, FactorPenaltyMF: factor_objective}

@@ -147,6 +147,26 @@ def test_zero_matrix_and_full_rank() -> None:
         np.testing.assert_allclose(full.singular_values, np.linalg.svd(X, compute_uv=False), rtol=1e-9)
 
 
+@pytest.mark.parametrize("solver", EXACT_ROUTES)
+@pytest.mark.parametrize("scale", [1e-310, 1e-160, 1e-20, 1e20, 1e200])
+def test_scale_of_the_data_does_not_matter(solver: str, scale: float) -> None:
+    X = with_spectrum(60, 40, np.geomspace(1.0, 0.01, 20))
+    for form in (np.asarray, sp.csr_array):
+        found = truncated_svd(form(scale * X), 3, solver=solver, rng=0)
+        # At 1e-310 the data themselves have but 12 digits.
+        np.testing.assert_allclose(found.singular_values / scale, np.geomspace(1.0, 0.01, 20)[:3], rtol=1e-8)
+
+
+def test_data_without_stored_entries() -> None:
+    assert not truncated_svd(sp.csr_array((5, 4)), 2).singular_values.any()
+
+
+def test_wide_block_for_many_components() -> None:
+    X = with_spectrum(500, 300, np.geomspace(1.0, 0.01, 300))
+    found = truncated_svd(X, 150, solver="krylov", rng=0)
+    np.testing.assert_allclose(found.singular_values, np.geomspace(1.0, 0.01, 300)[:150], rtol=1e-8)
+
+
 @pytest.mark.parametrize("k", [0, 4, -1])
 def test_rank_out_of_range_is_refused(k: int) -> None:
     with pytest.raises(InputError, match=r"k must be from 1 to min\(n, p\) = 3; got"):
