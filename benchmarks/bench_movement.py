@@ -1,6 +1,6 @@
 """A pass over all pairs of an audit against the bare matrix product of the same rows, in turn, in one process.
 
-Run `python benchmarks/bench_movement.py [--rows 3000] [--rank 64] [--rounds 7]`. Ratios are what holds between machines.
+Run `python benchmarks/bench_movement.py [--rows 3000] [--rank 64] [--rounds 7]`; the ratio is what holds elsewhere.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from embaudit.canonical import Position, position
 from embaudit.drift import Drift, drift
 from embaudit.equivalents import EquivalentModel, equivalent_models
 from embaudit.errors import must_be
+from embaudit.limits import Limits, limits
 from embaudit.model import Link
 from embaudit.movement import Movement, MovementProbe
 from embaudit.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
@@ -48,6 +49,8 @@ class Evidence:
     """What happened to the predictions, one an equivalent model."""
     movement: tuple[tuple[Movement, ...], ...]
     """What happened to the cosines, one a role, for every equivalent model."""
+    limits: Limits
+    """How far the cosines could move at most within a budget."""
     position: Position | None
     """Where the model sits among its canonical forms; None for a one-sided model."""
     shown_in: str | None
@@ -142,6 +145,7 @@ def gather(
             after = equivalent.of(checked)
             drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
             movements.append(probe.measure(after))
+        bounds = limits(model, chosen, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
     shown_in, examples = _examples(model, equivalents, movements, show, n_shown, draw)
     return Evidence(
         model=model,
@@ -151,6 +155,7 @@ def gather(
         equivalents=tuple(equivalents),
         drift=tuple(drifts),
         movement=tuple(movements),
+        limits=bounds,
         position=position(model) if model.left is not None else None,
         shown_in=shown_in,
         examples=examples,

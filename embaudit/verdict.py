@@ -6,23 +6,11 @@ from typing import TYPE_CHECKING
 
 from embaudit.checks import cosines_move, level_words, objective_of
 from embaudit.objectives import OBJECTIVES, Status
+from embaudit.words import percent as percent
 
 if TYPE_CHECKING:
     from embaudit.evidence import Evidence
     from embaudit.model import Role
-
-
-def percent(share: float) -> str:
-    """Write a share, never rounding to all or nothing.
-
-    Examples
-    --------
-    >>> percent(0.431), percent(0.9996), percent(1.0)
-    ('43 %', '99.9 %', '100 %')
-    """
-    if 0 < share < 0.01 or 0.99 < share < 1:
-        return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
-    return f"{100 * share:.0f} %"
 
 
 def _role_of_interest(evidence: Evidence) -> Role:

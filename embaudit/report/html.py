@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
-from embaudit.report.summary import cells, headings, tables
+from embaudit.report.summary import attack_sentences, grids
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,5 +32,9 @@ def render(audit: Audit, *, template: str = "page.html.j2") -> str:
     template : {"page.html.j2", "fragment.html.j2"}
         A whole page, or the part a notebook embeds.
     """
-    drawn = [(table, headings(table), [cells(row, table) for row in table.rows]) for table in tables(audit)]
-    return _environment().get_template(template).render(audit=audit, tables=drawn, version=__version__)
+    attacks = attack_sentences(audit.evidence.limits, audit.evidence.model)
+    return (
+        _environment()
+        .get_template(template)
+        .render(audit=audit, grids=grids(audit), attacks=attacks, version=__version__)
+    )

@@ -1,4 +1,4 @@
-"""The tables of an audit as plain rows, the one source of the terminal, the page and the notebook view."""
+"""The tables of an audit as plain text, the one source of the terminal, the page and the notebook view."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.words import percent
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from embaudit.auditing import Audit
     from embaudit.drift import Drift
     from embaudit.equivalents import EquivalentModel
+    from embaudit.limits import Certificate, Limits
     from embaudit.model import FactorModel, Role
     from embaudit.movement import Movement
+    from embaudit.ranges import RangeSummary
+
+    Visit = tuple[EquivalentModel, Movement, Drift]
 
 TITLES = {
     "diagonal": "random rescalings",
@@ -23,43 +31,14 @@ TITLES = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """How the cosines moved in one canonical model, or in all draws from one group."""
+class Grid:
+    """A table ready to be drawn; its first column is text, the others are numbers."""
 
     title: str
-    """Which equivalent models."""
-    count: int
-    """How many."""
-    condition_number: float
-    """The largest κ among them."""
-    shift: float
-    """The longest translation among them."""
-    mean_abs: float
-    """Mean |Δcos|, averaged over them."""
-    max_abs: float
-    """The largest |Δcos| in any."""
-    sign_flips: float
-    """Share of cosines that changed sign, averaged."""
-    spearman: float
-    """Rank correlation with the cosines at hand, averaged."""
-    overlap: float
-    """Share of nearest neighbours that stay, averaged; NaN without lists."""
-    drift: float
-    """The largest change of a prediction in any."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """The movement of one role."""
-
-    role: Role
-    title: str
-    """For example "item-item"."""
     note: str
-    """How many pairs are behind it."""
-    top_n: int
-    """N of the neighbour lists, 0 without."""
-    rows: tuple[Row, ...]
+    """What stands behind the numbers."""
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
 
 
 def role_title(model: FactorModel, role: Role) -> str:
@@ -75,54 +54,104 @@ def role_title(model: FactorModel, role: Role) -> str:
     return {"right": f"{items}-{items}", "left": f"{users}-{users}", "cross": f"{users}-{items}"}[role]
 
 
-def _row(title: str, group: list[tuple[EquivalentModel, Movement, Drift]]) -> Row:
-    models, moved, drifts = zip(*group, strict=True)
+def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...]:
+    models, moved, drifts = zip(*visits, strict=True)
 
     def mean(field: str) -> float:
         return float(np.mean([getattr(record, field) for record in moved]))
 
-    return Row(
-        title=title if len(group) == 1 else f"{len(group)} {title}",
-        count=len(group),
-        condition_number=max(model.condition_number for model in models),
-        shift=max(model.shift for model in models),
-        mean_abs=mean("mean_abs"),
-        max_abs=max(record.max_abs for record in moved),
-        sign_flips=mean("sign_flips"),
-        spearman=mean("spearman"),
-        overlap=mean("top_n_overlap"),
-        drift=max(record.max_abs for record in drifts),
-    )
+    spearman = mean("spearman")
+    cells = [
+        title if len(visits) == 1 else f"{len(visits)} {title}",
+        f"{max(model.condition_number for model in models):.3g}",
+        f"{mean('mean_abs'):.3f}",
+        f"{max(record.max_abs for record in moved):.2f}",
+        percent(mean("sign_flips")),
+        "–" if np.isnan(spearman) else f"{spearman:.3f}",
+    ]
+    cells += [percent(mean("top_n_overlap"))] if top_n else []
+    return (*cells, f"{max(record.max_abs for record in drifts):.0e}")
 
 
-def _note(record: Movement) -> str:
+def _movement_note(record: Movement) -> str:
     pairs = f"all {record.n_pairs:,} pairs" if record.exact else f"{record.n_pairs:,} sampled pairs"
     return pairs + (f", {record.n_zero:,} rows without direction left out" if record.n_zero else "")
 
 
-def tables(audit: Audit) -> tuple[Table, ...]:
-    """Summarise an audit: one table a role, one row a canonical model or family of random ones."""
-    evidence, found = audit.evidence, []
+def movement_grids(audit: Audit) -> Iterator[Grid]:
+    """Yield one grid a role: a row for each canonical model and for each family of random ones.
+
+    Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
+    """
+    evidence = audit.evidence
     for index, first in enumerate(evidence.movement[0]):
-        groups: dict[str, list[tuple[EquivalentModel, Movement, Drift]]] = {}
+        families: dict[str, list[Visit]] = {}
         for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
-            title = TITLES.get(equivalent.kind, equivalent.name)
-            groups.setdefault(title, []).append((equivalent, records[index], drift))
-        rows = tuple(_row(title, group) for title, group in groups.items())
-        found.append(Table(first.role, role_title(evidence.model, first.role), _note(first), first.top_n, rows))
-    return tuple(found)
+            families.setdefault(TITLES.get(equivalent.kind, equivalent.name), []).append(
+                (equivalent, records[index], drift)
+            )
+        headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
+        headings += [f"top-{first.top_n} kept"] if first.top_n else []
+        yield Grid(
+            title=f"{role_title(evidence.model, first.role)} cosines",
+            note=_movement_note(first),
+            headings=(*headings, "predictions moved"),
+            rows=tuple(_movement_row(title, visits, first.top_n) for title, visits in families.items()),
+        )
 
 
-def cells(row: Row, table: Table) -> list[str]:
-    """Format a row for people, in the order of `headings`."""
-    values = [row.title, f"{row.condition_number:.3g}", f"{row.mean_abs:.3f}", f"{row.max_abs:.2f}"]
-    values += [f"{100 * row.sign_flips:.1f} %", "–" if np.isnan(row.spearman) else f"{row.spearman:.3f}"]
-    if table.top_n:
-        values.append(f"{100 * row.overlap:.0f} %")
-    return [*values, f"{row.drift:.0e}"]
+def _limit_row(kappa: float, ranges: dict[str, RangeSummary], certificate: Certificate | None) -> tuple[str, ...]:
+    cells = [f"within κ = {kappa:g}"]
+    for group in ("linear", "diagonal"):
+        summary = ranges.get(group)
+        cells += (
+            ["–", "–"]
+            if summary is None
+            else [
+                f"{summary.width_quantiles[0.5]:.2f}",
+                percent(summary.sign_definite_share),
+            ]
+        )
+    if certificate is not None:
+        cells.append(percent(certificate.entries.get(kappa, float("nan"))))
+    return tuple(cells)
 
 
-def headings(table: Table) -> list[str]:
-    """Name the columns of `cells`."""
-    names = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
-    return [*names, *([f"top-{table.top_n} kept"] if table.top_n else []), "predictions moved"]
+def limit_grids(audit: Audit) -> Iterator[Grid]:
+    """Yield one grid a role: how wide the exact ranges are, and what share of the neighbour lists is certain."""
+    limits, model = audit.evidence.limits, audit.evidence.model
+    for role in dict.fromkeys(summary.role for summary in limits.ranges):
+        found = [summary for summary in limits.ranges if summary.role == role]
+        certificate = next((c for c in limits.certificates if c.role == role), None)
+        kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
+        headings = ["any gauge", "width, linear", "sign fixed", "width, rescaling", "sign fixed"]
+        note = f"{found[0].n_pairs:,} sampled pairs"
+        if certificate is not None:
+            headings.append(f"top-{certificate.top_n} certified")
+            note += f", lists of {certificate.n_rows:,} rows, {percent(certificate.tied_share)} of their entries tied"
+        by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
+        rows = tuple(_limit_row(kappa, by_kappa[kappa], certificate) for kappa in by_kappa)
+        yield Grid(f"{role_title(model, role)} cosines: how far they could move", note, tuple(headings), rows)
+
+
+def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
+    """Put what was reached beside what cannot be passed."""
+    sentences = []
+    for attack in limits.attacks:
+        pairs = role_title(model, attack.role)
+        kappa = getattr(attack.group, "max_condition", np.inf)
+        if attack.objective == "movement":
+            reached, bound, what = (
+                f"{attack.achieved:.2f}",
+                f"{attack.bound:.2f}",
+                f"move {pairs} cosines on average by",
+            )
+        else:
+            reached, bound, what = percent(attack.achieved), percent(attack.bound), "drive out of the neighbour lists"
+        sentences.append(f"Worst gauge found within κ = {kappa:g}: it can {what} {reached}; none can exceed {bound}.")
+    return sentences
+
+
+def grids(audit: Audit) -> tuple[Grid, ...]:
+    """Collect every table of an audit."""
+    return (*movement_grids(audit), *limit_grids(audit))

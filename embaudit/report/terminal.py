@@ -9,25 +9,27 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from embaudit.checks import Severity
-from embaudit.report.summary import cells, headings, tables
+from embaudit.report.summary import attack_sentences, grids, movement_grids
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from rich.console import Console
 
     from embaudit.auditing import Audit
     from embaudit.demonstration import Demonstration
     from embaudit.neighbourhoods import Neighbourhood
-    from embaudit.report.summary import Table
+    from embaudit.report.summary import Grid
 
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
-def _movement_table(table: Table) -> RichTable:
-    drawn = RichTable(title=f"{table.title} cosines ({table.note})", title_justify="left", title_style="bold")
-    for number, name in enumerate(headings(table)):
+def _table(grid: Grid) -> RichTable:
+    drawn = RichTable(title=f"{grid.title} ({grid.note})", title_justify="left", title_style="bold")
+    for number, name in enumerate(grid.headings):
         drawn.add_column(name, justify="right" if number else "left", no_wrap=not number, overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*cells(row, table))
+    for row in grid.rows:
+        drawn.add_row(*row)
     return drawn
 
 
@@ -48,7 +50,9 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(repr(evidence.model)))
     if not evidence.predictions_hold:
         _print_verdict(audit, console, title="check failed")
-    _print_movement(audit, console)
+    _print_grids(grids(audit), console)
+    for sentence in attack_sentences(evidence.limits, evidence.model):
+        console.print(sentence, markup=False)
     for example in evidence.examples:
         console.print(_neighbour_table(example, evidence.shown_in or ""))
     for finding in audit.findings:
@@ -59,9 +63,9 @@ def print_audit(audit: Audit, console: Console) -> None:
         _print_verdict(audit, console, title="verdict")
 
 
-def _print_movement(audit: Audit, console: Console) -> None:
-    for table in tables(audit):
-        console.print(_movement_table(table))
+def _print_grids(found: Iterable[Grid], console: Console) -> None:
+    for grid in found:
+        console.print(_table(grid))
 
 
 def _print_verdict(audit: Audit, console: Console, *, title: str) -> None:
@@ -80,7 +84,7 @@ def print_demonstration(shown: Demonstration, console: Console) -> None:
     ):
         console.rule(title)
         console.print(Text(repr(audit.evidence.model)))
-        _print_movement(audit, console)
+        _print_grids(movement_grids(audit), console)
         _print_verdict(audit, console, title="verdict")
     console.print(
         f"Eq. 2 keeps {shown.effective_rank} of the {shown.product.evidence.model.rank} dimensions asked for: "

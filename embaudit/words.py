@@ -1,0 +1,20 @@
+"""Numbers as people write them."""
+
+from __future__ import annotations
+
+import math
+
+
+def percent(share: float) -> str:
+    """Write a share, never rounding to all or nothing; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(0.431), percent(0.9996), percent(1.0), percent(float("nan"))
+    ('43 %', '99.9 %', '100 %', '–')
+    """
+    if math.isnan(share):
+        return "–"
+    if 0 < share < 0.01 or 0.99 < share < 1:
+        return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
+    return f"{100 * share:.0f} %"
