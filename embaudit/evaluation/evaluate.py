@@ -1,0 +1,239 @@
+"""Which similarity serves entities best, judged by labels that the model never saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.arrays import row_blocks, unit_rows
+from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
+from embaudit.canonical.identified import identified_factors
+from embaudit.errors import InputError, must_be
+from embaudit.evaluation.measures import MEASURES, query_measures
+from embaudit.evaluation.truth import Truth, as_truth
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices, Matrix
+    from embaudit.gauges.group import RNG
+    from embaudit.model import FactorModel, Side
+
+RESAMPLES = 2_000
+"""Bootstrap draws of the queries."""
+RAW = "cosine"
+"""What the others are compared with."""
+PREDICTION = "prediction cosine"
+"""Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Evaluation:
+    """Precision, AUC and NDCG of every similarity, query by query."""
+
+    role: Side
+    """Which side."""
+    title: str
+    """What people call it."""
+    n: int
+    """Length of the neighbour lists."""
+    n_candidates: int
+    """Rows that have a label and a direction."""
+    n_left_out: int
+    """Rows that lack one."""
+    queries: Indices
+    """(q,) the rows whose neighbours were judged."""
+    by_query: dict[str, NDArray[np.float64]]
+    """For each similarity, (q, 3) its precision, AUC and NDCG."""
+    chance: float
+    """Precision of a random list."""
+    seed: int
+    """Seed of the bootstrap."""
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name} {values[:, 0].mean():.3f}" for name, values in self.by_query.items())
+        return (
+            f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
+        )
+
+    def value(self, similarity: str, measure: str = "precision") -> float:
+        """Return the mean of a measure over the queries."""
+        return float(self.by_query[similarity][:, MEASURES.index(_measure(measure))].mean())
+
+    def best(self, measure: str = "precision") -> str:
+        """Return the similarity with the highest mean."""
+        return max(self.by_query, key=lambda name: self.value(name, measure))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each similarity and measure.
+
+        Returns
+        -------
+        DataFrame
+            Columns similarity, measure, value, ci_low, ci_high (95 %, bootstrap over the queries) and the same for
+            the difference from the raw cosine, query by query.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.records())
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of `to_frame` as JSON can hold them."""
+        counts = self._resamples()
+        rows = []
+        for name, values in self.by_query.items():
+            difference = values - self.by_query[RAW]
+            for i, measure in enumerate(MEASURES):
+                low, high = _interval(counts, values[:, i])
+                less, more = _interval(counts, difference[:, i])
+                rows.append({
+                    "similarity": name, "measure": measure, "value": float(values[:, i].mean()), "ci_low": low,
+                    "ci_high": high, "difference": float(difference[:, i].mean()), "difference_ci_low": less,
+                    "difference_ci_high": more,
+                })  # fmt: skip
+        return rows
+
+    def _resamples(self) -> NDArray[np.float64]:
+        """Draw how often each query is taken, the same draws for all similarities: differences are paired."""
+        q = len(self.queries)
+        draw = np.random.default_rng(self.seed)
+        return draw.multinomial(q, np.full(q, 1 / q), size=RESAMPLES) / q
+
+    def explain(self) -> str:
+        """Say in plain words which similarity serves these entities best."""
+        best = self.best()
+        counts = self._resamples()
+        difference = self.by_query[best][:, 0] - self.by_query[RAW][:, 0]
+        low, high = _interval(counts, difference)
+        start = (
+            f"Of the {self.n} nearest {self.title}s by raw cosine, {self.value(RAW):.1%} share a label with the "
+            f"{self.title} asked for; {self.chance:.1%} would by chance."
+        )
+        if best == RAW:
+            return f"{start} No other similarity does better here."
+        verdict = f"{best} reaches {self.value(best):.1%}, {low:+.1%} to {high:+.1%} of difference (95 %)"
+        if low <= 0:
+            return f"{start} {verdict}, which these {len(self.queries):,} {self.title}s cannot tell from none."
+        return f"{start} {verdict}: it serves these labels better."
+
+
+def _measure(name: str) -> str:
+    if name not in MEASURES:
+        raise must_be("measure", "one of " + ", ".join(MEASURES), repr(name))
+    return name
+
+
+def _interval(counts: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float]:
+    low, high = np.quantile(counts @ values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def evaluate_similarities(
+    model: FactorModel,
+    truth: Truth | Sequence[Any] | NDArray[Any],
+    *,
+    role: Side = "right",
+    n: int = 10,
+    n_queries: int = 1_000,
+    separator: str = "|",
+    rng: RNG = 0,
+) -> Evaluation:
+    """Score similarities by labels: does a neighbour share one?
+
+    Judged are the raw cosine, the dot product, the cosine of centred rows and, where both sides are at hand, the
+    cosines in the three canonical gauges; one of these is the prediction cosine, and is named so.
+
+    Parameters
+    ----------
+    model : FactorModel
+        What to judge.
+    truth : sequence
+        Labels of the rows of the side, one or many each; see `as_truth`.
+    role : {"left", "right"}
+        Which side.
+    n : int
+        Length of the neighbour lists.
+    n_queries : int
+        Rows whose neighbours are judged, drawn at random if there are more.
+    separator : str
+        Between the labels of one text.
+    rng : numpy Generator or int
+        Draws the queries and the bootstrap; the same seed gives the same numbers.
+
+    Returns
+    -------
+    Evaluation
+
+    Raises
+    ------
+    InputError
+        If labels are missing or too few rows have one.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> items = np.array([[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]])
+    >>> found = evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1)
+    >>> found.value("cosine"), round(found.chance, 3)
+    (1.0, 0.333)
+    """
+    x = model.factors(role)
+    known = as_truth(truth, len(x), separator=separator)
+    rows = known.labelled
+    rows = rows[(np.asarray(x[rows]) != 0).any(axis=1)]
+    if not isinstance(n, int | np.integer) or not 1 <= n < len(rows) - 1:
+        raise must_be("n", f"an integer from 1 to {len(rows) - 2}, below the rows that have a label", repr(n))
+    if n_queries < 2:
+        raise must_be("n_queries", "at least 2", n_queries)
+    draw = np.random.default_rng(rng)
+    queries = np.sort(draw.permutation(len(rows))[:n_queries])
+    chance, answerable = _chance(known, rows, queries)
+    queries = queries[answerable]
+    if len(queries) < 2:
+        raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
+    versions = {name: make(rows) for name, make in similarities(model, role)}
+    measured = query_measures(versions, known, rows, queries, n=int(n))
+    return Evaluation(
+        role, model.roles[role == "right"], int(n), len(rows), len(x) - len(rows), rows[queries], measured, chance,
+        int(draw.integers(2**31)),
+    )  # fmt: skip
+
+
+def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:
+    """Compute the mean share of related candidates, and which queries have some but not all of them related."""
+    blocks = (queries[part] for part in row_blocks(len(queries), 4 * len(rows)))
+    related = np.concatenate([(truth.gains(rows[block], rows) > 0).sum(axis=1) - 1 for block in blocks])
+    answerable = (related > 0) & (related < len(rows) - 1)
+    share = related[answerable] / (len(rows) - 1)
+    return float(share.mean()) if answerable.any() else float("nan"), answerable
+
+
+def similarities(model: FactorModel, role: Side) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
+    """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
+    x = model.factors(role)
+    mean = np.asarray(x, dtype=np.float64).mean(axis=0)
+    yield RAW, lambda rows: _unit(x[rows])
+    yield "dot product", lambda rows: np.asarray(x[rows], dtype=np.float64)
+    yield "centred cosine", lambda rows: _unit(np.asarray(x[rows], dtype=np.float64) - mean)
+    if model.left is None:
+        return
+    form = canonical_form(model)
+    yield PREDICTION, lambda rows: _unit(identified_factors(model, role, form=form)[rows])
+    if model.link is Link.COSINE:
+        return
+    centre = form.left_centre if role == "left" else form.right_centre
+    for name, exponent in EXPONENTS.items():
+        if exponent != (0 if role == "right" else 1):
+            linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
+            yield f"{name} cosine", lambda rows, linear=linear: _unit(mapped(x[rows], centre, linear))  # type: ignore[misc]
+
+
+def _unit(x: Matrix) -> NDArray[np.float64]:
+    """Bring rows to length 1; one without direction is similar to nothing."""
+    return np.nan_to_num(unit_rows(x))

@@ -1,0 +1,107 @@
+"""Known labels of entities, one or many each: clusters, genres, categories."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+
+MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
+"""Texts, in lower case, that say that there is no label."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Truth:
+    """Which labels each row has."""
+
+    labels: tuple[str, ...]
+    """All labels, sorted."""
+    table: Any
+    """(n, labels) scipy sparse array of 0 and 1, in float32."""
+
+    def __repr__(self) -> str:
+        return f"Truth({self.table.shape[0]:,} rows, {len(self.labels)} labels, {self.table.nnz:,} assignments)"
+
+    @property
+    def labelled(self) -> Indices:
+        """Rows that have a label."""
+        return np.flatnonzero(np.diff(self.table.indptr))
+
+    def gains(self, rows: Indices, columns: Indices) -> NDArray[np.float32]:
+        """Compute how much labels two rows share: common over all labels of the two (Jaccard), 1 for equal sets.
+
+        Returns
+        -------
+        array of shape (len(rows), len(columns))
+        """
+        a, b = self.table[rows], self.table[columns]
+        common = (a @ b.T).toarray()
+        either = np.asarray(a.sum(axis=1))[:, None] + np.asarray(b.sum(axis=1))[None, :] - common
+        return np.asarray(np.divide(common, either, out=np.zeros_like(common), where=either > 0))
+
+
+def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separator: str = "|") -> Truth:
+    """Read labels: one value a row, a text such as "Comedy|Drama", or a list or set of values a row.
+
+    Parameters
+    ----------
+    truth : sequence of length n_rows
+        Labels; None, NaN and empty texts mean that a row has none.
+    n_rows : int
+        How many rows there must be.
+    separator : str
+        Between the labels of one text.
+
+    Raises
+    ------
+    InputError
+        If the length is wrong or fewer than two labels are found.
+
+    Examples
+    --------
+    >>> as_truth(["Comedy|Drama", "Drama", None], 3).labels
+    ('Comedy', 'Drama')
+    >>> as_truth([0, 1, 1], 3).gains(np.array([1]), np.array([0, 2]))
+    array([[0., 1.]], dtype=float32)
+    """
+    from scipy.sparse import csr_array
+
+    if isinstance(truth, Truth):
+        found = truth
+    else:
+        sets = [_labels(value, separator) for value in truth]
+        labels = sorted(set().union(*sets))
+        place = {label: i for i, label in enumerate(labels)}
+        columns = [place[label] for row in sets for label in sorted(row)]
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
+        ones = np.ones(len(columns), dtype=np.float32)
+        shape = (len(sets), max(1, len(labels)))
+        found = Truth(tuple(labels), csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape))
+    if found.table.shape[0] != n_rows:
+        raise must_be("truth", f"labels of {n_rows} rows", found.table.shape[0], "give one entry a row, None for none")
+    if len(found.labels) < 2:
+        got = ", ".join(found.labels) or "none"
+        raise InputError(f"truth must hold at least two labels, to tell related rows from others; got {got}.")
+    return found
+
+
+def _labels(value: Any, separator: str) -> set[str]:
+    values: Iterable[Any]
+    if isinstance(value, str):
+        values = value.split(separator) if separator else [value]
+    elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
+        values = value
+    else:
+        values = [value]
+    texts = {str(v).strip() for v in values if v is not None and v == v}
+    return {text for text in texts if text.lower() not in MISSING}

@@ -1,0 +1,239 @@
+"""Similarities judged by known labels, against scikit-learn and by hand."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import ndcg_score, roc_auc_score
+
+from embaudit.canonical import at_exponent, identified_cosines
+from embaudit.errors import InputError
+from embaudit.evaluation import as_truth, evaluate_similarities
+from embaudit.evaluation.measures import auc, top
+from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.model import FactorModel
+from embaudit.simulate import simulate_interactions
+from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
+
+GENRES = ["A|B", "A", "B|C", "C", None, "", "A|C", "B", "A|B", "C", "B", "A"]
+
+
+def make(seed=0, *, n=30, p=12, k=3):
+    draw = np.random.default_rng(seed)
+    return FactorModel.from_user_item(draw.standard_normal((n, k)), draw.standard_normal((p, k)))
+
+
+def jaccard(a, b):
+    return len(a & b) / len(a | b)
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot product", "prediction cosine", "balanced cosine"])
+def test_measures_are_those_of_scikit_learn_and_of_counting(similarity):
+    model, n = make(), 3
+    found = evaluate_similarities(model, GENRES, n=n)
+    rows = [i for i, g in enumerate(GENRES) if g]
+    sets = {i: set(GENRES[i].split("|")) for i in rows}
+    pairs = np.array([(i, j) for i in rows for j in rows])
+    if similarity == "dot product":
+        values = np.einsum("ij,ij->i", model.right[pairs[:, 0]], model.right[pairs[:, 1]])
+    elif similarity == "prediction cosine":
+        values = identified_cosines(model, role="right", pairs=pairs)
+    else:
+        values = (model if similarity == "cosine" else at_exponent(model, 0.5)).cosines("right", pairs)
+    score = dict(zip(map(tuple, pairs), values, strict=True))
+    assert found.queries.tolist() == rows
+    assert (found.n_candidates, found.n_left_out) == (10, 2)
+    for query, measured in zip(rows, found.by_query[similarity], strict=True):
+        others = [j for j in rows if j != query]
+        gains = np.array([jaccard(sets[query], sets[j]) for j in others])
+        scores = np.array([score[query, j] for j in others])
+        nearest = np.argsort(-scores)[:n]
+        np.testing.assert_allclose(
+            measured,
+            [np.mean(gains[nearest] > 0), roc_auc_score(gains > 0, scores), ndcg_score([gains], [scores], k=n)],
+            atol=1e-6,
+        )
+
+
+def test_chance_is_the_mean_share_of_related_rows():
+    found = evaluate_similarities(make(), GENRES, n=3)
+    sets = [set(g.split("|")) for g in GENRES if g]
+    expected = np.mean([np.mean([bool(a & b) for j, b in enumerate(sets) if j != i]) for i, a in enumerate(sets)])
+    assert found.chance == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=30))
+@settings(max_examples=60)
+def test_auc_counts_ties_half(entries):
+    scores, related = np.array([e[0] for e in entries], dtype=float), np.array([e[1] for e in entries])
+    if related.all() or not related.any():
+        return
+    assert auc(scores, related) == pytest.approx(roc_auc_score(related, scores))
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(1, 20))
+def test_top_is_a_stable_sort(values, n):
+    scores = np.array(values, dtype=float)
+    n = min(n, len(scores))
+    assert top(scores, n).tolist() == np.argsort(-scores, kind="stable")[:n].tolist()
+
+
+def test_labels_in_any_form_are_the_same():
+    forms = [
+        GENRES,
+        [None if not g else g.split("|") for g in GENRES],
+        [set() if not g else set(g.split("|")) for g in GENRES],
+        pd.Series([g or np.nan for g in GENRES]),
+        [(g or "(no genres listed)").replace("|", ";") for g in GENRES],
+    ]
+    tables = [as_truth(f, 12, separator=";" if i == 4 else "|").table.toarray() for i, f in enumerate(forms)]
+    for table in tables:
+        np.testing.assert_array_equal(table, tables[0])
+    assert as_truth([1, 2, 1], 3).labels == ("1", "2")
+
+
+def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does():
+    draw = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(3), 20)
+    right = np.eye(3)[clusters] + 0.15 * draw.standard_normal((60, 3))
+    right = np.column_stack([right, 0.1 * draw.standard_normal((60, 5))])
+    model = FactorModel.from_user_item(draw.standard_normal((200, 8)), right)
+    blown_up = gauge_that_blows_up_the_noise().act(model)
+    first, second = (evaluate_similarities(m, clusters) for m in (model, blown_up))
+    np.testing.assert_allclose(first.by_query["prediction cosine"], second.by_query["prediction cosine"], atol=1e-12)
+    assert first.value("cosine") > 0.95
+    assert second.value("cosine") < 0.6
+    assert second.best() == "prediction cosine"
+    assert "it serves these labels better" in second.explain()
+    frame = second.to_frame().set_index(["similarity", "measure"])
+    assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
+
+
+def gauge_that_blows_up_the_noise():
+    from embaudit.gauges import Gauge
+
+    return Gauge.diagonal([1.0] * 3 + [1 / 40] * 5)
+
+
+def test_simulated_clusters_are_found_best_in_the_gauges_that_keep_what_matters():
+    data = simulate_interactions(2_000, 300, rng=0)
+    model = ProductPenaltyMF(30, alpha=100.0).fit(data.matrix).model(data.matrix)
+    found = evaluate_similarities(model, data.clusters, n_queries=200)
+    values = {name: found.value(name, "auc") for name in found.by_query}
+    assert values["prediction cosine"] > values["right-whitened cosine"] + 0.02
+    assert all(value > 0.5 for value in values.values())
+
+
+def test_equal_weight_decay_makes_the_raw_cosine_the_balanced_one():
+    data = simulate_interactions(800, 100, rng=1)
+    model = FactorPenaltyMF(8, alpha=5.0).fit(data.matrix).model(data.matrix)
+    found = evaluate_similarities(model, data.clusters)
+    np.testing.assert_allclose(found.by_query["cosine"], found.by_query["balanced cosine"], atol=1e-9)
+
+
+def test_movielens_genres(shared_data):
+    folder = shared_data("ml-latest-small")
+    ratings, films = pd.read_csv(folder / "ratings.csv"), pd.read_csv(folder / "movies.csv").set_index("movieId")
+    from scipy.sparse import csr_array
+
+    users, rows = np.unique(ratings["userId"], return_inverse=True)
+    items, columns = np.unique(ratings["movieId"], return_inverse=True)
+    table = csr_array((np.ones(len(ratings)), (rows, columns)), shape=(len(users), len(items)))
+    model = ProductPenaltyMF(20, alpha=50.0, exponent=1.0).fit(table).model(table)
+    found = evaluate_similarities(model, films["genres"].reindex(items).tolist(), n_queries=150)
+    assert found.n_left_out > 0  # "(no genres listed)"
+    assert found.value("prediction cosine") > found.chance + 0.1
+    assert {"Comedy", "Drama"} <= set(as_truth(films["genres"].tolist(), len(films)).labels)
+
+
+def test_intervals_hold_the_mean_and_shrink_with_the_queries():
+    draw = np.random.default_rng(1)
+    clusters = draw.integers(3, size=400)
+    model = FactorModel.from_vectors(np.eye(3)[clusters] + 0.8 * draw.standard_normal((400, 3)))
+    widths = []
+    for queries in (25, 400):
+        frame = evaluate_similarities(model, clusters, n_queries=queries).to_frame()
+        assert ((frame["ci_low"] <= frame["value"]) & (frame["value"] <= frame["ci_high"])).all()
+        widths.append((frame["ci_high"] - frame["ci_low"]).mean())
+    assert widths[0] / widths[1] == pytest.approx(4, rel=0.5)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say():
+    """The precision over all queries is inside the interval of a sample of them in most of the draws."""
+    draw = np.random.default_rng(2)
+    clusters = draw.integers(3, size=600)
+    model = FactorModel.from_vectors(np.eye(3)[clusters] + 0.8 * draw.standard_normal((600, 3)))
+    whole = evaluate_similarities(model, clusters).value("cosine")
+    inside = 0
+    for seed in range(40):
+        row = evaluate_similarities(model, clusters, n_queries=60, rng=seed).to_frame().iloc[0]
+        inside += row["ci_low"] <= whole <= row["ci_high"]
+    assert inside >= 33
+
+
+def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
+    assert set(evaluate_similarities(FactorModel.from_vectors(make().right), GENRES, n=3).by_query) == {
+        "cosine", "dot product", "centred cosine",
+    }  # fmt: skip
+    found = evaluate_similarities(make().replace(link="cosine"), GENRES, n=3)
+    assert "prediction cosine" in found.by_query
+    assert "balanced cosine" not in found.by_query
+
+
+def test_users_can_be_judged_too():
+    model = make(n=12, p=40)
+    found = evaluate_similarities(model, GENRES, role="left", n=3)
+    mirrored = evaluate_similarities(model.replace(left=model.right, right=model.left), GENRES, n=3)
+    for name, other in (("prediction cosine", "prediction cosine"), ("left-whitened cosine", "right-whitened cosine")):
+        np.testing.assert_allclose(found.by_query[name], mirrored.by_query[other], atol=1e-12)
+    assert found.title == "user"
+
+
+def test_rows_without_direction_are_left_out():
+    model = make()
+    right = model.right.copy()
+    right[0] = 0
+    found = evaluate_similarities(model.replace(right=right), GENRES, n=3)
+    assert found.n_left_out == 3
+    assert 0 not in found.queries
+
+
+def test_same_seed_same_numbers_as_json():
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_vectors(draw.standard_normal((50, 3)))
+    truth = draw.integers(4, size=50)
+    runs = [json.dumps(evaluate_similarities(model, truth, n_queries=20, rng=s).records()) for s in (3, 3, 4)]
+    assert runs[0] == runs[1] != runs[2]
+
+
+@pytest.mark.parametrize(
+    ("truth", "options", "message"),
+    [
+        (GENRES[:5], {}, "labels of 12 rows; got 5"),
+        (["A"] * 12, {}, "at least two labels"),
+        ([None] * 12, {}, "at least two labels"),
+        (GENRES, {"n": 10}, "n must be an integer from 1 to 8"),
+        (GENRES, {"n": 0}, "n must be an integer from 1 to 8"),
+        (GENRES, {"n_queries": 1, "n": 2}, "n_queries must be at least 2"),
+        ([f"label {i}" for i in range(12)], {"n": 2}, "relate some rows and not all"),
+        (["A|B"] * 12, {"n": 2}, "relate some rows and not all"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused(truth, options, message):
+    with pytest.raises(InputError, match=message):
+        evaluate_similarities(make(), truth, **options)
+
+
+def test_gauges_of_the_raw_cosine_change_the_verdict_of_nobody_but_the_raw_cosine():
+    model = make(3, n=60, p=12)
+    for group in (Diagonal(3, max_condition=9.0), GeneralLinear(3, max_condition=9.0)):
+        other = group.sample(rng=0).act(model)
+        first, second = (evaluate_similarities(m, GENRES, n=3) for m in (model, other))
+        for name in ("prediction cosine", "balanced cosine", "right-whitened cosine"):
+            np.testing.assert_allclose(first.by_query[name], second.by_query[name], atol=1e-9)
+        assert np.abs(first.by_query["cosine"] - second.by_query["cosine"]).max() > 0.01
