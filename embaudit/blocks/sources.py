@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -85,8 +86,11 @@ class MemorySource:
     @staticmethod
     def _describe(name: str, array: Any) -> Tensor:
         dtype = str(array.dtype).removeprefix("torch.")
-        if dtype != "bfloat16":
-            _require_real(name, np.dtype(dtype).kind if dtype != "bool" else "b", dtype)
+        try:
+            kind = "f" if dtype == "bfloat16" else np.dtype(dtype).kind
+        except TypeError:  # a dtype of another library that numpy has no numbers for
+            kind = "V"
+        _require_real(name, kind, dtype)
         return Tensor(tuple(int(n) for n in array.shape), dtype)
 
     @contextmanager
@@ -160,16 +164,19 @@ class SafetensorsSource:
                 header = json.loads(file.read(length))
             except ValueError as error:
                 raise must_be(str(self._path), "a safetensors file", "a header that is no JSON") from error
+        if not isinstance(header, dict):
+            raise must_be(str(self._path), "a safetensors file", "a header that names no tensors")
         return header, 8 + length
 
     def _register(self, name: str, entry: dict[str, Any], base: int) -> None:
-        dtype = _SAFETENSORS.get(entry["dtype"])
+        try:
+            code, shape, (start, stop) = entry["dtype"], tuple(int(n) for n in entry["shape"]), entry["data_offsets"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise must_be(str(self._path), "a safetensors file", f"a header that does not describe {name!r}") from error
+        dtype = _SAFETENSORS.get(code)
         if dtype is None:
-            raise must_be(
-                f"tensor {name!r} of {self._path}", "of dtype " + ", ".join(_SAFETENSORS), entry["dtype"], "convert it"
-            )
-        tensor = Tensor(tuple(entry["shape"]), dtype)
-        start, stop = entry["data_offsets"]
+            raise must_be(f"tensor {name!r} of {self._path}", "of dtype " + ", ".join(_SAFETENSORS), code, "convert it")
+        tensor = Tensor(shape, dtype)
         if stop - start != tensor.size * _stored(dtype).itemsize or base + stop > self._path.stat().st_size:
             raise must_be(str(self._path), "a whole safetensors file", f"cut-off or misplaced bytes of {name!r}")
         self.tensors[name], self._offsets[name] = tensor, base + start
@@ -232,7 +239,7 @@ class NumpySource:
     def _members(self) -> list[str]:
         try:
             with zipfile.ZipFile(self._path) as archive:
-                return [member.removesuffix(".npy") for member in archive.namelist()]
+                return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
         except zipfile.BadZipFile as error:
             raise must_be(str(self._path), "an .npz archive of arrays", "another kind of file") from error
 
@@ -242,8 +249,11 @@ class NumpySource:
             with self._path.open("rb") as file:
                 yield file
             return
-        with zipfile.ZipFile(self._path) as archive, archive.open(f"{name}.npy") as member:
-            yield member
+        try:
+            with zipfile.ZipFile(self._path) as archive, archive.open(f"{name}.npy") as member:
+                yield member
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise must_be(f"array {name!r} of {self._path}", "readable", "damaged bytes") from error
 
     def _describe(self, name: str) -> Tensor:
         with self._stream(name) as file:

@@ -174,7 +174,7 @@ def simpson(
     alpha : float
         Level of significance.
     n_permutations : int
-        0 for no p-values.
+        0 for no p-values. Above 5,000 rows they are drawn from the normal limit of the permutation distribution.
     correction : {"bh", "holm"}
         Benjamini–Hochberg or Holm, over the groupings and over the groups of each.
     rng : numpy Generator or int, optional

@@ -176,6 +176,8 @@ def labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Labelled, str
     import pandas as pd
 
     series = require_column(frame, column, "groups")
+    if pd.api.types.is_complex_dtype(series.dtype):
+        raise must_be(f"the grouping {column!r}", "categories or real numbers", "complex numbers")
     values = series.replace([np.inf, -np.inf], np.nan) if pd.api.types.is_float_dtype(series.dtype) else series
     if pd.api.types.is_numeric_dtype(values.dtype) and values.nunique() > FEW:
         codes, levels = _binned(values, bins)
@@ -190,10 +192,12 @@ def _unsuitable(frame: pd.DataFrame, column: str) -> str | None:
     series = require_column(frame, column, "groups")
     if pd.api.types.is_datetime64_any_dtype(series.dtype):
         return "dates"
+    if pd.api.types.is_complex_dtype(series.dtype):
+        return "complex numbers"
     try:
         count = int(series.nunique())
     except TypeError:
-        return "not plain values"
+        return "no plain values"
     if count < 2:
         return "a single value" if count else "no value"
     numeric = pd.api.types.is_numeric_dtype(series.dtype)

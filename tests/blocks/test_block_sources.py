@@ -233,6 +233,11 @@ def test_torch_tensors(dtype: str, pair: tuple[Arrays, Arrays]) -> None:
     assert block_cosines(wrapped, y).global_cosine == block_cosines(x, y).global_cosine
 
 
+def test_a_dtype_numpy_does_not_know_is_refused() -> None:
+    with pytest.raises(InputError, match="tensor 'a' must be an array of real numbers; got dtype float8_e4m3fn"):
+        block_cosines({"a": TorchLike(np.ones(2), "float8_e4m3fn")}, {"a": np.ones(2)})
+
+
 @pytest.mark.usefixtures("pieces")
 def test_views_are_read_in_place(pair: tuple[Arrays, Arrays]) -> None:
     a, b = (side["emb.weight"] for side in pair)
@@ -340,6 +345,9 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     assert "cut-off or misplaced bytes of 'a'" in message("cut.safetensors", whole[:-4])
     assert "must be a safetensors file" in message("text.safetensors", b"not at all a header")
     assert "a header that is no JSON" in message("json.safetensors", (4).to_bytes(8, "little") + b"nope")
+    listed = b'{"a": [1, 2]}'
+    assert "does not describe 'a'" in message("odd.safetensors", len(listed).to_bytes(8, "little") + listed)
+    assert "names no tensors" in message("list.safetensors", (2).to_bytes(8, "little") + b"[]")
     assert "of dtype F64" in message("f8.safetensors", whole.replace(b'"F32"', b'"F8X"'))
     assert "an .npz archive" in message("bad.npz", b"PK nothing")
     assert "numpy's file format" in message("bad.npy", b"nothing")
@@ -347,6 +355,12 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     assert "weight_map" in message("m.safetensors.index.json", b"{}")
     with pytest.raises(InputError, match=r"the path must be an existing file; got .*absent.npz"):
         block_cosines(tmp_path / "absent.npz", good)
+    np.savez_compressed(tmp_path / "a.npz", a=np.arange(1000.0))
+    broken = bytearray((tmp_path / "a.npz").read_bytes())
+    broken[400:420] = bytes(20)
+    (tmp_path / "a.npz").write_bytes(broken)
+    with pytest.raises(InputError, match=r"array 'a' of .*a.npz must be readable; got damaged bytes"):
+        block_cosines(tmp_path / "a.npz", {"a": np.ones(1000)})
     with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
         np.save(tmp_path / "a.npy", np.ones(100))
         archive.writestr("a.npy", (tmp_path / "a.npy").read_bytes()[:-8])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from embaudit.errors import InputError
+from embaudit.reversals import permutation
 from embaudit.reversals.grouped import GroupedRows
 from embaudit.reversals.permutation import adjusted, grouping_p_value, within_p_values
 
@@ -120,6 +121,24 @@ def test_p_values_are_uniform_when_nothing_is_there() -> None:
     for p in (pooled, grouping):
         assert scipy.stats.kstest(p, "uniform").pvalue > 1e-3
         assert min(p) >= 0.01
+
+
+def test_the_normal_limit_has_the_distribution_of_the_permutations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Skewed data, unequal groups: the p-values of effects of any size are those of shuffling."""
+    rng = np.random.default_rng(9)
+    codes = np.repeat([0, 1, 2, 3], [300, 250, 40, 10])
+    for shift in (0.0, 0.05, 0.1):
+        x, y = rng.exponential(1, (2, 600))
+        x, y = x + shift * codes, y + 0.06 * x - shift * codes
+        rows = GroupedRows.sort(x, y, codes)
+        found = []
+        for large in (5_000, 100):
+            monkeypatch.setattr(permutation, "LARGE", large)
+            generator = np.random.default_rng(0)
+            p_within = within_p_values(rows, 4000, generator)
+            found.append([*p_within[0], p_within[1], grouping_p_value(rows, 4000, generator)])
+        np.testing.assert_allclose(found[0], found[1], atol=0.04)
+        assert found[0] != found[1]
 
 
 def test_constant_groups_have_no_p_value() -> None:

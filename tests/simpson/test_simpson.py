@@ -172,6 +172,28 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
     json.dumps(report.to_dict(), allow_nan=False)
 
 
+def test_columns_of_every_kind() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)}).assign(
+        mixed=rng.choice(np.array([1, "a", None, 2.5], dtype=object), 60),
+        category=pd.Categorical(rng.choice(list("ab"), 60), categories=list("abc")),
+        date=pd.date_range("2020", periods=60),
+        integer=pd.array(rng.integers(0, 3, 60), dtype="Int64"),
+        boolean=pd.array(rng.integers(0, 2, 60) > 0, dtype="boolean"),
+        lists=[[1]] * 60,
+        complex=rng.normal(size=60) + 1j,
+    )
+    report = simpson(frame, x="x", y="y", depth=1, n_permutations=0)
+    assert {g.name: len(g) for g in report.groupings} == {"mixed": 3, "category": 2, "integer": 3, "boolean": 2}
+    assert [note for note in report.notes if "not tried" in note] == [
+        "date: not tried as a grouping, it has dates",
+        "lists: not tried as a grouping, it has no plain values",
+        "complex: not tried as a grouping, it has complex numbers",
+    ]
+    binary = simpson(frame, x="boolean", y="integer", groups="category", n_permutations=0)
+    assert binary.pooled.r == pytest.approx(np.corrcoef(frame["boolean"].astype(float), frame["integer"])[0, 1])
+
+
 def test_groupings_that_say_nothing_are_reported() -> None:
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 5], "g": ["a", None, "a", None], "h": list("abab")})
     report = simpson(frame, x="x", y="y", groups=["g", "h"], depth=1, min_size=2, n_permutations=9)
@@ -279,6 +301,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         r"x must be a column of the table \(x, y, g\); got 'z'",
     ),
     "absent group": (lambda: simpson(TABLE, x="x", y="y", groups="z"), "groups must be a column of the table"),
+    "complex group": (
+        lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"),
+        "the grouping 'z' must be categories or real numbers",
+    ),
     "same column": (lambda: simpson(TABLE, x="x", y="x"), "two different columns"),
     "x as group": (lambda: simpson(TABLE, x="x", y="y", groups=["x"]), "groups must be other columns than x and y"),
     "constant": (lambda: simpson({**TABLE, "x": [1, 1, 1, 1]}, x="x", y="y"), "x .'x'. must be a column that varies"),
