@@ -70,15 +70,17 @@ class _Pairs:
     def highest(self, misfit: Array, s: Array, start: Array) -> tuple[Array, Array]:
         """Maximise E over w for a given s, from a lower value: E and the vertex w (Dinkelbach)."""
         costs = misfit * misfit / (2 * s)
-        level = start
+        # A start a little low, so that rounding never hides the vertex that belongs to the level.
+        level, best = start * (1 - 1e-9), np.ones_like(costs)
         for _ in range(64):
             weights = np.where(costs > level * self.product, self.square, 1.0)
             raised = _sums(weights, costs) / _sums(weights, self.product)
-            done = raised <= level * (1 + 4 * EPS)
-            level = np.maximum(level, raised)
-            if done.all():
+            better = raised > level
+            if not better.any():
                 break
-        return level, weights
+            best = np.where(better, weights, best)
+            level = np.maximum(level, raised)
+        return level, best
 
 
 class _Side:
@@ -155,8 +157,8 @@ def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Array
     """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
     both = low.known & high.known
     share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
-    trial = low.weights + share * (high.weights - low.weights)
-    offset, s = pairs.best_slope(low.moments + share * (high.moments - low.moments))
+    trial = (1 - share) * low.weights + share * high.weights
+    offset, s = pairs.best_slope((1 - share) * low.moments + share * high.moments)
     middle = both & ((s <= low.s) | (s >= high.s) | halve)
     if middle.any():
         near = (np.abs(low.offset) < _CLOSE) & (np.abs(high.offset) < _CLOSE)

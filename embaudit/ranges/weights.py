@@ -69,32 +69,35 @@ def largest_cosine(x: Array, y: Array, max_condition: float) -> Best:
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
-        weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
-        roots = np.sqrt(weights[vertex])
-        tangent[vertex] = between(tamed(roots * x[vertex]), tamed(roots * y[vertex]))
+        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
     if len(definite):
         least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Array, y: Array, square: float) -> Array:
-    """Weights of the best interval of high ones, for pairs some weights of which make the cosine positive."""
+def _best_vertex(x: Array, y: Array, square: float) -> Best:
+    """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(np.where(positive, np.abs(y) / np.abs(x), np.inf), axis=1)
-    x, y = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
+    p, q = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
     count = positive.sum(axis=1)
-    start, stop, value = _scan(x, y, count, square)
+    start, stop, value = _scan(p, q, count, square)
+    plain = np.empty(len(x))
     fine = np.flatnonzero(value > 1 - 2 * _FINE**2)
-    for rows in row_blocks(len(fine), len(x) ** 2, budget=2**20):
+    for rows in row_blocks(len(fine), len(p) ** 2, budget=2**20):
         part = fine[rows]
-        start[part], stop[part] = _fine_scan(x[:, part], y[:, part], count[part], square)
-    place = np.arange(len(x))
+        start[part], stop[part], plain[part] = _fine_scan(p[:, part], q[:, part], count[part], square)
+    place = np.arange(len(p))
     high = (place >= start[:, None]) & (place < stop[:, None])
     weights = np.empty(order.shape)
     np.put_along_axis(weights, order, np.where(high, square, 1.0), axis=1)
-    return weights
+    roots = np.sqrt(weights)
+    tangent = between(tamed(roots * x), tamed(roots * y))
+    # Rounding the weighted rows would turn nearly parallel ones.
+    tangent[fine] = plain[fine] / (1 + np.sqrt(1 + plain[fine] ** 2))
+    return Best(tangent, weights)
 
 
 def _scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, Array]:
@@ -133,8 +136,8 @@ def _best_stop(base: list[Array], terms: list[Array], start: Ints) -> tuple[Ints
     return start + length + 1, np.take_along_axis(value, length[None], axis=0)[0]
 
 
-def _fine_scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints]:
-    """Best interval where cosines are so near 1 that only 1 - cos² tells them apart.
+def _fine_scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, Array]:
+    """Best interval and its tan θ where cosines are so near 1 that only 1 - cos² tells them apart.
 
     By Lagrange's identity `Σwp Σwq - (Σwr)² = Σ_{i<j} w_i w_j (x_i y_j - x_j y_i)²`, a sum of positive terms.
     """
@@ -157,5 +160,5 @@ def _fine_scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, In
         better = value < best[:n]
         best[:n][better] = value[better]
         stop[:n] = np.where(better, last[:, None] + 1, stop[:n])
-    start = best.argmin(axis=0)
-    return start, stop[start, np.arange(len(start))]
+    start, lines = best.argmin(axis=0), np.arange(x.shape[1])
+    return start, stop[start, lines], np.sqrt(best[start, lines])

@@ -1,0 +1,200 @@
+"""Ends of ranges against extended precision: nearly parallel rows, extreme norms, budgets of 1 and 1e8."""
+
+from __future__ import annotations
+
+import itertools
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embaudit.gauges import Diagonal, GeneralLinear, Translation
+from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, shear, tamed, tangent_of
+
+mpmath.mp.dps = 120
+RELATIVE = 1e-9
+ANGLES = (3e-14, 1e-11, 1e-8, 1e-5, 1e-2, 1.0)
+mpf = mpmath.mpf
+
+
+def exact(row: np.ndarray) -> list:
+    return [mpf(float(value)) for value in row]
+
+
+def mp_dot(x: list, y: list, w: list | None = None) -> mpf:
+    return mpmath.fsum(a * b * c for a, b, c in zip(x, y, w or [mpf(1)] * len(x), strict=True))
+
+
+def mp_tangent(x: list, y: list, w: list | None = None) -> mpf:
+    """tan(θ/2) by the definition of the cosine, in 120 digits."""
+    cosine = mp_dot(x, y, w) / mpmath.sqrt(mp_dot(x, x, w) * mp_dot(y, y, w))
+    return mpmath.sqrt((1 - cosine) / (1 + cosine))
+
+
+def near_pairs(k: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs at every angle, acute and obtuse, of ordinary, huge and tiny lengths."""
+    draw = np.random.default_rng(seed)
+    pairs = []
+    for angle, sign, (a, b) in itertools.product(ANGLES, (1, -1), ((1, 1), (1e150, 1e-150), (1e-160, 1e160))):
+        x, across = draw.normal(size=(2, k))
+        pairs.append((a * x, sign * b * (x * draw.uniform(0.5, 2) + angle * across)))
+    return pairs
+
+
+def close(value: float, truth: mpf) -> None:
+    assert abs(mpf(float(value)) / truth - 1) < RELATIVE, (value, truth)
+
+
+@pytest.mark.parametrize("k", [2, 3, 16])
+def test_tangent_of_a_pair(k: int) -> None:
+    for x, y in near_pairs(k):
+        close(between(tamed(x[None]), tamed(y[None]))[0], mp_tangent(exact(x), exact(y)))
+
+
+@pytest.mark.parametrize("k", [2, 3, 16])
+@pytest.mark.parametrize("budget", [1.0, 1.0 + 1e-9, 1.5, 1e8])
+def test_linear_ends(k: int, budget: float) -> None:
+    for x, y in near_pairs(k):
+        ends = reach_for(GeneralLinear(k, max_condition=budget), "right", 2).ends(x[None], y[None])
+        truth = mp_tangent(exact(x), exact(y))
+        close(ends.lower[0], truth * budget)
+        close(ends.upper[0], truth / budget)
+
+
+@pytest.mark.parametrize("budget", [1.0 + 1e-9, 1.5, 1e8])
+def test_cross_ends(budget: float) -> None:
+    draw = np.random.default_rng(1)
+    orthogonal = [(np.array([1.0, e, 1.0]), np.array([1.0, 1.0, -1.0 + e])) for e in (1e-12, -1e-9, 1e-6, 0.1)]
+    for x, y in [*near_pairs(3), *orthogonal, *draw.normal(size=(5, 2, 3))]:
+        ends = reach_for(GeneralLinear(3, max_condition=budget), "cross", 2).ends(x[None], y[None])
+        p, q = exact(x), exact(y)
+        cosine = mp_dot(p, q) / mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q))
+        depth = mpmath.acosh(1 / abs(cosine))
+        deep, shallow = depth + mpmath.log(mpf(budget)), depth - mpmath.log(mpf(budget))
+        small = [mpmath.tanh(deep / 2), mpmath.tanh(max(mpf(0), shallow) / 2)]
+        truths = small if cosine > 0 else [1 / small[1] if small[1] else mpmath.inf, 1 / small[0]]
+        for value, truth in zip((ends.lower[0], ends.upper[0]), truths, strict=True):
+            if truth in (0, mpmath.inf):
+                assert value == float(truth)
+            elif shallow == 0 or abs(shallow) > 1e-6 * depth:
+                close(value, truth)
+
+
+def mp_vertices(x: list, y: list, square: mpf) -> mpf:
+    """Smallest tangent over all 2^k vertices."""
+    return min(mp_tangent(x, y, list(w)) for w in itertools.product((mpf(1), square), repeat=len(x)))
+
+
+def mp_definite(x: list, y: list, square: mpf) -> mpf:
+    """Largest tangent where every weighted cosine is positive: golden section in s, all vertices for e(s)."""
+    vertices = list(itertools.product((mpf(1), square), repeat=len(x)))
+
+    def level(log_s: mpf) -> mpf:
+        s = mpmath.exp(log_s)
+        costs = [(s * a - b) ** 2 / (2 * s) for a, b in zip(x, y, strict=True)]
+        return max(mpmath.fsum(w * c for w, c in zip(v, costs, strict=True)) / mp_dot(x, y, v) for v in vertices)
+
+    middle = mpmath.log(mp_dot(y, y) / mp_dot(x, x)) / 2
+    width = mpmath.log(square) + mpf(10) ** -6
+    low, high = middle - width, middle + width
+    golden = (mpmath.sqrt(5) - 1) / 2
+    inner = [high - golden * (high - low), low + golden * (high - low)]
+    values = [level(s) for s in inner]
+    while high - low > mpf(10) ** -33:
+        if values[0] < values[1]:
+            high, inner[1], values[1] = inner[1], inner[0], values[0]
+            inner[0] = high - golden * (high - low)
+            values[0] = level(inner[0])
+        else:
+            low, inner[0], values[0] = inner[0], inner[1], values[1]
+            inner[1] = low + golden * (high - low)
+            values[1] = level(inner[1])
+    excess = min(values)
+    return mpmath.sqrt(excess / (2 + excess))
+
+
+@pytest.mark.parametrize("budget", [1.1, 3.0, 1e8])
+def test_bounded_diagonal_ends(budget: float) -> None:
+    square = mpf(budget) ** 2
+    chosen = near_pairs(3, seed=3)[::4]
+    for x, y in chosen:
+        p, q = exact(x), exact(y)
+        ends = reach_for(Diagonal(3, max_condition=budget), "left", 2).ends(x[None], y[None])
+        for value, other in ((ends.upper[0], q), (1 / ends.lower[0], [-b for b in q])):
+            products = [a * b for a, b in zip(p, other, strict=True)]
+            best = mpmath.fsum(max(r, r * square) for r in products)
+            if best > 0:
+                close(value, mp_vertices(p, other, square))
+            else:
+                close(1 / value, mp_definite(p, [-b for b in other], square))
+
+
+def test_unbounded_diagonal_ends() -> None:
+    for angle in ANGLES:
+        x = np.array([1.0, 2.0, 3.0])
+        y = x * np.array([1.0, 1.0 + angle, 1.0 + angle / 3])
+        ends = reach_for(Diagonal(3), "left", 2).ends(x[None], y[None])
+        ratios = [b / a for a, b in zip(exact(x), exact(y), strict=True)]
+        close(ends.lower[0], mpmath.tanh(mpmath.log(max(ratios) / min(ratios)) / 4))
+        assert ends.upper[0] == 0
+
+
+@pytest.mark.parametrize("radius", [1e-9, 0.1, 0.6])
+def test_translation_ends(radius: float) -> None:
+    draw = np.random.default_rng(2)
+    for angle, size in itertools.product(ANGLES, (1.0, 1e150, 1e-150)):
+        x, across = draw.normal(size=(2, 3))
+        x /= np.linalg.norm(x)
+        a, b = size * x, size * (1.5 * x + angle * across)
+        p, q, r = exact(a), exact(b), mpf(radius * size)
+        area = mpmath.sqrt(mp_dot(p, p) * mp_dot(q, q) - mp_dot(p, q) ** 2)
+        base = mpmath.sqrt(mpmath.fsum((s - t) ** 2 for s, t in zip(p, q, strict=True)))
+        tangents = mpmath.sqrt((mp_dot(p, p) - r * r) * (mp_dot(q, q) - r * r))
+        ends = reach_for(Translation(3, max_shift=radius * size), "right", 2).ends(a[None], b[None])
+        if mp_dot(p, q) > max(r * r, mp_dot(p, p)):
+            close(ends.lower[0], (area + r * base) / (mp_dot(p, q) - r * r + tangents))
+            upper = (area - r * base) / (mp_dot(p, q) - r * r + tangents)
+            if upper <= 0:
+                assert ends.upper[0] == 0
+            elif upper > mpf(10) ** -6 * area / base:
+                close(ends.upper[0], upper)
+
+
+def test_rows_of_one_direction_have_a_tangent_of_zero() -> None:
+    x = np.random.default_rng(0).normal(size=(2000, 7))
+    for factor in (3.0, 1e-7, 1e150):
+        assert (between(x, tamed(factor * x)) == 0).all()
+        assert np.isinf(between(x, tamed(-factor * x))).all()
+    assert (between(x, x + 1e-13 * np.roll(x, 1, axis=1)) > 0).all()
+
+
+def test_one_dimension_and_zero_rows() -> None:
+    x, y = np.array([[2.0], [2.0], [0.0]]), np.array([[3.0], [-1e-300], [1.0]])
+    np.testing.assert_array_equal(between(tamed(x), tamed(y)), [0, np.inf, np.nan])
+
+
+@given(st.floats(0, 1e300) | st.just(np.inf))
+def test_cosine_and_tangent_undo_each_other(tangent: float) -> None:
+    cosine = cosine_of(np.array([tangent]))
+    assert -1 <= cosine[0] <= 1
+    assert tangent_of(cosine)[0] == pytest.approx(tangent, rel=1e-6, abs=1e-7) or tangent > 1e4 or tangent < 1e-4
+    assert (cosine[0] > 0) == (tangent < 1) or cosine[0] == 0
+
+
+def test_split_arithmetic_keeps_what_plain_arithmetic_loses() -> None:
+    draw = np.random.default_rng(0)
+    x = draw.normal(size=(50, 6))
+    s = draw.normal(size=(50, 1))
+    y = s * x * (1 + 1e-13 * draw.normal(size=x.shape))
+    plain, careful = y - s * x, shear(x, y, s)
+    for i, j in itertools.product(range(50), range(6)):
+        truth = mpf(float(y[i, j])) - mpf(float(s[i, 0])) * mpf(float(x[i, j]))
+        assert truth == 0 or abs(mpf(float(careful[i, j])) / truth - 1) < 1e-15
+    assert np.abs(plain - careful).max() > 1e-17
+    y = np.column_stack([x[:, 1:], -(x[:, :-1] * x[:, 1:]).sum(axis=1) / x[:, -1]])
+    for i, value in enumerate(compensated_dot(x, y)):
+        truth = mp_dot(exact(x[i]), exact(y[i]))
+        assert truth == 0 or abs(mpf(float(value)) / truth - 1) < 1e-12
