@@ -35,7 +35,7 @@ STYLE: Any = {
 """TrueType fonts keep the text of a PDF selectable; everything else is size."""
 
 # Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
-COLOURS = ("#0072b2", "#e69f00", "#000000", "#cc79a7", "#56b4e9", "#d55e00", "#009e73", "#f0e442")
+COLOURS = ("#0072b2", "#e69f00", "#000000", "#56b4e9", "#009e73", "#cc79a7", "#d55e00", "#f0e442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 DIGITS = 6

@@ -58,7 +58,8 @@ class SimpsonFigure:
         return (
             f"x = (1, 1) and y = (1, 2) agree in every block (local cosines 1), yet their global cosine is "
             f"{self.global_cosine:.4f}. With block norms in ratio {last['ratio']:,.0f} it is "
-            f"{last['global_cosine']:.4f}: fixed local cosines do not keep it from 0. In grouped data r is {inside} inside the groups and "
+            f"{last['global_cosine']:.4f}: fixed local cosines do not keep it from 0. In grouped data r is {inside} "
+            f"inside the groups and "
             f"{two_decimals(whole['r'])} over all."
         )
 

@@ -48,7 +48,16 @@ class SimpsonDisplay(Picture):
     def _vectors(self, ax: Any) -> None:
         positions = np.arange(len(self.example))
         ax.bar(positions - 0.18, self.example["x"], 0.34, color="#0072b2", label="x")
-        ax.bar(positions + 0.18, self.example["y"], 0.34, color="#e69f00", hatch="//", edgecolor="white", label="y")
+        ax.bar(
+            positions + 0.18,
+            self.example["y"],
+            0.34,
+            color="#e69f00",
+            hatch="//",
+            edgecolor="white",
+            linewidth=0,
+            label="y",
+        )
         cosines = [f"block {i + 1}\nlocal cosine {c:g}" for i, c in enumerate(self.example["cosine"])]
         ax.set_xticks(positions, labels=cosines)
         ax.set(ylabel="entry", ylim=(0, 2.5), title=f"every block agrees, global cosine {self.global_cosine:.4f}")
@@ -74,7 +83,7 @@ class SimpsonDisplay(Picture):
         style = {"color": "#d55e00", "linewidth": 1.8, "linestyle": "--"}
         self._line(ax, self.points, whole.slope, label=f"all: r = {two_decimals(whole.r)}", **style)
         ax.set(xlabel="x", ylabel="y", title="up inside each group, down over all")
-        ax.legend(loc="lower left", frameon=False)
+        ax.legend(loc="upper right", frameon=False)
 
     def _line(self, ax: Any, points: pd.DataFrame, slope: float, **style: Any) -> None:
         """Draw the least-squares line over the range of some points."""

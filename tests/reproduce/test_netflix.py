@@ -1,0 +1,229 @@
+"""The Netflix figure: equal predictions, different cosines; one set of numbers everywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from embaudit.canonical import identified_factors
+from embaudit.errors import InputError
+from embaudit.reproduce import NetflixSetting, netflix
+from embaudit.reproduce.full_rank import full_rank_checks
+from embaudit.reproduce.netflix import spread
+from embaudit.reproduce.netflix_models import EQ2, SCALINGS, measure, solve
+from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, SMALL
+from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
+from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows
+from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
+
+TINY = replace(SMALL, n_users=800, n_items=80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return netflix(n_seeds=2)
+
+
+@pytest.fixture(scope="module")
+def solved():
+    return solve(TINY.simulate(0), TINY)
+
+
+def test_eq_1_predicts_the_same_whatever_its_rescaling(figure):
+    """And Eq. 2 does not: the check can fail."""
+    by_model = figure.per_seed.groupby("model")["prediction_change"].max()
+    assert by_model[list(SCALINGS)].max() < 1e-10
+    assert by_model[EQ2] > 0.01
+
+
+def test_cosines_of_eq_1_differ_although_predictions_do_not(figure):
+    numbers = figure.numbers.set_index("model")
+    assert numbers.loc["sigma^-1/2", "within_mean"] - numbers.loc["g^1/2", "within_mean"] > 0.3
+    assert numbers.loc["identity", "overlap_with_first"] < 0.9
+    gap = np.abs(figure.cosines["g^1/2"] - figure.cosines["g^-1/2"])
+    assert gap.max() > 0.5
+
+
+@pytest.mark.parametrize("name", SCALINGS)
+def test_each_rescaling_is_the_closed_form_of_the_estimator(solved, name):
+    direct = ProductPenaltyMF(TINY.rank, alpha=TINY.alpha_product, exponent=name).fit(solved.matrix)
+    expected = cosine_matrix(direct.components_.T)
+    np.testing.assert_allclose(cosine_matrix(solved.models[name].right), expected, atol=1e-9)
+
+
+def test_numbers_agree_with_the_cosines_in_the_picture(figure):
+    for name, cosines in figure.cosines.items():
+        found = cluster_recovery(cosines.astype(float), figure.clusters)
+        row = figure.numbers.set_index("model").loc[name]
+        assert found.within_mean == pytest.approx(row["within_mean"], abs=1e-6)
+        assert found.auc == pytest.approx(row["auc"], abs=1e-5)
+    assert (np.diff(figure.clusters) >= 0).all()
+
+
+def test_effective_rank_of_eq_2_counts_the_singular_values_above_its_penalty(solved):
+    values = np.linalg.svd(solved.matrix.toarray(), compute_uv=False)
+    assert solved.models[EQ2].rank == (values > TINY.alpha_factors).sum() < TINY.rank
+
+
+def test_paper_size_lies_in_the_ranges_of_an_independent_run():
+    numbers = measure(solve(PAPER.simulate(0), PAPER))[0]
+    table = spread(numbers, compare=True)
+    assert set(table["inside"]) == {"yes", "no reference"}
+    assert (table["inside"] == "yes").sum() == len(REFERENCE)
+    worse = numbers.assign(within_mean=numbers["within_mean"] + 0.3)
+    assert (spread(worse, compare=True)["inside"] == "no").sum() >= 4
+
+
+def test_spread_is_the_mean_and_range_over_seeds(figure):
+    rows = figure.per_seed[figure.per_seed["model"] == "identity"]
+    found = figure.spread.set_index(["model", "measure"]).loc[("identity", "auc")]
+    assert found["mean"] == pytest.approx(rows["auc"].mean(), abs=1e-6)
+    assert found["std"] == pytest.approx(rows["auc"].std(ddof=0), abs=1e-6)
+    assert (found["smallest"], found["largest"]) == (rows["auc"].min(), rows["auc"].max())
+    assert "inside" not in figure.spread
+    assert REFERENCE_ROUNDING < 0.01
+
+
+def test_full_rank_statements_hold_and_fail_at_lower_rank():
+    assert full_rank_checks()["holds"].all()
+    data = TINY.simulate(0).matrix.toarray()
+    items = ProductPenaltyMF(10, alpha=100.0, exponent="g^1/2").fit(data).model(data)
+    assert np.abs(cosine_matrix(items.right) - np.eye(items.n_right)).max() > 0.5
+
+
+def test_prediction_cosine_is_that_of_the_columns_of_the_scores(solved):
+    for model in solved.models.values():
+        direct = cosine_matrix(model.scores().T)
+        np.testing.assert_allclose(cosine_matrix(identified_factors(model, "right")), direct, atol=1e-9)
+
+
+def test_every_remedy_is_reported_unique_or_as_a_range(figure):
+    remedies = figure.remedies
+    trained = ["none", *(remedy.name for remedy in REMEDIES)]
+    for name in trained:
+        rows = remedies[remedies["remedy"] == name].set_index("similarity")
+        assert not rows.loc["cosine", "unique"]
+        assert rows.loc["cosine", "auc_low"] < rows.loc["cosine", "auc_high"]
+        assert rows.loc["prediction cosine", "unique"]
+        assert rows.loc["prediction cosine", "auc_low"] == rows.loc["prediction cosine", "auc_high"]
+    assert remedies["auc_low"].is_monotonic_decreasing
+    assert set(remedies["remedy"]) - set(trained) == {"Eq. 2 instead", "no model"}
+
+
+def test_inverse_propensity_minimises_the_weighted_loss(solved):
+    """Column scaling solves `‖(X − XABᵀ)W^½‖² + α‖W^-½ A Bᵀ W^½‖²`: no perturbation of A or B does better."""
+    X, alpha = solved.matrix.toarray(), 30.0
+    weights = 1 / X.mean(axis=0)
+    changed = inverse_propensity(solved.matrix)
+    np.testing.assert_allclose(changed.toarray(), X * np.sqrt(weights))
+    fit = ProductPenaltyMF(5, alpha=alpha).fit(changed)
+    root = np.sqrt(weights)[:, None]
+    A, B = root * fit.projection_, fit.components_.T / root
+
+    def loss(a, b):
+        error = (X - X @ a @ b.T) * root.T
+        return np.sum(error**2) + alpha * np.sum(((a / root) @ (b * root).T) ** 2)
+
+    rng = np.random.default_rng(0)
+    best = loss(A, B)
+    for size in (1e-3, 1e-2, 1e-1):
+        for _ in range(10):
+            da, db = (size * np.abs(x).mean() * rng.standard_normal(x.shape) for x in (A, B))
+            assert loss(A + da, B + db) >= best * (1 - 1e-12)
+
+
+def test_negative_sampling_optimum_is_found_by_hand(solved):
+    changed = negative_sampling(solved.matrix)
+    X = solved.matrix.toarray()
+    noise = X.mean(axis=0) ** 0.75
+    c = 5 * (X.sum() / len(X)) * noise / noise.sum()
+    scores = changed.toarray()
+    gradient = 2 * X * (scores - 1) + 2 * c * scores
+    assert np.abs(gradient).max() < 1e-12
+    assert c.sum() == pytest.approx(5 * X.sum(axis=1).mean())
+
+
+def test_rows_are_normalised(solved):
+    lengths = sparse.linalg.norm(normalise_rows(solved.matrix), axis=1)
+    np.testing.assert_allclose(lengths, 1)
+
+
+def test_other_answers_to_what_the_paper_leaves_open_are_shown(figure):
+    assert list(figure.choices["choice"].unique()) == list(CHOICES)
+    assert figure.choices.groupby("choice").size().eq(len(SCALINGS) + 1).all()
+    auc = figure.choices[figure.choices["model"] == "identity"]["auc"]
+    assert auc.max() - auc.min() > 0.02
+
+
+def test_caption_csv_and_json_have_the_same_numbers(figure, tmp_path):
+    figure.save(tmp_path)
+    document = json.loads((tmp_path / "netflix.json").read_text())
+    table = pd.read_csv(tmp_path / "netflix.csv")
+    pd.testing.assert_frame_equal(table, figure.numbers, check_exact=True)
+    pd.testing.assert_frame_equal(pd.DataFrame(document["numbers"]), figure.numbers, check_exact=True)
+    for name in ("overlaps", "spread", "remedies", "choices", "full_rank"):
+        frame = getattr(figure, name)
+        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"netflix_{name}.csv"), frame, check_exact=True)
+        assert len(document[name]) == len(frame)
+    assert document["caption"] == figure.caption
+    for row in table.itertuples():
+        found = re.search(rf"{re.escape(row.model)}: (\S+) within, (\S+) between, AUC (\d\.\d+)", document["caption"])
+        assert [float(x) for x in found.groups()] == [
+            round(row.within_mean, 2),
+            round(row.between_mean, 2) + 0.0,
+            round(row.auc, 3),
+        ]
+
+
+def test_picture_names_scalings_and_their_numbers(figure):
+    axes = figure.plot().figure_.axes
+    assert len(axes) == 7
+    for ax, row in zip(axes[1:6], figure.numbers.itertuples(), strict=True):
+        assert f"AUC of same cluster {row.auc:.3f}" in ax.get_xlabel()
+        assert ("Eq. 2" if row.model == EQ2 else "Eq. 1, $D") in ax.get_title()
+    scales = {(ax.images[0].norm.vmin, ax.images[0].norm.vmax) for ax in axes[:6]}
+    assert len(scales) == 1
+
+
+def test_same_seed_same_numbers_other_seed_others():
+    both, again, other = (
+        netflix(size=TINY, n_seeds=2),
+        netflix(size=TINY, n_seeds=1),
+        netflix(size=TINY, n_seeds=1, seed=1),
+    )
+    pd.testing.assert_frame_equal(again.numbers, both.numbers)
+    assert not again.numbers["auc"].equals(other.numbers["auc"])
+    assert other.numbers["auc"].tolist() == both.per_seed[both.per_seed["seed"] == 1]["auc"].tolist()
+
+
+def test_items_nobody_took_are_left_out_and_counted():
+    rare = replace(TINY, n_users=40, max_share=0.05, rank=5, alpha_factors=1.0)
+    data = rare.simulate(0)
+    found = solve(data, rare)
+    assert found.n_left_out == (data.matrix.sum(axis=0) == 0).sum() > 0
+    assert np.isfinite(measure(found)[0]["auc"]).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"), [({"size": "huge"}, "size must be one of"), ({"n_seeds": 0}, "n_seeds must be")]
+)
+def test_bad_parameters_are_refused(given, message):
+    with pytest.raises(InputError, match=message):
+        netflix(**given)
+
+
+def test_a_setting_of_ones_own_is_taken():
+    assert netflix(size=replace(TINY, n_clusters=3), n_seeds=1).setting.n_clusters == 3
+    with pytest.raises(InputError, match="max_share"):
+        NetflixSetting(max_share=0).simulate(0)
+
+
+def test_penalty_above_all_singular_values_is_refused(solved):
+    with pytest.raises(InputError, match="alpha"):
+        FactorPenaltyMF(5, alpha=1e6).fit(solved.matrix)

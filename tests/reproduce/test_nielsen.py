@@ -1,0 +1,107 @@
+"""The label figures against the numbers of the paper and against brute force."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.spatial import ConvexHull
+
+from embaudit.equivalence import log_softmax
+from embaudit.errors import InputError
+from embaudit.reproduce import nielsen
+from embaudit.reproduce.nielsen import FIGURE_1, HEADS, both_reach, shifts
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return nielsen()
+
+
+def test_translations_give_the_cosines_of_the_paper_and_keep_probabilities(figure):
+    table = figure.translations.set_index("panel")
+    np.testing.assert_allclose(table["cosine"], [0.8, -1, 1], atol=1e-12)
+    assert table["probability_change"].max() < 1e-14
+    np.testing.assert_allclose(table.loc["made opposite", ["shift_x", "shift_y"]].tolist(), [-0.75, -0.75])
+    np.testing.assert_allclose(table.loc["made parallel", ["shift_x", "shift_y"]].tolist(), [-1.25, -0.25])
+
+
+def test_only_a_common_translation_keeps_the_probabilities(figure):
+    moved = FIGURE_1 + np.array([[0.1, 0.0]] + 4 * [[0.0, 0.0]])
+    before, after = (np.exp(log_softmax(figure.inputs @ rows.T)) for rows in (FIGURE_1, moved))
+    assert np.abs(before - after).max() > 0.01
+
+
+def test_most_probable_labels_are_the_same_in_all_panels(figure):
+    for rows in figure.rows.values():
+        np.testing.assert_array_equal((figure.inputs @ rows.T).argmax(axis=1), figure.most_probable)
+    assert len(np.unique(figure.most_probable)) == len(FIGURE_1)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_edges_are_those_of_the_convex_hull(figure, name):
+    expected = {tuple(sorted(edge)) for edge in ConvexHull(HEADS[name]).simplices.tolist()}
+    table = figure.pairs[(figure.pairs["head"] == name) & figure.pairs["edge_of_hull"]]
+    assert set(zip(table["first"], table["second"], strict=True)) == expected
+
+
+def test_heads_are_centred_and_have_the_cosines_of_the_paper(figure):
+    for rows in HEADS.values():
+        np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-12)
+    pairs = figure.pairs.set_index(["head", "first", "second"])["cosine"]
+    assert pairs["centred", 0, 1] == pytest.approx(0.324, abs=5e-4)
+    assert pairs["centred", 1, 2] == pytest.approx(-0.588, abs=5e-4)
+    assert pairs["centred", 2, 4] == pytest.approx(0.8, abs=5e-4)
+    assert pairs["centred, unit length", 0, 1] == pytest.approx(-0.805, abs=5e-4)
+    assert pairs["centred, unit length", 1, 3] == pytest.approx(0.805, abs=5e-4)
+    np.testing.assert_allclose(np.linalg.norm(HEADS["centred, unit length"], axis=1), 1)
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_what_two_labels_reach_together_is_the_best_of_a_grid(figure, name):
+    rows = HEADS[name]
+    side = np.linspace(-12, 12, 401)
+    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(side, side)])
+    p = np.exp(log_softmax(grid @ rows.T))
+    for row in figure.pairs[figure.pairs["head"] == name].itertuples():
+        best = np.minimum(p[:, row.first], p[:, row.second]).max()
+        if row.edge_of_hull:
+            assert row.both_reach == 0.5
+            far = 2_000 * grid / np.maximum(np.linalg.norm(grid, axis=1, keepdims=True), 1e-9)
+            assert (
+                best > 0.4 or np.minimum(*np.exp(log_softmax(far @ rows.T))[:, [row.first, row.second]].T).max() > 0.4
+            )
+        else:
+            assert best <= row.both_reach + 1e-6
+            assert best == pytest.approx(row.both_reach, abs=2e-3)
+
+
+def test_reach_does_not_depend_on_the_gauge():
+    rows, matrix = HEADS["centred"], np.array([[2.0, 0.3], [-0.4, 0.7]])
+    assert both_reach(rows @ matrix + [0.3, -0.2], 2, 4) == pytest.approx(both_reach(rows, 2, 4), abs=1e-6)
+
+
+def test_lemma_shifts_for_any_two_labels():
+    rows = np.random.default_rng(0).standard_normal((4, 2))
+    for name, sign in (("made opposite", -1), ("made parallel", 1)):
+        a, b = (rows + shifts(rows)[name])[:2]
+        assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) == pytest.approx(sign)
+
+
+def test_caption_and_files_have_the_numbers_of_the_tables(figure, tmp_path):
+    figure.save(tmp_path)
+    document = json.loads((tmp_path / "nielsen.json").read_text())
+    for name in ("translations", "pairs"):
+        table = pd.read_csv(tmp_path / f"nielsen_{name}.csv")
+        pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
+        pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
+    assert "labels 1 and 2 (cosine -0.59) can share" in document["caption"]
+    assert "labels 2 and 4 (cosine 0.80) never both exceed 0.31" in document["caption"]
+    assert sum(document["inputs_per_label"]) == 1_000
+
+
+def test_too_few_inputs_are_refused():
+    with pytest.raises(InputError, match="n_inputs"):
+        nielsen(n_inputs=0)

@@ -1,0 +1,167 @@
+"""Every figure: readable text, files that repeat, no trace in the global state."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+import subprocess
+import sys
+import zlib
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
+
+from embaudit.errors import InputError
+from embaudit.reproduce import NetflixSetting, netflix, nielsen, simpson
+from embaudit.reproduce.pictures import COLOURS, plain, png_bytes, rounded, save_files, two_decimals
+
+TINY = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+
+
+@pytest.fixture(scope="module")
+def figures():
+    results = {"netflix": netflix(size=TINY, n_seeds=1), "nielsen": nielsen(), "simpson": simpson()}
+    drawn = {name: result.plot().figure_ for name, result in results.items()}
+    return drawn | {"remedies": results["netflix"].plot_remedies().figure_}
+
+
+NAMES = ("netflix", "nielsen", "simpson", "remedies")
+
+
+@pytest.fixture
+def drawn_texts(monkeypatch):
+    """Return a function that draws a figure and lists the texts drawn, with their boxes in pixels."""
+
+    def draw(figure, dpi):
+        boxes = []
+        original = Text.draw
+
+        def record(self, renderer):
+            if self.get_visible() and self.get_text().strip():
+                boxes.append((self.get_text(), self.get_window_extent(renderer)))
+            original(self, renderer)
+
+        figure.set_dpi(dpi)
+        with monkeypatch.context() as patch:
+            patch.setattr(Text, "draw", record)
+            FigureCanvasAgg(figure).draw()
+        return boxes
+
+    return draw
+
+
+@pytest.mark.parametrize("dpi", [100, 200])
+@pytest.mark.parametrize("name", NAMES)
+def test_texts_neither_overlap_nor_leave_the_page(figures, name, dpi, drawn_texts):
+    boxes = drawn_texts(figures[name], dpi)
+    assert len(boxes) > 10
+    page = figures[name].bbox
+    for text, box in boxes:
+        assert page.x0 - 1 <= box.x0, text
+        assert box.x1 <= page.x1 + 1, text
+        assert page.y0 - 1 <= box.y0, text
+        assert box.y1 <= page.y1 + 1, text
+    for (first, a), (second, b) in itertools.combinations(boxes, 2):
+        width = min(a.x1, b.x1) - max(a.x0, b.x0)
+        height = min(a.y1, b.y1) - max(a.y0, b.y0)
+        assert width <= 1 or height <= 1, (first, second)
+
+
+@pytest.mark.parametrize("make", [nielsen, simpson, lambda: netflix(size=TINY, n_seeds=1)], ids=NAMES[:3])
+def test_files_repeat_byte_by_byte(make, tmp_path):
+    first, again = (make().save(tmp_path / run) for run in ("a", "b"))
+    assert [path.name for path in first] == [path.name for path in again]
+    for one, other in zip(first, again, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+    assert {path.suffix for path in first} == {".png", ".pdf", ".csv", ".json"}
+
+
+def test_files_bear_neither_date_nor_version_and_keep_their_text(tmp_path):
+    simpson().save(tmp_path)
+    pdf = (tmp_path / "simpson.pdf").read_bytes()
+    assert not re.search(rb"CreationDate|ModDate|Producer|matplotlib v", pdf)
+    assert b"/FontFile2" in pdf
+    assert b"/Type3" not in pdf
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    contents = []
+    for stream in streams:
+        try:
+            contents.append(zlib.decompress(stream))
+        except zlib.error:
+            continue
+    assert any(b" Tj" in content or b" TJ" in content for content in contents)
+    png = (tmp_path / "simpson.png").read_bytes()
+    assert b"Software" not in png
+    assert b"tIME" not in png
+
+
+def test_existing_files_are_kept_unless_forced(tmp_path):
+    figure = simpson()
+    figure.save(tmp_path)
+    (tmp_path / "simpson_groups.csv").write_text("mine")
+    (tmp_path / "simpson.png").unlink()
+    with pytest.raises(InputError, match=r"must not hold the results yet; got .*force"):
+        figure.save(tmp_path)
+    assert (tmp_path / "simpson_groups.csv").read_text() == "mine"
+    assert not (tmp_path / "simpson.png").exists()
+    figure.save(tmp_path, force=True)
+    assert (tmp_path / "simpson_groups.csv").read_text() != "mine"
+
+
+def test_drawing_leaves_the_global_settings_alone():
+    before = dict(mpl.rcParams)
+    nielsen().plot()._repr_png_()
+    assert dict(mpl.rcParams) == before
+
+
+def test_drawing_opens_no_window_and_needs_no_pyplot():
+    code = (
+        "import sys; from embaudit.reproduce import simpson; simpson().plot()._repr_png_(); "
+        "sys.exit('matplotlib.pyplot' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_display_shows_itself_once_drawn():
+    display = simpson().plot()
+    assert display._repr_png_().startswith(b"\x89PNG")
+    display.figure_ = None
+    assert display._repr_png_() is None
+
+
+def test_heatmaps_stay_in_order_in_greyscale():
+    levels = mpl.colormaps["cividis"](np.linspace(0, 1, 64))[:, :3] @ [0.299, 0.587, 0.114]
+    assert (np.diff(levels) > 0).all()
+
+
+def test_colours_next_to_each_other_differ_in_lightness():
+    light = np.array([np.array(mpl.colors.to_rgb(colour)) @ [0.299, 0.587, 0.114] for colour in COLOURS])
+    assert (np.abs(np.diff(light)) > 0.08).all()
+
+
+def test_rounding_keeps_tiny_numbers_and_whole_ones():
+    frame = rounded(pd.DataFrame({"a": [0.12345678, 8.8817e-16, -1e-9], "n": [1, 2, 3], "s": ["x", "y", "z"]}))
+    assert frame["a"].tolist() == [0.123457, 8.9e-16, -1e-9]
+    assert frame["n"].dtype.kind == "i"
+    assert rounded(frame).equals(frame)
+
+
+def test_plain_turns_everything_into_json():
+    value = {"a": np.float64("nan"), "b": np.arange(2), "c": pd.DataFrame({"x": [1.5]}), "d": (np.int64(1), True)}
+    assert plain(value) == {"a": None, "b": [0, 1], "c": [{"x": 1.5}], "d": [1, True]}
+
+
+def test_negative_zero_is_written_without_sign():
+    assert [two_decimals(x) for x in (-0.004, 0.004, -0.006)] == ["0.00", "0.00", "-0.01"]
+
+
+def test_nothing_is_written_for_a_picture_alone(tmp_path):
+    figure = simpson().plot().figure_
+    paths = save_files(tmp_path / "new" / "folder", pictures={"p": figure}, tables={}, documents={})
+    assert [path.name for path in paths] == ["p.png", "p.pdf"]
+    assert io.BytesIO(png_bytes(figure)).read(4) == b"\x89PNG"

@@ -1,0 +1,71 @@
+"""The measures of cluster recovery against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import roc_auc_score
+
+from embaudit.errors import InputError
+from embaudit.reproduce.quality import area_under_curve, cluster_recovery, cosine_matrix, nearest, top_overlap
+
+
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(0).standard_normal((30, 4))
+
+
+def test_recovery_agrees_with_loops_over_pairs(vectors):
+    clusters = np.arange(30) % 3
+    cosines = cosine_matrix(vectors)
+    found = cluster_recovery(cosines, clusters)
+    within, between = [], []
+    for i in range(30):
+        for j in range(i):
+            value = vectors[i] @ vectors[j] / np.linalg.norm(vectors[i]) / np.linalg.norm(vectors[j])
+            (within if clusters[i] == clusters[j] else between).append(value)
+    assert found.within_mean == pytest.approx(np.mean(within))
+    assert found.between_mean == pytest.approx(np.mean(between))
+    assert found.auc == pytest.approx(np.mean([a > b for a in within for b in between]))
+    shares = []
+    for i in range(30):
+        order = [j for j in np.argsort(-cosines[i]) if j != i][:10]
+        shares.append(np.mean(clusters[order] == clusters[i]))
+    assert found.top10_in_cluster == pytest.approx(np.mean(shares))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), min_size=2, max_size=40))
+@settings(max_examples=60)
+def test_auc_counts_ties_half_as_scikit_learn_does(data):
+    values, positive = (np.array(column) for column in zip(*data, strict=True))
+    if positive.all() or not positive.any():
+        return
+    assert area_under_curve(values.astype(float), positive) == pytest.approx(roc_auc_score(positive, values))
+
+
+def test_perfect_and_reversed_clusters_have_auc_1_and_0():
+    clusters = np.repeat([0, 1], 10)
+    same = np.where(clusters[:, None] == clusters, 0.5, -0.5)
+    assert cluster_recovery(same, clusters).auc == 1
+    assert cluster_recovery(-same, clusters).auc == 0
+
+
+def test_overlap_of_lists(vectors):
+    top = nearest(cosine_matrix(vectors), 5)
+    assert top_overlap(top, top) == 1
+    assert top_overlap(top, top[:, ::-1]) == 1
+    assert top_overlap(top, top + 100) == 0
+    assert not (top == np.arange(30)[:, None]).any()
+
+
+@pytest.mark.parametrize("clusters", [np.zeros(20, dtype=int), np.arange(20)])
+def test_clusters_without_pairs_of_one_kind_are_refused(clusters):
+    with pytest.raises(InputError, match="clusters must be"):
+        cluster_recovery(np.eye(20), clusters)
+
+
+def test_too_few_items_are_refused():
+    with pytest.raises(InputError, match="number of items"):
+        cluster_recovery(np.eye(10), np.arange(10) % 2)

@@ -1,0 +1,79 @@
+"""Local and global cosine against their definitions; the reversal against numpy."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.reproduce import simpson
+from embaudit.reproduce.simpson import LOCAL, norm_sweep
+
+
+@pytest.fixture(scope="module")
+def figure():
+    return simpson()
+
+
+def test_example_of_the_source(figure):
+    assert figure.example["cosine"].tolist() == [1, 1]
+    assert figure.global_cosine == pytest.approx(3 / np.sqrt(10), abs=1e-6)
+    assert figure.example["contribution"].sum() == pytest.approx(figure.global_cosine, abs=2e-6)
+    assert figure.norm_cosine == figure.global_cosine
+
+
+@pytest.mark.parametrize("local", LOCAL)
+def test_sweep_is_the_formula_and_goes_to_0(figure, local):
+    part = figure.sweep[figure.sweep["local_cosine"] == local]
+    s = part["ratio"].to_numpy()
+    np.testing.assert_allclose(part["global_cosine"], local * 2 * s / (1 + s**2), atol=1e-6)
+    assert abs(part["global_cosine"].iloc[-1]) < 1e-3
+    assert part["global_cosine"].iloc[0] == pytest.approx(local)
+
+
+def test_sweep_of_explicit_vectors():
+    x, y = np.array([1, 0, 0.25, 0]), np.array([0.25 * 0.5, 0.25 * np.sqrt(0.75), 0.5, np.sqrt(0.75)])
+    expected = x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+    found = norm_sweep(np.array([4.0])).set_index("local_cosine")["global_cosine"]
+    assert found[0.5] == pytest.approx(expected)
+
+
+def test_every_group_rises_and_the_whole_falls(figure):
+    for name, part in figure.points.groupby("group"):
+        row = figure.groups.set_index("group").loc[name]
+        assert row["r"] == pytest.approx(np.corrcoef(part["x"], part["y"])[0, 1], abs=1e-5)
+        assert row["slope"] == pytest.approx(np.polyfit(part["x"], part["y"], 1)[0], abs=1e-5)
+        assert row["r"] > 0.5
+    whole = figure.groups.iloc[-1]
+    assert whole["r"] == pytest.approx(np.corrcoef(figure.points["x"], figure.points["y"])[0, 1], abs=1e-5)
+    assert whole["r"] < -0.2
+
+
+def test_pooled_covariance_is_within_plus_between(figure):
+    whole = figure.groups.iloc[-1]
+    pooled = np.cov(figure.points["x"], figure.points["y"], ddof=0)[0, 1]
+    assert whole["covariance_within"] + whole["covariance_between"] == pytest.approx(pooled, abs=1e-5)
+    assert whole["covariance_between"] < 0 < whole["covariance_within"]
+
+
+def test_caption_and_files_have_the_numbers_of_the_tables(figure, tmp_path):
+    figure.save(tmp_path)
+    document = json.loads((tmp_path / "simpson.json").read_text())
+    for name in ("sweep", "groups", "points"):
+        table = pd.read_csv(tmp_path / f"simpson_{name}.csv")
+        pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
+        pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
+    assert f"global cosine is {figure.global_cosine:.4f}" in document["caption"]
+    assert f"{figure.groups.iloc[-1]['r']:.2f} over all" in document["caption"]
+
+
+def test_other_seed_other_points(figure):
+    assert simpson(seed=1).points["x"].iloc[0] != figure.points["x"].iloc[0]
+
+
+def test_too_few_points_are_refused():
+    with pytest.raises(InputError, match="n_points"):
+        simpson(n_points=2)
