@@ -109,6 +109,8 @@ def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
         upper = np.where(acute, (scene.area - turn) / (inner + tangents), (tangents - inner) / (scene.area + turn))
     # Where rounding cannot tell whether the disc touches the line, it does.
     same |= ~scene.inside & (scene.area - turn <= 16 * EPS * scene.area)
+    if flat:
+        lower = upper = scene.tangent
     lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
     touching = radius == scene.corner
     return Ends(

@@ -1,0 +1,121 @@
+"""Translations: the inscribed-angle range against optimisation, its inverse, and the published example."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from embaudit.errors import InputError
+from embaudit.gauges import Translation
+from embaudit.model import FactorModel
+from embaudit.ranges import cosine_range, shift_to_reach
+
+
+def cosine(a: np.ndarray, b: np.ndarray) -> float:
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def head(rows: np.ndarray) -> FactorModel:
+    return FactorModel.from_softmax(rows)
+
+
+def best_on_circle(a: np.ndarray, b: np.ndarray, radius: float, sign: float) -> float:
+    """Largest sign · cosine over shifts of exactly that length in the plane, by brute force and polishing."""
+
+    def loss(angle: float) -> float:
+        v = radius * np.array([np.cos(angle), np.sin(angle)])
+        return -sign * cosine(a + v, b + v)
+
+    grid = np.linspace(0, 2 * np.pi, 2001)
+    start = grid[np.argmin([loss(angle) for angle in grid])]
+    polished = minimize_scalar(loss, bounds=(start - 0.01, start + 0.01), method="bounded", options={"xatol": 1e-12})
+    return -polished.fun
+
+
+def test_ends_agree_with_a_search_over_all_directions() -> None:
+    draw = np.random.default_rng(0)
+    for _ in range(25):
+        a, b = draw.normal(size=(2, 2))
+        radius = float(draw.uniform(0.05, 0.9)) * min(np.linalg.norm(a), np.linalg.norm(b))
+        found = cosine_range(head([a, b]), Translation(2, max_shift=radius), pairs=[[0, 1]])
+        # Before the disc meets the line through the rows, the ends lie on its rim.
+        if found.upper[0] < 1:
+            assert found.upper[0] == pytest.approx(best_on_circle(a, b, radius, 1), abs=1e-9)
+        if found.lower[0] > -1:
+            assert found.lower[0] == pytest.approx(-best_on_circle(a, b, radius, -1), abs=1e-9)
+
+
+@given(st.integers(2, 6), st.floats(0.01, 3), st.sampled_from(["lower", "upper"]), st.integers(0, 2**32 - 1))
+def test_shift_to_reach_is_the_inverse_of_the_range(k: int, radius: float, end: str, seed: int) -> None:
+    a, b = np.random.default_rng(seed).normal(size=(2, k))
+    found = cosine_range(head([a, b]), Translation(k, max_shift=radius), pairs=[[0, 1]])
+    reached = getattr(found, end)[0]
+    needed = shift_to_reach(a, b, reached)
+    assert needed <= radius * (1 + 1e-7) + 1e-7
+    if abs(reached) < 1:
+        corner = min(np.linalg.norm(a), np.linalg.norm(b))
+        assert needed == pytest.approx(min(radius, corner), rel=1e-5)
+
+
+@given(st.integers(2, 5), st.floats(-1, 1), st.integers(0, 2**32 - 1))
+def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(k: int, target: float, seed: int) -> None:
+    a, b = np.random.default_rng(seed).normal(size=(2, k))
+    length = shift_to_reach(a, b, target)
+    model = head([a, b])
+    more, less = (
+        cosine_range(model, Translation(k, max_shift=length * factor), pairs=[[0, 1]])
+        for factor in (1 + 1e-6, 1 - 1e-6)
+    )
+    assert more.lower[0] - 1e-9 <= target <= more.upper[0] + 1e-9
+    if length > 1e-6:
+        assert not less.lower[0] + 1e-9 < target < less.upper[0] - 1e-9
+
+
+def test_the_published_example() -> None:
+    # Nielsen 2026, figure 1: labels 0 and 1 at cosine .8 become opposite or equal by a shift of all rows.
+    rows = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
+    found = cosine_range(head(rows), Translation(2), pairs=[[0, 1]])
+    assert (found.lower[0], found.upper[0]) == (-1, 1)
+    for v, target in (((-0.75, -0.75), -1), ((-1.25, -0.25), 1)):
+        assert cosine(rows[0] + v, rows[1] + v) == pytest.approx(target)
+        assert shift_to_reach(rows[0], rows[1], target) <= np.linalg.norm(v) + 1e-12
+    assert shift_to_reach(rows[0], rows[1], 0.8) == pytest.approx(0, abs=1e-15)
+    assert found.witness(0, "lower").act(head(rows)).cosines("right", [[0, 1]])[0] == pytest.approx(-1)
+
+
+def test_equal_rows_never_separate_and_one_dimension_only_flips() -> None:
+    model = head(np.array([[1.0, 2.0], [1.0, 2.0]]))
+    found = cosine_range(model, Translation(2, max_shift=9.0), pairs=[[0, 1]])
+    assert (found.lower[0], found.upper[0]) == (1, 1)
+    assert shift_to_reach([1.0, 2.0], [1.0, 2.0], [1.0, 0.5]).tolist() == [0, np.inf]
+    line = head(np.array([[1.0], [3.0]]))
+    near, far = (cosine_range(line, Translation(1, max_shift=r), pairs=[[0, 1]]) for r in (0.9, 1.1))
+    assert (near.lower[0], near.upper[0], far.lower[0], far.upper[0]) == (1, 1, -1, 1)
+
+
+def test_the_ends_jump_where_the_disc_passes_a_row() -> None:
+    # b = 2a: on a line with the origin, so +1 is there at once and -1 only past the nearer row.
+    model = head(np.array([[1.0, 0.0], [2.0, 0.0]]))
+    before, at, after = (cosine_range(model, Translation(2, max_shift=r), pairs=[[0, 1]]) for r in (0.999, 1.0, 1.001))
+    assert before.lower[0] > 0
+    assert at.lower[0] == pytest.approx(0)
+    assert not at.lower_attained[0]
+    assert after.lower[0] == -1
+    assert after.lower_attained[0]
+    assert shift_to_reach([1.0, 0.0], [2.0, 0.0], [-1.0, -0.5, 1.0]).tolist() == [1, 1, 0]
+
+
+def test_many_pairs_and_bad_input() -> None:
+    a, b = np.random.default_rng(0).normal(size=(2, 7, 3))
+    many = shift_to_reach(a, b, 0.3)
+    np.testing.assert_allclose(many, [shift_to_reach(x, y, 0.3) for x, y in zip(a, b, strict=True)])
+    huge = shift_to_reach(1e200 * a, 1e200 * b, 0.3)
+    np.testing.assert_allclose(huge, 1e200 * many, rtol=1e-12)
+    assert np.isnan(shift_to_reach([0.0, 0.0], [1.0, 0.0], 0.5))
+    with pytest.raises(InputError, match="at least 2 numbers"):
+        shift_to_reach([1.0], [2.0], 0.5)
+    with pytest.raises(InputError, match="target must be a cosine"):
+        shift_to_reach([1.0, 0.0], [2.0, 1.0], 1.5)
