@@ -83,6 +83,8 @@ class SimpsonDisplay(Picture):
         style = {"color": "#d55e00", "linewidth": 1.8, "linestyle": "--"}
         self._line(ax, self.points, whole.slope, label=f"all: r = {two_decimals(whole.r)}", **style)
         ax.set(xlabel="x", ylabel="y", title="up inside each group, down over all")
+        # Room for the legend above the points.
+        ax.set_ylim(top=self.points["y"].max() + 0.3 * np.ptp(self.points["y"]))
         ax.legend(loc="upper right", frameon=False)
 
     def _line(self, ax: Any, points: pd.DataFrame, slope: float, **style: Any) -> None:
