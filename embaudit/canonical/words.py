@@ -32,7 +32,9 @@ def _where(position: Position) -> str:
     if position.link is Link.COSINE:
         return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
     if position.effective_rank == 1:
-        return "The predictions see a single direction, so every prediction cosine is 1 or -1: there is nothing to compare."
+        return (
+            "The predictions see a single direction: every prediction cosine is 1 or -1, there is nothing to compare."
+        )
     if position.distance > NEAR:
         return (
             f"Your cosines sit at no standard place: the nearest exponent is {position.exponent:.2f}, and a gauge of "

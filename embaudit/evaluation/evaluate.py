@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import row_blocks, unit_rows
+from embaudit.arrays import row_blocks, row_norms, unit_rows
 from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
 from embaudit.canonical.identified import identified_factors
 from embaudit.errors import InputError, must_be
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 RESAMPLES = 2_000
 """Bootstrap draws of the queries."""
+CANDIDATES = 50_000
+"""Rows among which neighbours are looked up; more are sampled."""
 RAW = "cosine"
 """What the others are compared with."""
 PREDICTION = "prediction cosine"
@@ -44,7 +46,7 @@ class Evaluation:
     n: int
     """Length of the neighbour lists."""
     n_candidates: int
-    """Rows that have a label and a direction."""
+    """Rows that have a label and a direction, or 50,000 of them."""
     n_left_out: int
     """Rows that lack one."""
     queries: Indices
@@ -186,12 +188,15 @@ def evaluate_similarities(
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
     rows = known.labelled
-    rows = rows[(np.asarray(x[rows]) != 0).any(axis=1)]
+    rows = rows[row_norms(x)[rows] > 0]
+    left_out = len(x) - len(rows)
     if not isinstance(n, int | np.integer) or not 1 <= n < len(rows) - 1:
         raise must_be("n", f"an integer from 1 to {len(rows) - 2}, below the rows that have a label", repr(n))
     if n_queries < 2:
         raise must_be("n_queries", "at least 2", n_queries)
     draw = np.random.default_rng(rng)
+    if len(rows) > CANDIDATES:
+        rows = np.sort(draw.choice(rows, CANDIDATES, replace=False))
     queries = np.sort(draw.permutation(len(rows))[:n_queries])
     chance, answerable = _chance(known, rows, queries)
     queries = queries[answerable]
@@ -200,7 +205,7 @@ def evaluate_similarities(
     versions = {name: make(rows) for name, make in similarities(model, role)}
     measured = query_measures(versions, known, rows, queries, n=int(n))
     return Evaluation(
-        role, model.roles[role == "right"], int(n), len(rows), len(x) - len(rows), rows[queries], measured, chance,
+        role, model.roles[role == "right"], int(n), len(rows), left_out, rows[queries], measured, chance,
         int(draw.integers(2**31)),
     )  # fmt: skip
 
@@ -217,7 +222,7 @@ def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArr
 def similarities(model: FactorModel, role: Side) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
     """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
     x = model.factors(role)
-    mean = np.asarray(x, dtype=np.float64).mean(axis=0)
+    mean = x.mean(axis=0, dtype=np.float64)
     yield RAW, lambda rows: _unit(x[rows])
     yield "dot product", lambda rows: np.asarray(x[rows], dtype=np.float64)
     yield "centred cosine", lambda rows: _unit(np.asarray(x[rows], dtype=np.float64) - mean)
