@@ -1,0 +1,78 @@
+"""Make every file of this folder, and SHA256SUMS, which the tests check.
+
+python data/make.py            # tables: heads and interactions
+python data/make.py --figures  # also the pictures, at the paper's size (about a minute)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from embaudit import reproduce, simulate_interactions
+from embaudit.reproduce.nielsen import FIGURE_1, HEADS
+from embaudit.reproduce.pictures import png_bytes
+
+HERE = Path(__file__).parent
+
+
+def heads() -> dict[str, bytes]:
+    """Label rows of the two figures on label cosines, one table a head."""
+    rows = {"heads/figure_1.csv": FIGURE_1}
+    names = ("heads/figure_2_centred.csv", "heads/figure_2_unit.csv")
+    rows |= dict(zip(names, HEADS.values(), strict=True))
+    return {name: table(head_frame(values)) for name, values in rows.items()}
+
+
+def head_frame(values: np.ndarray) -> pd.DataFrame:
+    """Name the labels by their row number."""
+    columns = {"label": [f"label {i}" for i in range(len(values))], "x": values[:, 0], "y": values[:, 1]}
+    return pd.DataFrame(columns)
+
+
+def interactions() -> dict[str, bytes]:
+    """A small simulated data set and the truth about its items."""
+    data = simulate_interactions(300, 60, 3, max_items=25, rng=0)
+    users, items = data.matrix.nonzero()
+    pairs = pd.DataFrame({"user": users, "item": items})
+    truth = {"item": np.arange(60), "cluster": data.clusters, "popularity": data.popularity.round(6)}
+    return {
+        "simulated/interactions.csv": table(pairs),
+        "simulated/items.csv": table(pd.DataFrame(truth)),
+    }
+
+
+def table(frame: pd.DataFrame) -> bytes:
+    """Write a CSV with ten digits, the same on every machine."""
+    return frame.to_csv(index=False, lineterminator="\n", float_format="%.10g").encode()
+
+
+def figures() -> dict[str, bytes]:
+    """The pictures of the README, small enough to be shown on a web page."""
+    netflix = reproduce.netflix(size="paper", n_seeds=1)
+    return {
+        "figures/netflix.png": png_bytes(netflix.plot().figure_, 100),
+        "figures/netflix_remedies.png": png_bytes(netflix.plot_remedies().figure_, 100),
+        "figures/nielsen.png": png_bytes(reproduce.nielsen().plot().figure_, 100),
+        "figures/simpson.png": png_bytes(reproduce.simpson().plot().figure_, 100),
+    }
+
+
+def main() -> None:
+    """Write the files asked for and the checksums of all."""
+    files = heads() | interactions() | (figures() if "--figures" in sys.argv[1:] else {})
+    for name, content in files.items():
+        path = HERE / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    made = sorted(path for path in HERE.glob("*/*") if path.suffix in (".csv", ".png"))
+    sums = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(HERE).as_posix()}" for path in made]
+    (HERE / "SHA256SUMS").write_text("\n".join(sums) + "\n")
+
+
+if __name__ == "__main__":
+    main()
