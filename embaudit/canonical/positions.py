@@ -175,6 +175,8 @@ def _hidden_biases(role: Side, side: Moments) -> tuple[HiddenBias, ...]:
     columns = side.constant_columns
     if columns:
         return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)
+    if side.n_rows <= len(side.mean) + 1:
+        return ()  # so few rows lie on a plane whatever they are
     _, spread, directions = np.linalg.svd(side.centred_root)
     still = directions[spread <= 16 * side.precision * max(spread[0], np.linalg.norm(side.mean))]
     levels = still @ side.mean

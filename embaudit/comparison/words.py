@@ -10,10 +10,9 @@ if TYPE_CHECKING:
     from embaudit.model import Side
 
 _GAUGES = {
-    "rotation": "a rotation, which no cosine sees",
-    "diagonal": "one scale for each dimension",
-    "linear": "a general linear change of the coordinates",
-    "affine": "a general linear change of the coordinates with a shift",
+    "diagonal": "One scale for each dimension",
+    "linear": "A general linear change of the coordinates",
+    "affine": "A general linear change of the coordinates with a shift",
 }
 STILL = 0.01
 """Mean change of cosines that nobody would notice."""
@@ -48,11 +47,14 @@ def _side(comparison: Comparison, role: Side) -> str:
         return f"The {title}s' cosines are the same to {change.mean_total:.2g}."
     shares = change.neighbour_shares
     lost = shares["lost_to_gauge"] + shares["lost_to_learning"]
-    text = (
-        f"The {title}s' cosines differ by {change.mean_total:.2f} on average. {_GAUGES[comparison.group].capitalize()} "
-        f"(condition number {comparison.condition_number:.3g}) moves them by {change.mean_gauge:.2f}; "
-        f"{change.mean_remainder:.2f} remains, on {title}s that were not used to find it."
-    )
+    text = f"The {title}s' cosines differ by {change.mean_total:.2f} on average"
+    if comparison.group == "rotation":
+        text += ", and no gauge explains it better than a rotation, which no cosine sees."
+    else:
+        text += (
+            f". {_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g}) moves them by "
+            f"{change.mean_gauge:.2f}; {change.mean_remainder:.2f} remains, on {title}s that were not used to find it."
+        )
     if lost > 0:
         text += (
             f" Of {change.n_neighbours} nearest {title}s, {lost:.0%} changed: {shares['lost_to_gauge']:.0%} because of "

@@ -108,6 +108,13 @@ def test_a_bias_kept_in_the_factors_is_found_before_and_after_a_gauge():
     assert position(GeneralLinear(6, max_condition=5.0).sample(rng=0).act(plain)).hidden_biases == ()
 
 
+def test_few_rows_in_many_dimensions_hold_no_bias():
+    """As many rows as dimensions lie on a plane off the origin, which means nothing."""
+    draw = np.random.default_rng(0)
+    head = FactorModel.from_softmax(draw.standard_normal((8, 12)), embeddings=draw.standard_normal((12, 12)))
+    assert position(head).hidden_biases == ()
+
+
 def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     plain = at_exponent(make(8), 0.5)
     draw = np.random.default_rng(8)
