@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from embaudit._version import __version__
 from embaudit.checks import Finding, Severity, findings
+from embaudit.errors import must_be
 from embaudit.evidence import Evidence, gather
+from embaudit.fingerprint import fingerprint
+from embaudit.heads import Guard, HeadReport, head_report
+from embaudit.model import Link
 from embaudit.objectives import training_objective
-from embaudit.verdict import verdict
+from embaudit.verdict import training_sentence, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role
 
+PANEL = 2_048
+"""Labels of a softmax head that are looked at one by one; drawn where it has more."""
 SCHEMA_VERSION = 1
 """Raised when a field of the JSON changes its meaning or goes away."""
 
@@ -51,20 +59,39 @@ class Audit:
     (True, ['EMB101'])
     """
 
+    model: FactorModel
+    """The model at hand."""
     evidence: Evidence
-    """Everything measured."""
+    """Everything measured; of a softmax head with very many labels, on a sample of them."""
+    head: HeadReport | None = None
+    """What was measured besides where the model is a softmax head."""
     source: str | None = None
     """Where the model came from."""
+
+    @property
+    def predictions_hold(self) -> bool:
+        """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        return self.evidence.predictions_hold and (self.head is None or self.head.verified)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Conclusions with code, severity and remedy, the gravest first."""
-        return findings(self.evidence)
+        own = self.head.findings if self.head is not None else ()
+        seen = {finding.code for finding in own}
+        found = [*own, *(finding for finding in findings(self.evidence) if finding.code not in seen)]
+        return tuple(sorted(found, key=lambda finding: -finding.severity))
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return verdict(self.evidence)
+        if self.head is None or not self.evidence.predictions_hold:
+            return verdict(self.evidence)
+        return f"{self.head.verdict} {training_sentence(self.evidence)}" if self.head.verified else self.head.verdict
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of factors and biases: equal for equal models."""
+        return fingerprint(self.model)
 
     @property
     def worst(self) -> Severity | None:
@@ -73,7 +100,7 @@ class Audit:
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
-        return f"Audit({self.evidence.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
+        return f"Audit({self.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
 
     def _repr_html_(self) -> str:
         from embaudit.report.html import render
@@ -113,7 +140,7 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; see the README for the schema."""
-        model, evidence = self.evidence.model, self.evidence
+        model, evidence = self.model, self.evidence
         position = evidence.position
         return dict(
             _plain(
@@ -121,7 +148,7 @@ class Audit:
                     "embaudit_version": __version__,
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
-                    "input": {"source": self.source, "fingerprint": evidence.fingerprint},
+                    "input": {"source": self.source, "fingerprint": self.fingerprint},
                     "model": {
                         "roles": model.roles,
                         "n_left": model.n_left,
@@ -143,6 +170,7 @@ class Audit:
                     "movement": self._movement_records(),
                     **evidence.limits.to_dict(),
                     "position": None if position is None else position.to_dict(),
+                    "head": None if self.head is None else self.head.to_dict(),
                     "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
                     "findings": [finding.to_dict() for finding in self.findings],
                     "verdict": self.verdict,
@@ -162,6 +190,8 @@ def audit(
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     objective: str | None = None,
+    soft_cap: float | None = None,
+    normalised: bool = False,
     source: str | None = None,
     rng: int = 0,
 ) -> Audit:
@@ -188,6 +218,10 @@ def audit(
         Ids or titles of right rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
         How the model was trained, where it does not say so itself (see `embaudit.objectives`).
+    soft_cap : float, optional
+        Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
+    normalised : bool
+        Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
     source : str, optional
         Where the model came from, for the report.
     rng : int
@@ -206,8 +240,22 @@ def audit(
         model = model.replace(objective=training_objective(objective).name)
     elif model.objective is not None:
         training_objective(model.objective)
+    guard = Guard(soft_cap, normalised)
+    head = None
+    if model.link is Link.SOFTMAX:
+        head = head_report(
+            model,
+            n_labels=PANEL,
+            n_neighbours=n_neighbours,
+            max_condition=max_condition,
+            soft_cap=soft_cap,
+            normalised=normalised,
+            rng=rng,
+        )
+    elif not guard.keeps_translations:
+        raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
     evidence = gather(
-        model,
+        _subject(model, guard, rng),
         groups=() if groups is None else groups,
         roles=roles,
         n_gauges=n_gauges,
@@ -217,4 +265,19 @@ def audit(
         show=show,
         rng=rng,
     )
-    return Audit(evidence, source)
+    return Audit(model, evidence, head, source)
+
+
+def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
+    """Choose what the general part of an audit looks at: a sample of very many labels, and what a guard leaves free.
+
+    A capped head must keep its scores, a normalised one its cosines, for its probabilities to stay.
+    """
+    if model.link is not Link.SOFTMAX:
+        return model
+    link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
+    if model.n_right > PANEL:
+        labels = np.sort(np.random.default_rng(seed).choice(model.n_right, PANEL, replace=False))
+        fields = {name: getattr(model, name) for name in ("right", "right_bias", "right_ids", "right_names")}
+        model = model.replace(**{name: None if value is None else value[labels] for name, value in fields.items()})
+    return model.replace(link=link)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.equivalence import Equivalence
-from embaudit.objectives import OBJECTIVES, Objective, Status
+from embaudit.objectives import OBJECTIVES, Objective, Status, usual_objectives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -99,12 +99,13 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
     if not cosines_move(evidence):
         return
     if objective is None:
+        names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
         yield Finding(
             "EMB102",
             Severity.TIP,
             "the predictions do not fix the cosines, and how the model was trained is not known",
             "Equally predicting models have other cosines; whether training chose one depends on its objective.",
-            "Name the objective: " + ", ".join(OBJECTIVES) + " (`--objective`).",
+            f"Name the objective ({names} or another one, `--objective`).",
             largest,
         )
     elif objective.status is Status.FREE:

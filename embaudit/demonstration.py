@@ -36,7 +36,7 @@ class Demonstration:
     @property
     def predictions_hold(self) -> bool:
         """Whether every equivalent model predicted the same."""
-        return self.product.evidence.predictions_hold and self.factors.evidence.predictions_hold
+        return self.product.predictions_hold and self.factors.predictions_hold
 
 
 def demonstrate(*, n_users: int = 20_000, n_items: int = 1_000, seed: int = 0) -> Demonstration:

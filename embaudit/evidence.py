@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,8 +36,6 @@ class Evidence:
 
     model: FactorModel
     """The model at hand."""
-    fingerprint: str
-    """Hash of its factors and biases: equal for equal models."""
     seed: int
     """Seed of every draw."""
     max_condition: float
@@ -53,6 +50,8 @@ class Evidence:
     """How far the cosines could move at most within a budget."""
     position: Position | None
     """Where the model sits among its canonical forms; None for a one-sided model."""
+    chosen: bool
+    """Whether the caller chose whose neighbours to show."""
     shown_in: str | None
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...]
@@ -71,24 +70,6 @@ class Evidence:
             for record in records
             if record.role == role and (not kinds or equivalent.kind in kinds)
         ]
-
-
-def fingerprint(model: FactorModel) -> str:
-    """Hash what a model predicts with: factors, biases, offset and link.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> fingerprint(FactorModel.from_vectors([[1.0]])) == fingerprint(FactorModel.from_vectors([[1.0]]))
-    True
-    """
-    digest = hashlib.blake2b(f"{model.link} {model.offset!r}".encode(), digest_size=16)
-    for array in (model.left, model.right, model.left_bias, model.right_bias):
-        digest.update(f"{None if array is None else (array.shape, str(array.dtype))}".encode())
-        if array is not None:
-            for rows in row_blocks(len(array), array.size // len(array)):
-                digest.update(np.ascontiguousarray(array[rows]).tobytes())
-    return digest.hexdigest()
 
 
 def default_roles(model: FactorModel) -> tuple[Role, ...]:
@@ -149,7 +130,6 @@ def gather(
     shown_in, examples = _examples(model, equivalents, movements, show, n_shown, draw)
     return Evidence(
         model=model,
-        fingerprint=fingerprint(model),
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),
@@ -157,6 +137,7 @@ def gather(
         movement=tuple(movements),
         limits=bounds,
         position=position(model) if model.left is not None else None,
+        chosen=bool(show),
         shown_in=shown_in,
         examples=examples,
     )

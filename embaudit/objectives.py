@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
 from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.model import Link
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,12 +48,15 @@ class Objective:
     """What it says about cosines."""
     cosines: str
     """The same in a sentence that follows "the cosines are"."""
+    links: tuple[Link, ...]
+    """Links of the models that are usually trained so."""
 
     def symmetry(self, rank: int) -> tuple[GaugeGroup, ...]:
         """Return the gauge groups of rank `rank` under which the objective keeps its value."""
         return tuple(group(rank) for group in self.free)  # type: ignore[call-arg]
 
 
+_SCORES = (Link.IDENTITY, Link.RANKING)
 _REGULARISER = "unique up to a common rotation, but chosen by the regulariser, not by the data alone"
 
 OBJECTIVES: Mapping[str, Objective] = {
@@ -64,6 +68,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Diagonal, Orthogonal, GeneralLinear),
             Status.FREE,
             "not identified: every rescaling of the latent dimensions is an equally good solution",
+            _SCORES,
         ),
         Objective(
             "factors",
@@ -71,6 +76,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Orthogonal,),
             Status.CHOSEN,
             _REGULARISER,
+            _SCORES,
         ),
         Objective(
             "none",
@@ -78,6 +84,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Diagonal, Orthogonal, GeneralLinear),
             Status.FREE,
             "not identified: the objective sees the scores only",
+            _SCORES,
         ),
         Objective(
             "softmax",
@@ -85,6 +92,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Diagonal, Orthogonal, GeneralLinear, Translation),
             Status.FREE,
             "not identified: neither the origin nor the axes of the labels are fixed",
+            (Link.SOFTMAX,),
         ),
         Objective(
             "softmax-decay",
@@ -92,6 +100,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Orthogonal,),
             Status.CHOSEN,
             _REGULARISER,
+            (Link.SOFTMAX,),
         ),
         Objective(
             "logistic",
@@ -99,6 +108,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Translation,),
             Status.INPUTS,
             "identified up to a translation of all labels, and they follow how the inputs were scaled",
+            (Link.SOFTMAX,),
         ),
         Objective(
             "logistic-decay",
@@ -106,6 +116,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (),
             Status.INPUTS,
             "unique, but they follow the decay and how the inputs were scaled",
+            (Link.SOFTMAX,),
         ),
         Objective(
             "cosine",
@@ -113,6 +124,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Orthogonal,),
             Status.TRAINED,
             "what was trained, as long as the rows span enough directions to fix their own lengths",
+            (Link.COSINE,),
         ),
     )
 }
@@ -134,3 +146,14 @@ def training_objective(name: str) -> Objective:
     if name not in OBJECTIVES:
         raise must_be("objective", "one of " + ", ".join(OBJECTIVES), repr(name))
     return OBJECTIVES[name]
+
+
+def usual_objectives(link: Link) -> tuple[Objective, ...]:
+    """List the objectives that models of a link are usually trained with.
+
+    Examples
+    --------
+    >>> [objective.name for objective in usual_objectives(Link.IDENTITY)]
+    ['product', 'factors', 'none']
+    """
+    return tuple(objective for objective in OBJECTIVES.values() if link in objective.links)

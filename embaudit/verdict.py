@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.checks import cosines_move, level_words, objective_of
-from embaudit.objectives import OBJECTIVES, Status
+from embaudit.objectives import Status, usual_objectives
 from embaudit.words import percent as percent
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def training_sentence(evidence: Evidence) -> str:
     objective = objective_of(evidence)
     if objective is None:
         groups: dict[Status, list[str]] = {}
-        for row in OBJECTIVES.values():
+        for row in usual_objectives(evidence.model.link):
             groups.setdefault(row.status, []).append(row.name)
         cases = "; ".join(f"{' or '.join(names)}: {_IN_SHORT[status]}" for status, names in groups.items())
         return f"Training: how the model was trained is not known here. Under each objective the cosines are: {cases}."

@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Numbers and names as people write them."""
 
 from __future__ import annotations
 
@@ -18,3 +18,14 @@ def percent(share: float) -> str:
     if 0 < share < 0.01 or 0.99 < share < 1:
         return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
     return f"{100 * share:.0f} %"
+
+
+def visible(name: str) -> str:
+    r"""Quote a name that would not be seen as it is.
+
+    Examples
+    --------
+    >>> visible("Heat (1995)"), visible(" "), visible("a\n")
+    ('Heat (1995)', "' '", "'a\\n'")
+    """
+    return name if name.isprintable() and name.strip() == name and name else repr(name)

@@ -32,6 +32,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exi
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
 Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
+FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Objective = Annotated[
     str | None,
     typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),

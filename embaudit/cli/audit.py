@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import FailOn, Force, Json, Model, Objective, Page, Quiet, Seed, app
+from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Model, Objective, Page, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, progress_bars, promised, write_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def exit_code(result: Audit, fail_on: FailOn) -> int:
     from embaudit.checks import Severity
 
     threshold = {FailOn.ISSUE: Severity.ISSUE, FailOn.TIP: Severity.TIP, FailOn.NEVER: None}[fail_on]
-    if not result.evidence.predictions_hold:
+    if not result.predictions_hold:
         return 1
     return int(threshold is not None and result.worst is not None and result.worst >= threshold)
 
@@ -37,6 +37,8 @@ def audit(
     labels: Annotated[Path | None, typer.Option(help="File that names the right rows.")] = None,
     transpose: Annotated[str | None, typer.Option(help="Sides stored a column an entity: left, right, both.")] = None,
     link: Annotated[str | None, typer.Option(help="identity, softmax, cosine or ranking.")] = None,
+    soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
+    normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
     group: Annotated[
         list[str] | None,
         typer.Option(help="Only these equivalent models: canonical, diagonal, linear, orthogonal, translation."),
@@ -49,7 +51,7 @@ def audit(
     seed: Seed = 0,
     out: Page = None,
     json: Json = None,
-    fail_on: Annotated[FailOn, typer.Option(help="Exit 1 on findings of this severity.")] = FailOn.NEVER,
+    fail_on: FailOnFindings = FailOn.NEVER,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -72,6 +74,8 @@ def audit(
                 max_condition=max_condition,
                 show=show or (),
                 objective=objective,
+                soft_cap=soft_cap,
+                normalised=normalised,
                 rng=seed,
                 source=str(path),
             )

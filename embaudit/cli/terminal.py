@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from contextlib import ExitStack
     from pathlib import Path
 
+    import pandas as pd
     from rich.console import Console
+    from rich.table import Table
 
 T = TypeVar("T")
 
@@ -60,3 +62,16 @@ def write_json(file: IO[str] | None, content: dict[str, Any]) -> None:
     if file is not None:
         json.dump(content, file, indent=1, ensure_ascii=False, allow_nan=False)
         file.write("\n")
+
+
+def frame_table(frame: pd.DataFrame, title: str) -> Table:
+    """Draw a data frame: its index first, floats with four digits."""
+    from rich.table import Table
+
+    drawn = Table(title=title, title_justify="left", title_style="bold")
+    rows = frame.reset_index()
+    for number, name in enumerate(rows.columns):
+        drawn.add_column(str(name), justify="right" if number else "left", overflow="fold")
+    for row in rows.itertuples(index=False):
+        drawn.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row))
+    return drawn

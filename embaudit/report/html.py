@@ -6,7 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
-from embaudit.report.summary import attack_sentences, grids
+from embaudit.report.summary import grids, neighbour_lists, sentences
+from embaudit.words import visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,9 +33,7 @@ def render(audit: Audit, *, template: str = "page.html.j2") -> str:
     template : {"page.html.j2", "fragment.html.j2"}
         A whole page, or the part a notebook embeds.
     """
-    attacks = attack_sentences(audit.evidence.limits, audit.evidence.model)
-    return (
-        _environment()
-        .get_template(template)
-        .render(audit=audit, grids=grids(audit), attacks=attacks, version=__version__)
-    )
+    shown_in, examples = neighbour_lists(audit)
+    content = {"audit": audit, "grids": grids(audit), "sentences": sentences(audit), "version": __version__}
+    drawn = _environment().get_template(template)
+    return drawn.render(**content, shown_in=shown_in, examples=examples, visible=visible)

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.drift import Drift
     from embaudit.equivalents import EquivalentModel
+    from embaudit.heads import HeadReport
     from embaudit.limits import Certificate, Limits
     from embaudit.model import FactorModel, Role
     from embaudit.movement import Movement
+    from embaudit.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
 
     Visit = tuple[EquivalentModel, Movement, Drift]
@@ -152,6 +154,69 @@ def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
     return sentences
 
 
+def head_grids(head: HeadReport) -> Iterator[Grid]:
+    """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
+    change, moved = head.neighbours, head.centred.movement
+    first = f"top-1 changed (of {change.n_rows:,} labels)"
+    yield Grid(
+        "mean row removed",
+        f"{head.offset:.2g} of a typical row long",
+        ("equal head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
+        (
+            (
+                "without its mean row" if head.guard.keeps_translations else "without its mean row (not equal)",
+                percent(change.top1_changed),
+                percent(change.top_n_changed),
+                f"{moved.mean_abs:.3f}",
+                f"{moved.max_abs:.2f}",
+                f"{head.centred.change:.0e}",
+            ),
+        ),
+    )
+    if head.shifts:
+        levels = list(next(iter(head.shifts)).quantiles)
+        yield Grid(
+            "shortest shift of all labels that brings a pair there",
+            f"{head.shifts[0].n_pairs:,} pairs, in typical row lengths",
+            ("cosine", *(f"{100 * level:g} %" for level in levels), "within one length"),
+            tuple(
+                (f"{s.target:+g}", *(f"{value:.2f}" for value in s.quantiles.values()), percent(s.within_one))
+                for s in head.shifts
+            ),
+        )
+
+
+def head_sentences(head: HeadReport) -> list[str]:
+    """Say which labels can lead, and what was done to one pair."""
+    argmax = head.argmax
+    asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else f"{argmax.n_labels:,} labels"
+    sentences = [
+        f"Of {asked}, {argmax.n_can:,} can be the most probable one, {argmax.n_cannot:,} cannot"
+        + (f", {argmax.n_undecided:,} are undecided." if argmax.n_undecided else ".")
+    ]
+    for made in head.constructions:
+        one, other = made.names
+        sentences.append(
+            f"{one!r} and {other!r} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
+            f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
+        )
+    return sentences
+
+
 def grids(audit: Audit) -> tuple[Grid, ...]:
     """Collect every table of an audit."""
-    return (*movement_grids(audit), *limit_grids(audit))
+    own = () if audit.head is None else head_grids(audit.head)
+    return (*own, *movement_grids(audit), *limit_grids(audit))
+
+
+def sentences(audit: Audit) -> list[str]:
+    """Collect what is said besides the tables."""
+    own = [] if audit.head is None else head_sentences(audit.head)
+    return own + attack_sentences(audit.evidence.limits, audit.evidence.model)
+
+
+def neighbour_lists(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:
+    """Choose whose neighbours to show in which equivalent model: of a head, those without its mean row."""
+    if audit.head is not None and audit.head.guard.keeps_translations and not audit.evidence.chosen:
+        return "mean row removed", audit.head.neighbours.examples
+    return audit.evidence.shown_in or "", audit.evidence.examples

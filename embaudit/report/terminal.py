@@ -9,7 +9,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from embaudit.checks import Severity
-from embaudit.report.summary import attack_sentences, grids, movement_grids
+from embaudit.report.summary import grids, movement_grids, neighbour_lists, sentences
+from embaudit.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from embaudit.neighbourhoods import Neighbourhood
     from embaudit.report.summary import Grid
 
+EXAMPLES = 5
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
@@ -34,32 +36,32 @@ def _table(grid: Grid) -> RichTable:
 
 
 def _neighbour_table(example: Neighbourhood, shown_in: str) -> RichTable:
-    drawn = RichTable(title=Text(f"nearest to {example.name}"), title_justify="left", title_style="bold")
+    drawn = RichTable(title=Text(f"nearest to {visible(example.name)}"), title_justify="left", title_style="bold")
     for name in ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""):
         drawn.add_column(name, justify="left" if name else "right")
     kept = {name for name, _ in example.before} & {name for name, _ in example.after}
     for (one, c), (other, d) in zip(example.before, example.after, strict=True):
-        cells = [Text(name, style="" if name in kept else "bold magenta") for name in (one, other)]
+        cells = [Text(visible(name), style="" if name in kept else "bold magenta") for name in (one, other)]
         drawn.add_row(cells[0], f"{c:.2f}", cells[1], f"{d:.2f}")
     return drawn
 
 
 def print_audit(audit: Audit, console: Console) -> None:
     """Print a failed check first, then the tables, neighbours side by side, findings and the verdict."""
-    evidence = audit.evidence
-    console.print(Text(repr(evidence.model)))
-    if not evidence.predictions_hold:
+    console.print(Text(repr(audit.model)))
+    if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
     _print_grids(grids(audit), console)
-    for sentence in attack_sentences(evidence.limits, evidence.model):
+    for sentence in sentences(audit):
         console.print(sentence, markup=False)
-    for example in evidence.examples:
-        console.print(_neighbour_table(example, evidence.shown_in or ""))
+    shown_in, examples = neighbour_lists(audit)
+    for example in examples[:EXAMPLES]:
+        console.print(_neighbour_table(example, shown_in))
     for finding in audit.findings:
         style = COLOURS[finding.severity]
         head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)
         console.print(head + Text(f"{finding.explanation} → {finding.remedy}", style="default"))
-    if evidence.predictions_hold:
+    if audit.predictions_hold:
         _print_verdict(audit, console, title="verdict")
 
 

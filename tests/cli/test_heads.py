@@ -1,0 +1,70 @@
+"""`embaudit audit --kind head` on real heads: it alarms where the origin decides neighbours and is quiet elsewhere."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize(("name", "changed"), [("shakespeare", 0.35), ("charlotte_bronte", 0.25)])
+def test_character_models_alarm(embaudit, shared_data, name, changed):
+    folder = shared_data(f"heads-charrnn/{name}")
+    files = (folder / "head.npz", "--kind", "head", "--labels", folder / "vocab.json")
+    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 2, "--fail-on", "issue")
+    assert result.code == 1
+    found = json.loads(Path("a.json").read_text())
+    assert "EMB301" in [finding["code"] for finding in found["findings"]]
+    assert found["head"]["neighbours"]["top1_changed"] == pytest.approx(changed, abs=0.006)
+    assert "Label cosines depend on an origin that no probability shows" in found["verdict"]
+    assert all(record["ok"] for record in found["drift"])
+
+
+def test_the_image_classifier_is_quiet_about_translation_and_says_why(embaudit, shared_data):
+    folder = shared_data("head-doodlenet-345")
+    files = (folder / "head.npz", "--kind", "head", "--labels", folder / "class_names.txt")
+    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
+    found = json.loads(Path("a.json").read_text())
+    assert result.code == 0, found["findings"]
+    assert "EMB301" not in [finding["code"] for finding in found["findings"]]
+    assert found["head"]["neighbours"]["top1_changed"] < 0.02
+    assert "Translation is not what troubles these cosines" in found["verdict"]
+
+
+@pytest.fixture
+def head(tmp_path):
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "head.npz", W=draw.standard_normal((30, 6)) + 1.5, b=draw.standard_normal(30))
+    return "head.npz"
+
+
+def test_declared_guards_change_the_verdict(embaudit, head):
+    plain, capped, unit = (
+        " ".join(embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out.replace("│", " ").split())
+        for options in ((), ("--soft-cap", 30), ("--normalised",))
+    )
+    assert "EMB301" in plain
+    assert "random translations" in plain or "translation" in plain
+    for text in (capped, unit):
+        assert "EMB301" not in text
+        assert "EMB305" in text
+
+
+def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):
+    np.savez(tmp_path / "m.npz", user_factors=np.eye(3), item_factors=np.eye(3))
+    result = embaudit("audit", "m.npz", "--soft-cap", 30)
+    assert result.code == 2
+    assert "softmax head" in result.err
+
+
+def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "big.npz", W=draw.standard_normal((3000, 8)).astype(np.float32))
+    result = embaudit("audit", "big.npz", "--kind", "head", "--gauges", 1, "--json", "a.json")
+    assert result.code == 0
+    found = json.loads(Path("a.json").read_text())
+    assert found["model"]["n_right"] == 3000
+    assert found["head"]["n_panel"] == 2048
+    assert "128 labels asked" in result.out
