@@ -37,6 +37,7 @@ def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> 
         assert group.contains(attack.gauge)
         assert 0 < attack.achieved <= attack.bound + 1e-9
         assert attack.gap == attack.bound - attack.achieved
+        assert f"{attack.bound:.3g} (proven)" in attack.explain()
         if role != "cross":
             attack = quick(model, group, role=role, objective="neighbours", rng=seed)
             assert group.contains(attack.gauge)

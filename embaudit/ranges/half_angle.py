@@ -107,7 +107,7 @@ def tamed(x: Array) -> Array:
     """Scale rows of extreme length to about 1 by powers of two, which rounds nothing; the others stay."""
     with np.errstate(over="ignore", under="ignore"):
         squares = dots(x, x)
-    extreme = ~((squares > 1e-200) & (squares < 1e200))
+    extreme = ~((squares > 1e-140) & (squares < 1e140))
     if not extreme.any():
         return x
     scaled = x.copy()

@@ -256,6 +256,16 @@ def test_what_is_no_gauge_of_the_model_is_refused() -> None:
         found.witness(0, "lower", tol=0)
 
 
+def test_an_enormous_diagonal_budget_works_or_is_refused() -> None:
+    model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(20, 3)))
+    pairs = [[i, i + 1] for i in range(19)]
+    wide, free = (cosine_range(model, Diagonal(3, max_condition=b), pairs=pairs) for b in (1e50, None))
+    np.testing.assert_allclose(wide.lower, free.lower, atol=1e-9)
+    np.testing.assert_allclose(wide.upper, free.upper, atol=1e-9)
+    with pytest.raises(InputError, match="at most 1e\\+50"):
+        cosine_range(model, Diagonal(3, max_condition=1e51), pairs=pairs)
+
+
 def test_an_end_that_float64_cannot_come_near_is_refused_not_missed() -> None:
     model = FactorModel.from_vectors([[1.0, 1e-9], [1.0, -1e-9]])
     found = cosine_range(model, GeneralLinear(2), pairs=[[0, 1]])

@@ -38,7 +38,9 @@ def near_pairs(k: int, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
     """Pairs at every angle, acute and obtuse, of ordinary, huge and tiny lengths."""
     draw = np.random.default_rng(seed)
     pairs = []
-    for angle, sign, (a, b) in itertools.product(ANGLES, (1, -1), ((1, 1), (1e150, 1e-150), (1e-160, 1e160))):
+    for angle, sign, (a, b) in itertools.product(
+        ANGLES, (1, -1), ((1, 1), (1e150, 1e-150), (1e-160, 1e160), (1e68, 1e69))
+    ):
         x, across = draw.normal(size=(2, k))
         pairs.append((a * x, sign * b * (x * draw.uniform(0.5, 2) + angle * across)))
     return pairs
