@@ -84,6 +84,12 @@ def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases,
     np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
 
 
+def test_the_objective_is_not_claimed_for_another_gauge(tmp_path):
+    remedy = fix(make(2, objective="factors"), "left-whitened")
+    assert remedy.to_model().objective is None
+    assert load(remedy.write(tmp_path / "m.npz")).objective is None
+
+
 def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):
     model = make(3, link="softmax", right_bias=np.arange(30.0))
     back = load(fix(model, "centred").write(tmp_path / "m.npz"))

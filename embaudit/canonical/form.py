@@ -9,11 +9,12 @@ those of the projector V Vᵀ). Nothing n×p is ever built.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, frozen, row_blocks
+from embaudit.arrays import Matrix, Vector, frozen, gram, row_blocks
 from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
@@ -105,6 +106,16 @@ class CanonicalForm:
     def is_full_rank(self) -> bool:
         """Whether the predictions see every latent dimension; if not, no gauge reaches the canonical form."""
         return self.rank == len(self.singular_values)
+
+    @cached_property
+    def left_metric(self) -> Matrix:
+        """(r, r) `AᵀA` of the left map at exponent 1; others are scaled by powers of s."""
+        return gram(self.right_root.T @ self.v)
+
+    @cached_property
+    def right_metric(self) -> Matrix:
+        """(r, r) `BᵀB` of the right map at exponent 0; others are scaled by powers of s."""
+        return gram(self.left_root.T @ self.u)
 
     def left_map(self, exponent: float) -> NDArray[np.float64]:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""

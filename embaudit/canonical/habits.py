@@ -36,11 +36,31 @@ class Habit(StrEnum):
 
 
 def log_condition(form: CanonicalForm, exponent: float) -> float:
-    """Compute ln κ of the step from the model to exponent e, on the directions that the predictions see."""
-    spectra = [np.linalg.svd(m, compute_uv=False) for m in (form.left_map(exponent), form.right_map(exponent))]
-    distance = max(float(np.log(s[0] / s[-1])) for s in spectra)
+    """Compute ln κ of the step from the model to exponent e, on the directions that the predictions see.
+
+    With full rank `κ = ‖A‖ ‖B‖`, since `AᵀB = I`: no small singular value has to be found. Otherwise one side
+    holds directions that the other lacks, and the map of the other side is free of them.
+    """
+    if form.is_full_rank:
+        distance = (
+            _log_largest(form.left_metric, form, exponent - 1) + _log_largest(form.right_metric, form, -exponent)
+        ) / 2
+    else:
+        maps = (form.left_map(exponent), form.right_map(exponent))
+        spectra = [np.linalg.svd(m, compute_uv=False) for m in maps]
+        distance = min(float(np.log(s[0] / s[-1])) for s in spectra)
     # κ = 1 is computed as 1 + rounding.
     return distance if distance > 64 * form.rank * np.finfo(np.float64).eps else 0.0
+
+
+def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
+    """Compute the logarithm of the largest eigenvalue of `s^power metric s^power`."""
+    from scipy.linalg import eigvalsh
+
+    scale = (form.singular_values[: form.rank] / form.singular_values[0]) ** power
+    last = form.rank - 1
+    largest = eigvalsh(scale[:, None] * metric * scale, subset_by_index=[last, last])[0]
+    return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
 
 
 def recognise(form: CanonicalForm) -> Habit:

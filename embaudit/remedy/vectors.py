@@ -111,8 +111,9 @@ class Remedy:
             labels = {f"right_{name}": getattr(model, f"{role}_{name}") for name in ("ids", "names")}
             kept = {"link": model.link, "right_bias": model.right_bias} if head else {}
             return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
+        # The objective is not passed on: what it pinned was the old gauge.
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
-                 "right_names", "objective")  # fmt: skip
+                 "right_names")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases}
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
@@ -168,7 +169,7 @@ class Remedy:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         fields = self._fields()
         left_role, right_role = fields.pop("roles")
-        texts = {"link": str(fields.pop("link", Link.IDENTITY)), "objective": fields.pop("objective", None) or ""}
+        texts = {"link": str(fields.pop("link", Link.IDENTITY)), "objective": ""}
         scalars = {
             **texts,
             "offset": float(fields.pop("offset", 0.0)),

@@ -124,6 +124,10 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     )
     where = position(model)
     assert (where.rank, where.effective_rank) == (8, 6)
+    assert where.exponent == pytest.approx(0.5, abs=1e-5)
+    assert where.distance < 1e-6  # what no prediction sees moves the place of nothing
+    mirrored = position(model.replace(left=model.right, right=model.left))
+    assert mirrored.distances["balanced"] < 1e-6
     assert "2 of the 8 dimensions are seen by no prediction" in where.explain()
     assert len(where.balancedness) == 6
 
