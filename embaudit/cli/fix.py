@@ -1,0 +1,61 @@
+"""`embaudit fix`: vectors to use instead."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from embaudit.cli.app import Force, Model, Quiet, Seed, app
+from embaudit.cli.terminal import make_console, progress_bars
+
+
+class Kind(StrEnum):
+    """What the vectors shall be."""
+
+    PREDICTION = "prediction"
+    BALANCED = "balanced"
+    LEFT_WHITENED = "left-whitened"
+    RIGHT_WHITENED = "right-whitened"
+    CENTRED = "centred"
+
+
+class Side(StrEnum):
+    """Whose vectors."""
+
+    LEFT = "left"
+    RIGHT = "right"
+
+
+@app.command()
+def fix(
+    path: Model,
+    *,
+    out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .safetensors, .npy or .txt.")],
+    as_: Annotated[
+        Kind, typer.Option("--as", help="Vectors whose cosine is the prediction cosine, or a canonical model.")
+    ] = Kind.PREDICTION,
+    role: Annotated[Side | None, typer.Option(help="Only this side; right vectors by default.")] = None,
+    dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
+    unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
+    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+    force: Force = False,
+) -> None:
+    """Write vectors whose plain cosine is what the predictions pin down, ready for a vector index."""
+    from embaudit.io import load, require_output
+    from embaudit.remedy import fix as mend
+
+    require_output(out, force=force)
+    model = load(path, kind=kind)
+    with progress_bars(quiet=quiet):
+        remedy = mend(
+            model, str(as_), role=None if role is None else role.value, dimensions=dimensions, unit=unit, rng=seed
+        )
+        remedy.write(out, force=force)
+    console = make_console(quiet=quiet)
+    console.print(remedy.explain(), markup=False)
+    console.print(f"{remedy!r} → {out}, read back and verified", markup=False, soft_wrap=True)
