@@ -27,7 +27,7 @@ LOWEST = -0.25
 """Cosines below are drawn alike: they are few, and the scale serves the many."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NetflixDisplay(Picture):
     """Heatmaps of item-item cosines in one row, on one colour scale.
 
@@ -73,7 +73,7 @@ class NetflixDisplay(Picture):
         return image
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class RemedyDisplay(Picture):
     """How well each remedy recovers the clusters: a point where it is unique, a range where a gauge can move it."""
 

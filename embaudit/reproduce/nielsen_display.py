@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TITLES = {"given": "as given", "made opposite": "labels 0 and 1 made opposite", "made parallel": "… made parallel"}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NielsenDisplay(Picture):
     """Figure 1 above Figure 2; labels are told apart by colour, marker and number.
 

@@ -42,12 +42,15 @@ DIGITS = 6
 """Decimals kept in tables: far above what rounding of sums can change, so that files do not depend on it."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Picture:
     """A drawn figure; shows itself in a notebook."""
 
-    figure_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False)
     """The matplotlib figure, once plotted."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'drawn' if self.figure_ is not None else 'not drawn'})"
 
     def _repr_png_(self) -> bytes | None:
         return None if self.figure_ is None else png_bytes(self.figure_)

@@ -16,7 +16,7 @@ GROUP_STYLE = (("#0072b2", "o"), ("#e69f00", "s"))
 LINE_STYLES = ("-", "--", ":")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class SimpsonDisplay(Picture):
     """Three panels: two vectors, the global cosine against the ratio of norms, two groups.
 

@@ -130,6 +130,7 @@ def test_drawing_opens_no_window_and_needs_no_pyplot():
 def test_a_display_shows_itself_once_drawn():
     display = simpson().plot()
     assert display._repr_png_().startswith(b"\x89PNG")
+    assert repr(display) == "SimpsonDisplay(drawn)"
     display.figure_ = None
     assert display._repr_png_() is None
 
