@@ -252,6 +252,16 @@ def test_entities_are_matched_by_id_and_missing_ones_counted():
     assert found.agreement.same
 
 
+@pytest.mark.parametrize("roles", [None, ["left"], ["right"]])
+def test_one_scale_for_all_goes_with_a_rotation(roles):
+    model = make(12)
+    turned = Orthogonal(RANK).sample(rng=0)
+    other = Gauge(3 * turned.left, turned.right / 3).act(model)
+    found = compare(model, other, roles=roles)
+    assert (found.group, found.explained) == ("rotation", True)
+    assert all(change.unexplained["rotation"] < 1e-20 for change in found.changes.values())
+
+
 def test_number_ids_meet_their_texts():
     model = make(6)
     other = model.replace(left_ids=model.left_ids.astype(str)[::-1], left=model.left[::-1])
