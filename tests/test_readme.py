@@ -29,6 +29,12 @@ def example_files(tmp_path, monkeypatch):
     Path("ratings.csv").write_text("userId,movieId,rating\n" + rows)
     titles = "".join(f"{i},Film {i} (19{i:02})\n" for i in range(1, 70))
     Path("movies.csv").write_text("movieId,title\n0,Toy Story (1995)\n" + titles)
+    np.savez("head.npz", W=draw.standard_normal((12, 4)), b=draw.standard_normal(12))
+    Path("labels.txt").write_text("".join(f"label {i}\n" for i in range(12)))
+    for name in ("update", "gradient"):
+        np.savez(f"{name}.npz", **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)})
+    people = draw.integers(2, size=(300, 3))
+    Path("admissions.csv").write_text("men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people))
 
 
 def test_every_command_runs(example_files, monkeypatch):
@@ -53,6 +59,13 @@ def test_every_objective_and_finding_is_listed():
     assert set(re.findall(r"^\| `([a-z][a-z-]*)` \|", README, re.MULTILINE)) == set(OBJECTIVES)
     used = set(re.findall(r"EMB\d{3}", "".join(path.read_text() for path in (ROOT / "embaudit").rglob("*.py"))))
     assert set(re.findall(r"^\| (EMB\d{3}) \|", README, re.MULTILINE)) == used
+
+
+def test_every_picture_and_link_is_there():
+    targets = re.findall(r"\]\(([^)]+)\)", README)
+    assert len(targets) >= 3
+    for target in targets:
+        assert (ROOT / target).exists(), target
 
 
 def test_the_two_commands_exist():
