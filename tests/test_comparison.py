@@ -262,6 +262,16 @@ def test_one_scale_for_all_goes_with_a_rotation(roles):
     assert all(change.unexplained["rotation"] < 1e-20 for change in found.changes.values())
 
 
+def test_ties_between_parallel_items_are_nobodys_fault():
+    """Twenty copies of every row leave it to rounding which ten of them are listed."""
+    draw = np.random.default_rng(0)
+    left, few = draw.standard_normal((60, RANK)), draw.standard_normal((6, RANK))
+    right = np.repeat(few, 20, axis=0) * draw.uniform(0.5, 2, 120)[:, None]
+    model = FactorModel.from_user_item(left, right)
+    change = compare(model, Orthogonal(RANK).sample(rng=0).act(model)).changes["right"]
+    assert change.neighbour_shares["kept"] == 1
+
+
 def test_number_ids_meet_their_texts():
     model = make(6)
     other = model.replace(left_ids=model.left_ids.astype(str)[::-1], left=model.left[::-1])

@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.arrays import Indices
 from embaudit.comparison.fits import GaugeFit, fit_gauge, possible_groups, unexplained
-from embaudit.similarity import neighbours, pair_cosines
+from embaudit.similarity import Neighbours, neighbours, pair_cosines
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +27,8 @@ PARTNERS = 32
 """Other rows each row is compared with."""
 SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
+TIED = 1e-6
+"""Cosines closer than this are one in float32, and which of them makes a list is chance."""
 EXPLAINED = 1e-8
 """Share of the spread below which a gauge explains all that float32 can show."""
 WORSE = 1.1
@@ -226,20 +228,21 @@ def _neighbour_changes(
     for fold in parts:
         half = fold.held_out[role]
         rows = np.sort(rng.permutation(len(half))[: SEARCHED // 2])
-        old, gauged, new = (neighbours(x[half], n, rows=rows).indices for x in versions)
-        stays, survives = _contained(old, new), _contained(old, gauged)
-        known = old >= 0
-        for column, value in zip(
-            columns,
-            (half[rows], *((known & m).sum(axis=1) for m in (stays, ~stays & ~survives, ~stays & survives))),
-            strict=True,
-        ):
+        old, gauged, new = (neighbours(x[half], n, rows=rows) for x in versions)
+        known = old.indices >= 0
+        survives, stays = (_still(old, found, x[half]) for found, x in zip((gauged, new), versions[1:], strict=True))
+        counts = ((known & m).sum(axis=1) for m in (stays, ~stays & ~survives, ~stays & survives))
+        for column, value in zip(columns, (half[rows], *counts), strict=True):
             column.append(value)
     searched, kept, to_gauge, to_learning = (np.concatenate(column) for column in columns)
     return {"n_neighbours": n, "searched": searched, "kept": kept, "lost_to_gauge": to_gauge,
             "lost_to_learning": to_learning}  # fmt: skip
 
 
-def _contained(old: Indices, new: Indices) -> NDArray[np.bool_]:
-    """Whether each entry of a list is in the other list of the same row."""
-    return np.asarray((old[:, :, None] == new[:, None, :]).any(axis=2))
+def _still(old: Neighbours, found: Neighbours, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether each former neighbour is as near as the last of the new list, ties included."""
+    others = np.where(old.indices >= 0, old.indices, 0)
+    pairs = np.column_stack([np.repeat(old.rows, others.shape[1]), others.ravel()])
+    cosines = pair_cosines(x, x, pairs).reshape(others.shape)
+    last = np.nan_to_num(found.cosines, nan=np.inf).min(axis=1)
+    return np.asarray(cosines >= last[:, None] - TIED)

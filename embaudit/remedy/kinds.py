@@ -114,8 +114,8 @@ def _centred(model: FactorModel, roles: tuple[Side, ...], dimensions: int | None
     if not any(free[role] for role in roles):
         sides = " or ".join(f"{model.roles[role == 'right']}s" for role in roles)
         raise EquivalenceError(
-            f"centring must keep the predictions; got a {model.link} model whose predictions change when {sides} are "
-            f'shifted, since no free bias absorbs it; use as "prediction".'
+            f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
+            f'when {sides} are shifted, since no free bias absorbs it; use as "prediction".'
         )
     zero = np.zeros(model.rank)
     centres = {side: moments(model.factors(side)).mean if free[side] else zero for side in model.sides}
