@@ -16,7 +16,7 @@ from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
 from embaudit.reproduce.netflix_models import measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, as_setting
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
-from embaudit.reproduce.remedies import remedy_records, summarise
+from embaudit.reproduce.remedies import REMEDIES, remedy_records, summarise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,6 +121,7 @@ class NetflixFigure:
             "setting": asdict(self.setting),
             "seeds": list(self.seeds),
             "items_left_out": self.n_left_out,
+            "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
             **{name: getattr(self, name) for name in tables},
         }
 
@@ -144,7 +145,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     Parameters
     ----------
     size : {"small", "paper"} or NetflixSetting
-        "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in two seconds.
+        "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in seconds.
     seed : int
         Of the data in the picture.
     n_seeds : int

@@ -172,6 +172,7 @@ def test_caption_csv_and_json_have_the_same_numbers(figure, tmp_path):
         pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"netflix_{name}.csv"), frame, check_exact=True)
         assert len(document[name]) == len(frame)
     assert document["caption"] == figure.caption
+    assert "no closed form" in document["remedy_notes"]["negatives by popularity^3/4"]
     for row in table.itertuples():
         found = re.search(rf"{re.escape(row.model)}: (\S+) within, (\S+) between, AUC (\d\.\d+)", document["caption"])
         assert [float(x) for x in found.groups()] == [
