@@ -272,6 +272,16 @@ def test_ties_between_parallel_items_are_nobodys_fault():
     assert change.neighbour_shares["kept"] == 1
 
 
+def test_a_notebook_shows_it_with_every_name_escaped():
+    names = np.array([f"<b>{i}</b>" for i in range(90)])
+    model = make(13).replace(right_names=names)
+    shown = compare(model, gauge_of("linear").act(model))._repr_html_()
+    assert "users that moved most" in shown
+    assert "mean_abs_remainder" in shown
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+
+
 def test_number_ids_meet_their_texts():
     model = make(6)
     other = model.replace(left_ids=model.left_ids.astype(str)[::-1], left=model.left[::-1])

@@ -211,6 +211,12 @@ def test_same_seed_same_numbers_as_json():
     assert runs[0] == runs[1] != runs[2]
 
 
+def test_a_notebook_shows_values_and_words():
+    shown = evaluate_similarities(make(), GENRES, n=3)._repr_html_()
+    assert "prediction cosine" in shown
+    assert "share a label" in shown
+
+
 @pytest.mark.parametrize(
     ("truth", "options", "message"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -108,6 +109,13 @@ class Comparison:
     def explain(self) -> str:
         """Say in plain words what changed, and what to do next."""
         return explain(self)
+
+    def _repr_html_(self) -> str:
+        """Show what changed by side and what moved most, as a notebook does."""
+        tables = [("What changed, by side", self.to_frame().set_index("role").T)]
+        tables += [(f"{self.title(role)}s that moved most", self.moved_most(role)) for role in self.changes]
+        shown = [f"<h4>{escape(title)}</h4>{table.to_html(border=0, float_format='%.4g')}" for title, table in tables]
+        return f"<p>{escape(self.explain())}</p>" + "".join(shown)
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

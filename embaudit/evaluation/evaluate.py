@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,11 @@ class Evaluation:
         import pandas as pd
 
         return pd.DataFrame(self.records())
+
+    def _repr_html_(self) -> str:
+        """Show the measures with their intervals, as a notebook does."""
+        table = self.to_frame().to_html(border=0, float_format="%.4g", index=False)
+        return f"<p>{escape(self.explain())}</p>{table}"
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""
