@@ -114,7 +114,10 @@ class Comparison:
         """Show what changed by side and what moved most, as a notebook does."""
         tables = [("What changed, by side", self.to_frame().set_index("role").T)]
         tables += [(f"{self.title(role)}s that moved most", self.moved_most(role)) for role in self.changes]
-        shown = [f"<h4>{escape(title)}</h4>{table.to_html(border=0, float_format='%.4g')}" for title, table in tables]
+        shown = [
+            f"<h4>{escape(title)}</h4>{table.to_html(border=0, float_format='{:.4g}'.format)}"
+            for title, table in tables
+        ]
         return f"<p>{escape(self.explain())}</p>" + "".join(shown)
 
 

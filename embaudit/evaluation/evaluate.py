@@ -88,7 +88,7 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Show the measures with their intervals, as a notebook does."""
-        table = self.to_frame().to_html(border=0, float_format="%.4g", index=False)
+        table = self.to_frame().to_html(border=0, float_format="{:.4g}".format, index=False)
         return f"<p>{escape(self.explain())}</p>{table}"
 
     def records(self) -> list[dict[str, Any]]:
