@@ -27,8 +27,8 @@ def example_files(tmp_path, monkeypatch):
     pairs = sorted({(u, i) for u, i in zip(*draw.integers([90, 70], size=(4000, 2)).T, strict=True)})
     rows = "".join(f"{u},{i},{draw.integers(1, 6)}\n" for u, i in pairs)
     Path("ratings.csv").write_text("userId,movieId,rating\n" + rows)
-    titles = "".join(f"{i},Film {i} (19{i:02})\n" for i in range(1, 70))
-    Path("movies.csv").write_text("movieId,title\n0,Toy Story (1995)\n" + titles)
+    titles = "".join(f"{i},Film {i} (19{i:02}),19{i // 10}0s\n" for i in range(1, 70))
+    Path("movies.csv").write_text("movieId,title,decade\n0,Toy Story (1995),1990s\n" + titles)
     np.savez("head.npz", W=draw.standard_normal((12, 4)), b=draw.standard_normal(12))
     Path("labels.txt").write_text("".join(f"label {i}\n" for i in range(12)))
     for name in ("update", "gradient"):

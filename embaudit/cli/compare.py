@@ -38,7 +38,9 @@ def compare(
         console = make_console(quiet=quiet)
         console.print(frame_table(found.to_frame().set_index("role").T.rename_axis("measure"), "what changed, by side"))
         for role in found.changes:
-            console.print(frame_table(found.moved_most(role).set_index("name"), f"{found.title(role)}s that moved most"))
+            console.print(
+                frame_table(found.moved_most(role).set_index("name"), f"{found.title(role)}s that moved most")
+            )
         console.print(found.explain(), markup=False)
         write_json(json_file, found.to_dict())
         if html is not None:

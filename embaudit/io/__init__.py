@@ -5,7 +5,7 @@ from embaudit.io.interactions import Interactions, read_interactions
 from embaudit.io.labels import read_labels
 from embaudit.io.live import from_object
 from embaudit.io.registry import Format, formats, load, require_output, save
-from embaudit.io.titles import read_titles, titles_for
+from embaudit.io.titles import read_titles, texts_for, titles_for
 
 __all__ = [
     "Format",
@@ -18,6 +18,7 @@ __all__ = [
     "read_titles",
     "require_output",
     "save",
+    "texts_for",
     "titles_for",
     "written_whole",
 ]

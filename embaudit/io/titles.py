@@ -132,10 +132,35 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     >>> titles_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Seven", "Eight"]))
     (array(['Seven', '9'], dtype='<U5'), 1)
     """
-    known = dict(zip(np.asarray(ids).astype(str).tolist(), titles.tolist(), strict=True))
+    found = texts_for(item_ids, ids, titles)
+    names = [str(each) if text is None else text for each, text in zip(item_ids, found, strict=True)]
+    return np.array(names, dtype=np.str_), found.count(None)
+
+
+def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]) -> list[str | None]:
+    """Look up the text of every item; None where there is none.
+
+    Parameters
+    ----------
+    item_ids : array of shape (p,)
+        The items of a model.
+    ids, texts : array of shape (m,)
+        From `read_titles`; 7 and "7" are the same id.
+
+    Raises
+    ------
+    InputError
+        If no item has a text.
+
+    Examples
+    --------
+    >>> texts_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Drama", "Comedy"]))
+    ['Drama', None]
+    """
+    known = dict(zip(np.asarray(ids).astype(str).tolist(), texts.tolist(), strict=True))
     wanted = np.asarray(item_ids).astype(str).tolist()
-    unmatched = sum(each not in known for each in wanted)
-    if unmatched == len(wanted):
+    found = [known.get(each) for each in wanted]
+    if not any(text is not None for text in found):
         got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"
         raise must_be("the ids of the titles", "ids of items", got, "pass id= to choose their column")
-    return np.array([known.get(each, each) for each in wanted], dtype=np.str_), unmatched
+    return found

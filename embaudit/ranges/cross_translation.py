@@ -42,7 +42,7 @@ class CrossTranslationReach(NamedTuple):
         free = radius > 1
         sine = np.where(free, 0, radius)
         turn = sine / (1 + np.sqrt((1 - sine) * (1 + sine))) if x.shape[1] > 1 else np.zeros(len(x))
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             product = tangent * turn
             low = np.where(free | ~(product < 1), np.inf, (tangent + turn) / (1 - product))
             high = np.where(np.isinf(tangent), 1 / turn, (tangent - turn) / (1 + product))

@@ -211,8 +211,10 @@ def grids(audit: Audit) -> tuple[Grid, ...]:
 
 def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
-    own = [] if audit.head is None else head_sentences(audit.head)
-    return own + attack_sentences(audit.evidence.limits, audit.evidence.model)
+    found = [] if audit.head is None else head_sentences(audit.head)
+    found += attack_sentences(audit.evidence.limits, audit.evidence.model)
+    position = audit.evidence.position
+    return found if position is None else [*found, position.explain()]
 
 
 def neighbour_lists(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:

@@ -267,7 +267,7 @@ def test_singular_matrices_are_refused(matrix: object) -> None:
 BAD_MATRICES = [
     [["a"]],
     [[1j]],
-    [[object()]],
+    pytest.param([[object()]], id="object"),
     [[np.nan]],
     [[np.inf]],
     [[True]],

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import EquivalenceError, InputError
@@ -139,6 +139,7 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
                     assert np.abs(after.predictions() - before).max() <= 1e-13 * k * gauge.condition_number
 
 
+@example(2, "normal", 0, 2.0, 5e-324)
 @settings(max_examples=25)
 @given(st.integers(1, 6), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1, 50), st.floats(0, 1))
 def test_smaller_budgets_and_subgroups_have_contained_ranges(

@@ -15,6 +15,7 @@ from embaudit.progress import reporting
 from embaudit.similarity import all_pairs
 from embaudit.softmax import argmaxable, contests, programs
 from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_lead, best_leads
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -136,6 +137,35 @@ def test_a_growing_program_gives_the_answers_of_the_whole_one(monkeypatch):
     small = argmaxable(head, rows=np.arange(3, 300), max_cells=4 * 6)
     assert 0 < small.n_undecided < 297
     assert (small.can_lead == expected[3:])[small.decided].all()
+
+
+@given(seed=SEEDS, rank=st.integers(2, 4))
+@settings(max_examples=20, deadline=None)
+def test_mixtures_proven_lie_in_the_hull_and_deep_ones_are_proven(seed, rank):
+    draw = np.random.default_rng(seed)
+    points = draw.standard_normal((60, rank))
+    hull = ConvexHull(points)
+    targets = draw.standard_normal((60, rank))
+    inside = (hull.equations[:, :-1] @ targets.T + hull.equations[:, -1:]).max(axis=0)
+    proven = are_mixtures(points, targets)
+    assert (inside[proven] <= 1e-9).all()
+    assert proven[inside < -0.5].all()
+
+
+def test_mixtures_are_not_claimed_where_points_span_too_little():
+    flat = np.column_stack([np.random.default_rng(0).standard_normal((20, 2)), np.zeros(20)])
+    assert not are_mixtures(flat, np.zeros((1, 3))).any()
+    assert not are_mixtures(np.eye(3), np.zeros((1, 3))).any()
+
+
+def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean(monkeypatch):
+    draw = np.random.default_rng(0)
+    lengths = np.where(np.arange(2_000) < 10, 0.05, 1.0)[:, None]
+    head = FactorModel.from_softmax(3 + lengths * draw.standard_normal((2_000, 60)))
+    monkeypatch.setattr(contests, "_by_programs", None)
+    found = argmaxable(head, rows=np.arange(20))
+    assert found.can_lead.tolist() == 10 * [False] + 10 * [True]
+    assert found.decided.all()
 
 
 def test_programs_in_worker_processes_give_the_same(monkeypatch):

@@ -1,0 +1,55 @@
+"""`embaudit evaluate`: which similarity finds what belongs together, where that is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embaudit.cli.app import Model, Quiet, Seed, app
+from embaudit.cli.terminal import frame_table, make_console, progress_bars
+
+if TYPE_CHECKING:
+    from embaudit.model import FactorModel
+
+
+@app.command()
+def evaluate(
+    path: Model,
+    *,
+    items: Annotated[Path, typer.Option(help="Table with what is known of the items.")],
+    truth: Annotated[list[str], typer.Option(help="Its column of labels or clusters; more than one add up.")],
+    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
+    separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
+    top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
+    from embaudit.evaluation import evaluate_similarities
+    from embaudit.io import load
+
+    model = load(path, kind=kind)
+    with progress_bars(quiet=quiet):
+        labels = _labels(model, items, id, truth, separator)
+        found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
+    console = make_console(quiet=quiet)
+    frame = found.to_frame()
+    console.print(frame_table(frame.set_index(frame.columns[0]), f"which similarity serves {', '.join(truth)} best"))
+    console.print(found.explain(), markup=False)
+
+
+def _labels(
+    model: FactorModel, items: Path, identifier: str | None, columns: list[str], separator: str
+) -> list[str | None]:
+    """Collect the labels of every right row over the chosen columns."""
+    import numpy as np
+
+    from embaudit.io import read_titles, texts_for
+
+    rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
+    found = [texts_for(rows, *read_titles(items, id=identifier, title=column)) for column in columns]
+    joined = [separator.join(text for text in texts if text) for texts in zip(*found, strict=True)]
+    return [text or None for text in joined]

@@ -1,0 +1,104 @@
+"""`embaudit fix`, `evaluate`, `compare` and `reproduce`: what they print, write and refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+
+@pytest.fixture
+def model(tmp_path):
+    draw = np.random.default_rng(0)
+    clusters = draw.integers(3, size=40)
+    items = np.eye(3)[clusters] @ draw.standard_normal((3, 5)) + 0.2 * draw.standard_normal((40, 5))
+    users = draw.standard_normal((60, 5)) * [4, 2, 1, 1, 0.5]
+    made = ea.FactorModel.from_user_item(users, items, item_ids=np.arange(100, 140), user_ids=np.arange(60))
+    ea.save(made, tmp_path / "model.npz")
+    labels = "".join(f"{100 + i},group {c}\n" for i, c in enumerate(clusters) if i != 7)
+    (tmp_path / "items.csv").write_text("item,group\n" + labels)
+    return made
+
+
+def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
+    result = embaudit("fix", "model.npz", "--unit", "--out", "v.parquet")
+    assert result.code == 0
+    assert "read back and verified" in result.out
+    vectors = ea.load("v.parquet")
+    scores = model.scores()
+    cosine = (scores.T @ scores) / np.outer(*2 * [np.linalg.norm(scores, axis=0)])
+    np.testing.assert_allclose(vectors.right @ vectors.right.T, cosine, atol=1e-10)
+    assert vectors.right_ids.tolist() == model.right_ids.tolist()
+
+
+@pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
+def test_fix_writes_equivalent_models(model, embaudit, kind):
+    result = embaudit("fix", "model.npz", "--as", kind, "--out", "fixed.npz")
+    assert result.code == 0
+    np.testing.assert_allclose(ea.load("fixed.npz").scores(), model.scores(), atol=1e-10)
+
+
+def test_fix_refuses_to_centre_what_would_predict_otherwise(model, embaudit):
+    refused = embaudit("fix", "model.npz", "--as", "centred", "--out", "fixed.npz")
+    assert refused.code == 2
+    assert "keep the predictions" in refused.err
+    assert not Path("fixed.npz").exists()
+
+
+def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudit):
+    assert "2 dimensions" in embaudit("fix", "model.npz", "--dimensions", 2, "--out", "small.npz").out
+    for options in (("--dimensions", 9, "--out", "a.npz"), ("--out", "small.npz"), ("--out", "a.xyz")):
+        refused = embaudit("fix", "model.npz", *options)
+        assert refused.code == 2
+        assert refused.err.count("\n") == 1
+    ea.save(ea.FactorModel.from_vectors(model.right), "alone.npz")
+    assert "users" in embaudit("fix", "alone.npz", "--out", "a.npz").err
+
+
+def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
+    result = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5)
+    assert result.code == 0
+    assert "prediction cosine" in result.out
+    assert "by chance" in " ".join(result.out.split())
+    wrong = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "nothing")
+    assert wrong.code == 2
+    assert "nothing" in wrong.err
+
+
+def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
+    embaudit("gauge", "model.npz", "--out", "same.npz", "--group", "linear", "--max-condition", 4)
+    same = embaudit("compare", "model.npz", "same.npz", "--json", "c.json", "--out", "c.html")
+    assert same.code == 0
+    assert json.loads(Path("c.json").read_text())["explained"] is True
+    assert Path("c.html").read_text().startswith("<!doctype html>")
+    other = model.replace(left=np.random.default_rng(5).standard_normal((60, 5)))
+    ea.save(other, "other.npz")
+    embaudit("compare", "model.npz", "other.npz", "--json", "d.json")
+    assert json.loads(Path("d.json").read_text())["explained"] is False
+
+
+@pytest.mark.parametrize("name", ["nielsen", "simpson"])
+def test_reproduce_writes_pictures_and_numbers(embaudit, name):
+    result = embaudit("reproduce", name, "--out", "figures")
+    assert result.code == 0
+    written = {path.suffix for path in Path("figures").iterdir()}
+    assert written == {".png", ".pdf", ".csv", ".json"}
+    again = embaudit("reproduce", name, "--out", "figures")
+    assert again.code == 2
+    assert "--force" in again.err or "force" in again.err
+    assert embaudit("reproduce", name, "--out", "figures", "--force", "--quiet").out == ""
+
+
+def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit):
+    result = embaudit("reproduce", "netflix", "--seeds", 1, "--out", "figures")
+    assert result.code == 0
+    caption = json.loads(Path("figures/netflix.json").read_text())["caption"]
+    assert " ".join(caption.split()) in " ".join(result.out.split())
+
+
+def test_reproduce_refuses_another_name(embaudit):
+    assert embaudit("reproduce", "mona-lisa").code == 2
