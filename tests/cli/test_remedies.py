@@ -56,7 +56,7 @@ def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudi
         assert refused.code == 2
         assert refused.err.count("\n") == 1
     ea.save(ea.FactorModel.from_vectors(model.right), "alone.npz")
-    assert "users" in embaudit("fix", "alone.npz", "--out", "a.npz").err
+    assert "user factors" in embaudit("fix", "alone.npz", "--out", "a.npz").err
 
 
 def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
