@@ -11,6 +11,7 @@ from embaudit.arrays import float64_blocks, row_norms
 from embaudit.errors import must_be
 from embaudit.model import FactorModel
 from embaudit.moments import moments
+from embaudit.similarity import neighbours
 from embaudit.softmax.coordinates import require_softmax
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ N_PROBES = 256
 """Inputs on which probabilities are verified."""
 AT_MEAN = 1e-12
 """A row this near to the mean, beside its length, has no direction once the mean is removed."""
+ONE_DIRECTION = 1e-9
+"""Rows whose cosine is this near to 1 make no telling pair."""
 LOGIT_SPREAD = 4.0
 """Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
 
@@ -59,6 +62,13 @@ class Panel:
     def is_sample(self) -> bool:
         """Whether the head has more labels than the panel."""
         return len(self.labels) + self.n_zero < self.n_labels
+
+    def place(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """Find where in the panel two of its labels are."""
+        if pair[0] == pair[1]:
+            raise must_be("pair", "two different labels", f"label {pair[0]} twice")
+        first, second = np.searchsorted(self.labels, pair)
+        return int(first), int(second)
 
 
 def probe_inputs(
@@ -142,6 +152,15 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
         n_zero=len(norms) - len(alive),
         has_inputs=model.left is not None,
     )
+
+
+def most_alike(panel: Panel) -> tuple[int, int]:
+    """Find the pair of the panel with the largest cosine that is not one direction twice."""
+    nearest = neighbours(panel.model.right, min(2, len(panel.labels) - 1))
+    cosines = np.where(nearest.cosines < 1 - ONE_DIRECTION, nearest.cosines, -2)
+    row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
+    other = int(nearest.indices[row, column])
+    return min(int(row), other), max(int(row), other)
 
 
 def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:

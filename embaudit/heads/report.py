@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.checks import Finding, Severity
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError
 from embaudit.evidence import require_count
 from embaudit.heads.equivalents import Construction, EquivalentHead, HeadProbe, centring, random_gauges
 from embaudit.heads.findings import head_findings, head_verdict
 from embaudit.heads.guards import Guard
 from embaudit.heads.neighbour_change import NeighbourChange, neighbour_change
-from embaudit.heads.panel import Panel, make_panel
+from embaudit.heads.panel import Panel, make_panel, most_alike
 from embaudit.heads.shifts import ShiftSummary, panel_pairs, shift_summaries
 from embaudit.progress import track
-from embaudit.similarity import neighbours
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.logit_cosines import logit_cosines
@@ -208,7 +207,7 @@ def head_report(
     panel = make_panel(model, n_labels, draw, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     probe = HeadProbe(panel, guard, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
-    chosen = _place(panel, pair) if pair is not None else _most_alike(panel)
+    chosen = most_alike(panel) if pair is None else panel.place(pair)
     pairs, exact = panel_pairs(panel, n_pairs, draw)
     gauges = list(random_gauges(panel, n_gauges, max_condition, guard, draw))
     return HeadReport(
@@ -232,22 +231,6 @@ def head_report(
         projector=projector_cosines_in(space, panel.labels[pairs]),
         logit_agreement=_agreement(model, panel, pairs),
     )
-
-
-def _place(panel: Panel, pair: tuple[int, int]) -> tuple[int, int]:
-    if pair[0] == pair[1]:
-        raise must_be("pair", "two different labels", f"label {pair[0]} twice")
-    first, second = np.searchsorted(panel.labels, pair)
-    return int(first), int(second)
-
-
-def _most_alike(panel: Panel) -> tuple[int, int]:
-    """Find the pair of the panel with the largest cosine that is not one direction twice."""
-    nearest = neighbours(panel.model.right, min(2, len(panel.labels) - 1))
-    cosines = np.where(nearest.cosines < 1 - 1e-9, nearest.cosines, -2)
-    row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
-    other = int(nearest.indices[row, column])
-    return min(int(row), other), max(int(row), other)
 
 
 def _neighbours(model: FactorModel, panel: Panel, n: int) -> NeighbourChange:

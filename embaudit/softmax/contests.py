@@ -41,7 +41,7 @@ MAX_CELLS = 2**20
 GILBERT_STEPS = 12
 MIXED = 32
 """Labels a dimension that a mixture may draw on."""
-MIXTURE_CELLS = 2**23
+MIXTURE_CELLS = 2**24
 """Entries of their coordinates at most."""
 ADDED = 64
 """Labels that enter a linear program at a time, at least."""

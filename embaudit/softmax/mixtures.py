@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-STEPS = 100
+STEPS = 300
 RELAXATION = 1.8
 """Steps go this far towards the non-negative weights, less than twice the way."""
 FLOOR = 0.01
