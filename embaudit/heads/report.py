@@ -139,11 +139,7 @@ class HeadReport:
             "equivalents": [head.to_dict() for head in self.equivalents],
             "shifts": [asdict(s) | {"quantiles": {f"{q:g}": x for q, x in s.quantiles.items()}} for s in self.shifts],
             "argmax": self.argmax.to_dict(),
-            "projector": {
-                "labels_per_dimension": self.projector.labels_per_dimension,
-                "degenerate": self.projector.degenerate,
-                "warning": self.projector.warning,
-            },
+            "projector": self.projector.to_dict(),
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

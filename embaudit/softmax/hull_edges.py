@@ -49,6 +49,12 @@ class SharedHalves:
         columns = {"first": first, "second": second, "first_name": name, "second_name": other}
         return pd.DataFrame(columns | {"shared_half": answer, "lead": self.lead})
 
+    def to_dict(self) -> dict[str, Any]:
+        """Counts of the answers."""
+        can, undecided = int(self.can_share.sum()), int((~self.decided).sum())
+        n = len(self.pairs)
+        return {"n_pairs": n, "n_can": can, "n_cannot": n - can - undecided, "n_undecided": undecided}
+
 
 def shared_halves(
     model: FactorModel, pairs: ArrayLike, *, margin: float = MARGIN, max_cells: int = MAX_CELLS

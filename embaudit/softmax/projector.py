@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from embaudit.similarity import as_pairs, pair_cosines
 from embaudit.softmax.coordinates import label_coordinates
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.arrays import Indices
@@ -76,6 +77,18 @@ class ProjectorCosines:
                 "projector cosines say little more than that."
             )
         return ""
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a pair: its two row numbers and its cosine."""
+        import pandas as pd
+
+        first, second = self.pairs.T
+        return pd.DataFrame({"first": first, "second": second, "cosine": self.cosines})
+
+    def to_dict(self) -> dict[str, Any]:
+        """What can be said without the pairs."""
+        names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
+        return {name: getattr(self, name) for name in names}
 
 
 def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:

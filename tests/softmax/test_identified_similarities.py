@@ -79,6 +79,8 @@ def test_one_more_label_and_they_are_no_longer_all_equal():
     assert found.thin
     assert "1.5 labels a dimension" in found.warning
     assert np.ptp(found.cosines) > 0.1
+    assert found.to_dict()["labels_per_dimension"] == 1.5
+    assert found.to_frame()["cosine"].tolist() == found.cosines.tolist()
 
 
 def test_many_labels_raise_no_warning_and_their_typical_size_is_known_in_advance():

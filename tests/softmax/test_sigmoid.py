@@ -68,6 +68,7 @@ def test_an_offset_counts_as_a_bias_of_every_label():
     head = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], offset=1.0)
     assert len(label_combinations(head).on) == 3
     assert label_combinations(head).to_frame().columns.tolist() == ["0", "1"]
+    assert label_combinations(head).to_dict() == {"labels": ["0", "1"], "n_feasible": 3, "n_all": 4}
 
 
 def test_too_many_are_refused_before_they_are_listed():
