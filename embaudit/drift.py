@@ -126,7 +126,8 @@ def drift(
     for block in row_blocks(len(rows), before.n_right):
         old, new = (model.scores(rows[block]) for model in (before, after))
         gap = max(gap, largest_gap(before.predicts, old, new))
-        scale = max(scale, float(np.abs(old).max()))
+        # A row without direction has no cosine to any other.
+        scale = max(scale, float(np.nanmax(np.abs(old), initial=0.0)))
     return Drift(
         level=before.predicts,
         max_abs=gap,

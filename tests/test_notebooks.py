@@ -13,7 +13,8 @@ from nbclient import NotebookClient
 from embaudit.reproduce import nielsen, simpson
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
-OURS = ("01_netflix_figure", "02_label_cosines", "03_local_and_global", "04_audit_your_recommender")
+OURS = tuple(path.stem for path in sorted(FOLDER.glob("*.ipynb")))
+TRAINED = "05_updates_and_gradients"
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
@@ -66,7 +67,9 @@ def test_outputs_in_the_repository_are_those_of_a_fresh_run(name, executed):
         assert cell.cell_type != "code" or cell.execution_count is not None
     for before, after in zip(texts(stored), texts(executed(name)), strict=True):
         assert NUMBER.sub("#", before) == NUMBER.sub("#", after)
-        np.testing.assert_allclose(numbers(after), numbers(before), rtol=1e-3, atol=2e-3)
+        # Training amplifies the last digit of a processor's arithmetic; everything else is reproducible.
+        rounding = 0.1 if name == TRAINED else 2e-3
+        np.testing.assert_allclose(numbers(after), numbers(before), rtol=1e-3, atol=rounding)
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -80,7 +83,7 @@ def test_a_notebook_is_a_story_with_pictures_and_no_traces(name):
     images = [output for output in outputs if "image/png" in output.get("data", {})]
     assert images or name.startswith("04")
     source = (FOLDER / f"{name}.ipynb").read_text()
-    assert not re.search(r"/(home|tmp|root|Users)/|\._\w", "".join(c.source for c in notebook.cells))
+    assert not re.search(r"/(home|tmp|root|Users)/|\._(?!_)\w", "".join(c.source for c in notebook.cells))
     assert len(source) < 2_000_000
 
 
@@ -154,3 +157,10 @@ def test_04_audits_real_ratings_too(shared_data, monkeypatch):
     assert "cluster" not in shown
     assert re.search(r"\(\d{4}\)", shown), "titles of films bear their year"
     check_audit(notebook)
+
+
+def test_05_finds_the_whole_below_every_part_under_the_sign_rule(executed):
+    shown = "".join(texts(executed(TRAINED)))
+    below = dict(re.findall(r"^(sgd|momentum|adam|sign|muon) +(\d\.\d{6}) *$", shown, re.MULTILINE))
+    assert float(below["sgd"]) == 0
+    assert float(below["sign"]) > 0.8
