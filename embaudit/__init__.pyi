@@ -4,6 +4,7 @@ from . import io as io
 from . import ranges as ranges
 from . import reproduce as reproduce
 from . import reversals as reversals
+from . import softmax as softmax
 from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
@@ -28,6 +29,7 @@ from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
 from .heads import HeadReport as HeadReport
 from .heads import head_report as head_report
+from .heads import probe_inputs as probe_inputs
 from .io import load as load
 from .io import save as save
 from .model import FactorModel as FactorModel
