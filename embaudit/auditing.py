@@ -16,7 +16,7 @@ from embaudit.evidence import Evidence, gather
 from embaudit.fingerprint import fingerprint
 from embaudit.heads import Guard, HeadReport, head_report
 from embaudit.model import Link
-from embaudit.objectives import training_objective
+from embaudit.objectives import training_objective, usual_objectives
 from embaudit.verdict import training_sentence, verdict
 
 if TYPE_CHECKING:
@@ -236,10 +236,7 @@ def audit(
     InputError
         For parameters outside their sets.
     """
-    if objective is not None:
-        model = model.replace(objective=training_objective(objective).name)
-    elif model.objective is not None:
-        training_objective(model.objective)
+    model = _with_objective(model, objective)
     guard = Guard(soft_cap, normalised)
     head = None
     if model.link is Link.SOFTMAX:
@@ -266,6 +263,22 @@ def audit(
         rng=rng,
     )
     return Audit(model, evidence, head, source)
+
+
+def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
+    """Note how the model was trained; of two sides, only in a way that makes models of its link."""
+    if name is None:
+        if model.objective is not None:
+            training_objective(model.objective)
+        return model
+    objective = training_objective(name)
+    if model.left is not None and model.link not in objective.links:
+        usual = ", ".join(row.name for row in usual_objectives(model.link))
+        links = " or ".join(objective.links)
+        raise must_be(
+            "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
+        )
+    return model.replace(objective=objective.name)
 
 
 def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.equivalence import Equivalence
+from embaudit.model import Link
 from embaudit.objectives import OBJECTIVES, Objective, Status, usual_objectives
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from embaudit.evidence import Evidence
-    from embaudit.movement import Movement
 
 MOVES = 0.05
-"""Mean |Δcos| within the budget from which cosines count as moving."""
-CHURN = 0.9
-"""Share of kept neighbours within the budget below which lists count as changing."""
+"""Mean |Δcos| from which cosines count as moving noticeably."""
+BALANCED = 1.1
+"""Condition number of the gauge to the balanced model up to which factors count as balanced."""
 
 
 class Severity(IntEnum):
@@ -62,15 +62,12 @@ class Finding:
         return asdict(self) | {"severity": self.severity.title}
 
 
-def random_movement(evidence: Evidence) -> list[Movement]:
-    """List the same-side movements under the random gauges of the budget."""
-    kinds = ("diagonal", "linear", "translation")
-    return [m for role in ("right", "left") for _, m in evidence.records(role, *kinds)]
-
-
-def cosines_move(evidence: Evidence) -> bool:
-    """Whether cosines or neighbour lists changed noticeably in some equivalent model of the budget."""
-    return any(m.mean_abs >= MOVES or m.top_n_overlap < CHURN for m in random_movement(evidence))
+def cosines_can_move(evidence: Evidence) -> bool:
+    """Whether some gauge that keeps the predictions moves a cosine: not in one dimension, nor where all rows agree."""
+    if evidence.model.rank == 1 or evidence.model.link is Link.COSINE:
+        return False
+    tried = [m for e, m in evidence.visits() if e.condition_number > 1 + 1e-9 or e.shift > 0]
+    return not tried or any(m.max_abs > 1e-6 for m in tried)
 
 
 def objective_of(evidence: Evidence) -> Objective | None:
@@ -95,9 +92,9 @@ def _drift(evidence: Evidence) -> Iterator[Finding]:
 
 def _identification(evidence: Evidence) -> Iterator[Finding]:
     objective = objective_of(evidence)
-    largest = max((m.mean_abs for m in random_movement(evidence)), default=0.0)
-    if not cosines_move(evidence):
+    if not cosines_can_move(evidence):
         return
+    largest = max((m.mean_abs for e, m in evidence.visits() if m.role != "cross"), default=None)
     if objective is None:
         names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
         yield Finding(
@@ -127,6 +124,25 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
             "would allow others.",
             "Read them as one convention, never across models; check them against cosines of the predictions.",
             largest,
+        )
+
+
+def _balance(evidence: Evidence) -> Iterator[Finding]:
+    model, position = evidence.model, evidence.position
+    plain = model.link is Link.IDENTITY and model.left_bias is None and model.right_bias is None
+    if position is None or not plain or model.objective != "factors":
+        return
+    stretch = float(np.exp(position.distances["balanced"]))
+    if stretch > BALANCED:
+        users, items = model.roles
+        yield Finding(
+            "EMB104",
+            Severity.TIP,
+            "the factors are not balanced as their objective would leave them",
+            f"At a minimum with equal weight decay on both sides, {users}s and {items}s have equal Gram matrices; a "
+            f"gauge of condition number {stretch:.3g} lies between that and these factors.",
+            "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned.",
+            stretch,
         )
 
 
@@ -177,6 +193,7 @@ def _hidden_directions(evidence: Evidence) -> Iterator[Finding]:
 CHECKS: tuple[Callable[[Evidence], Iterator[Finding]], ...] = (
     _drift,
     _identification,
+    _balance,
     _hidden_directions,
     _zero_rows,
     _bias,

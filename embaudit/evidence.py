@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from embaudit.arrays import row_blocks, row_norms
+from embaudit.arrays import is_number, row_blocks, row_norms
 from embaudit.canonical import Position, position
 from embaudit.drift import Drift, drift
 from embaudit.equivalents import EquivalentModel, equivalent_models
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, Side
 
+LISTED = 5
+"""Neighbours shown side by side."""
 PROBES = 256
 """Left rows drawn to check the predictions of a one-sided model."""
 
@@ -62,20 +64,56 @@ class Evidence:
         """Whether rounding explains every change of a prediction."""
         return all(record.ok for record in self.drift)
 
-    def records(self, role: Role, *kinds: str) -> list[tuple[EquivalentModel, Movement]]:
-        """Pair the equivalent models of some kinds (all by default) with their movement of one role."""
-        return [
-            (equivalent, record)
-            for equivalent, records in zip(self.equivalents, self.movement, strict=True)
-            for record in records
-            if record.role == role and (not kinds or equivalent.kind in kinds)
-        ]
+    def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
+        """Pair the equivalent models with their movement of some roles, all by default."""
+        pairs = zip(self.equivalents, self.movement, strict=True)
+        return [(one, record) for one, records in pairs for record in records if not roles or record.role in roles]
 
 
 def default_roles(model: FactorModel) -> tuple[Role, ...]:
-    """List the roles whose cosines can move: those of the sides at hand with two rows or more."""
-    roles: list[Role] = [side for side in ("right", "left") if side in model.sides and len(model.factors(side)) > 1]
-    return (*roles, "cross") if model.left is not None and model.link is not Link.COSINE else tuple(roles)
+    """List the roles whose cosines can move: sides with two rows or more that have a direction, and left-right pairs.
+
+    Raises
+    ------
+    InputError
+        If there is no such side.
+    """
+    rows = {side: len(model.factors(side)) - len(model.zero_rows(side)) for side in model.sides}
+    roles: list[Role] = [side for side in ("right", "left") if rows.get(side, 0) > 1]
+    if not roles:
+        raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}")
+    cross = min(rows.values()) > 0 and model.left is not None and model.link is not Link.COSINE
+    return (*roles, "cross") if cross else tuple(roles)
+
+
+def require_roles(model: FactorModel, roles: Sequence[Role]) -> tuple[Role, ...]:
+    """Check chosen roles against those the model has."""
+    possible = default_roles(model)
+    for role in roles:
+        if role not in possible:
+            raise must_be("role", "one of " + ", ".join(possible), repr(role))
+    return tuple(roles)
+
+
+SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
+"""Lengths between which products of two factors and of a gauge neither overflow nor vanish."""
+
+
+def require_ordinary_size(model: FactorModel) -> None:
+    """Refuse factors whose products do not fit into their own precision."""
+    for side, name in zip(("left", "right"), model.roles, strict=True):
+        if side not in model.sides:
+            continue
+        factors = model.factors(side)
+        low, high = SIZES[str(factors.dtype)]
+        largest = float(row_norms(factors).max())
+        if largest and not low <= largest <= high:
+            raise must_be(
+                f"the longest of the {name} factors",
+                f"between {low:g} and {high:g} long to be audited in {factors.dtype}",
+                f"{largest:.2g}",
+                "multiply them by a constant, which changes no cosine",
+            )
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
@@ -115,9 +153,13 @@ def gather(
     for name, value in (("n_gauges", n_gauges), ("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
         require_count(name, value)
     draw = np.random.default_rng(require_count("rng", rng, 0))
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", max_condition)
+    chosen = default_roles(model) if roles is None else require_roles(model, roles)
+    require_ordinary_size(model)
+    shown = find_rows(model, "right", show) if show else None
     checked = with_probes(model, draw)
     equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
-    chosen = default_roles(model) if roles is None else roles
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
     drifts, movements = [], []
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
@@ -127,7 +169,7 @@ def gather(
             drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
             movements.append(probe.measure(after))
         bounds = limits(model, chosen, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
-    shown_in, examples = _examples(model, equivalents, movements, show, n_shown, draw)
+    shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
     return Evidence(
         model=model,
         seed=rng,
@@ -147,19 +189,21 @@ def _examples(
     model: FactorModel,
     equivalents: Sequence[EquivalentModel],
     movements: Sequence[tuple[Movement, ...]],
-    show: Sequence[str],
+    shown: Indices | None,
     n_shown: int,
+    n: int,
     draw: np.random.Generator,
 ) -> tuple[str | None, tuple[Neighbourhood, ...]]:
     """Show the neighbours of the chosen, or of a few drawn, rows where the neighbour lists changed most."""
-    role: Side = "right"
-    overlaps = [next((m.top_n_overlap for m in records if m.role == role and m.top_n), np.inf) for records in movements]
-    if not overlaps or min(overlaps) == np.inf:
+    overlaps = [
+        next((m.top_n_overlap for m in records if m.role == "right" and m.top_n), np.inf) for records in movements
+    ]
+    if min(overlaps) == np.inf:
         return None, ()
     worst = equivalents[int(np.argmin(overlaps))]
-    rows = find_rows(model, role, show) if show else _long_rows(model, role, n_shown, draw)
-    n = min(5, model.n_right - len(model.zero_rows(role)) - 1)
-    return worst.name, neighbourhoods(model, worst.of(model), role=role, rows=rows, n=n)
+    rows = _long_rows(model, "right", n_shown, draw) if shown is None else shown
+    n = min(n, model.n_right - len(model.zero_rows("right")) - 1)
+    return worst.name, neighbourhoods(model, worst.of(model), role="right", rows=rows, n=n)
 
 
 def _long_rows(model: FactorModel, role: Side, count: int, draw: np.random.Generator) -> Indices:

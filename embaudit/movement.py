@@ -34,7 +34,7 @@ QUERIES = 400
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
-    *("n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
+    *("n_lists", "tied_lists", "n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
 )
 """Fields of the audit's movement records."""
 
@@ -77,6 +77,10 @@ class Movement:
     """N of the neighbour lists; 0 where there are none (left-right pairs)."""
     top_n_overlap: float
     """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists."""
+    n_lists: int
+    """Rows whose lists were compared."""
+    tied_lists: float
+    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON, without the histogram."""
@@ -209,6 +213,13 @@ class _Plan:
     top_n: int
     lists: Neighbours | None
 
+    @property
+    def tied(self) -> float:
+        """Share of the lists whose last entry ties with the first row left out."""
+        if self.lists is None:
+            return float("nan")
+        return float((self.lists.cosines[:, -1] - self.lists.runner_up <= TIE).mean())
+
 
 class MovementProbe:
     """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
@@ -299,6 +310,8 @@ class MovementProbe:
             sign_flips=tally.sign_flips,
             top_n=plan.top_n,
             top_n_overlap=float("nan") if plan.lists is None else kept_neighbours(plan.lists, now.unit[plan.sides[0]]),
+            n_lists=0 if plan.lists is None else len(plan.lists.rows),
+            tied_lists=plan.tied,
         )
 
     def _tally(self, plan: _Plan, now: _Snapshot) -> PairTally:

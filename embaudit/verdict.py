@@ -4,42 +4,62 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.checks import cosines_move, level_words, objective_of
+from embaudit.checks import cosines_can_move, level_words, objective_of
 from embaudit.objectives import Status, usual_objectives
+from embaudit.words import counted
 from embaudit.words import percent as percent
 
 if TYPE_CHECKING:
+    from embaudit.equivalents import EquivalentModel
     from embaudit.evidence import Evidence
     from embaudit.model import Role
+    from embaudit.movement import Movement
 
 
 def _role_of_interest(evidence: Evidence) -> Role:
     roles = [record.role for record in evidence.movement[0]]
-    return "right" if "right" in roles or not roles else roles[0]
+    return "right" if "right" in roles else roles[0]
 
 
 def predictions_sentence(evidence: Evidence) -> str:
     """Say what the predictions fix, from the movement of the right cosines (or the first role audited)."""
     if not evidence.predictions_hold:
         return "The check failed: models that should predict the same do not (EMB001). Nothing here can be trusted."
-    role = _role_of_interest(evidence)
-    records = evidence.records(role)
-    moved = [m for e, m in records if e.kind != "orthogonal"]
-    count, largest = len(evidence.equivalents), max(d.max_abs for d in evidence.drift)
-    predicted = level_words(evidence.model.predicts)
     users, items = evidence.model.roles
+    role = _role_of_interest(evidence)
     pairs = {"right": f"{items}-{items}", "left": f"{users}-{users}", "cross": f"{users}-{items}"}[role]
-    same = f"{count} equivalent models make every {predicted} the same (largest change {largest:.1g})"
+    largest = max(d.max_abs for d in evidence.drift)
+    predicted = level_words(evidence.model.predicts)
+    same = f"{counted(len(evidence.equivalents), 'equivalent model')} made every {predicted} the same"
+    same += f" (largest change {largest:.1g})"
+    moved = [(e, m) for e, m in evidence.visits(role) if e.kind != "orthogonal"]
     if not moved:
-        return f"Predictions: {same}, and no cosine moved: all they leave free is a rotation."
-    worst = max(moved, key=lambda m: m.mean_abs)
-    text = f"Predictions: {same}, while {pairs} cosines move by up to {worst.mean_abs:.2f} on average"
-    text += f" and by up to {max(m.max_abs for m in moved):.2f} for one pair"
-    kept = [m.top_n_overlap for m in moved if m.top_n]
-    if kept:
-        low, high = percent(min(kept)), percent(max(kept))
-        text += f", and between {low} and {high} of the {moved[0].top_n} nearest neighbours stay"
-    return text + "."
+        return f"Predictions: {same}; a rotation was all that was tried, and no {pairs} cosine moved."
+    if not cosines_can_move(evidence):
+        return f"Predictions: {same}, and no {pairs} cosine moved."
+    return f"Predictions: {same}, but other {pairs} cosines: {_largest_movement(moved)}{_random_movement(moved)}."
+
+
+def _largest_movement(moved: list[tuple[EquivalentModel, Movement]]) -> str:
+    equivalent, record = max(moved, key=lambda visit: visit[1].mean_abs)
+    among = "" if record.exact else f" among {record.n_pairs:,} sampled pairs"
+    text = f"in one ({equivalent.name}, condition number {equivalent.condition_number:.3g}) they differ by "
+    text += f"{record.mean_abs:.2f} on average and by up to {record.max_abs:.2f}{among}"
+    if record.top_n:
+        text += f", and {percent(record.top_n_overlap)} of the {record.top_n} nearest stay"
+    return text
+
+
+def _random_movement(moved: list[tuple[EquivalentModel, Movement]]) -> str:
+    """Average over the random models of the budget."""
+    drawn = [(e, m) for e, m in moved if e.kind in ("diagonal", "linear")]
+    if not drawn:
+        return ""
+    mean = sum(m.mean_abs for _, m in drawn) / len(drawn)
+    text = f"; in random ones of condition number {drawn[0][0].condition_number:.3g} by {mean:.2f}"
+    if drawn[0][1].top_n:
+        text += f", and {percent(sum(m.top_n_overlap for _, m in drawn) / len(drawn))} stay"
+    return text
 
 
 def training_sentence(evidence: Evidence) -> str:
@@ -69,9 +89,8 @@ def advice_sentence(evidence: Evidence) -> str:
     objective = objective_of(evidence)
     if objective is not None and objective.status is Status.TRAINED:
         return "Read the cosines as trained."
-    if not cosines_move(evidence):
-        kappa = evidence.max_condition
-        return f"Within condition number {kappa:g} the cosines hardly move: they can be read with ordinary care."
+    if not cosines_can_move(evidence):
+        return "No change of the factors that keeps the predictions moves these cosines."
     if objective is not None and objective.status is not Status.FREE:
         return "Read these cosines as a convention of this training run; check them against cosines of the predictions."
     return "Do not read meaning into these cosines; rank by the dot product, or use cosines of the predictions."

@@ -29,3 +29,14 @@ def visible(name: str) -> str:
     ('Heat (1995)', "' '", "'a\\n'")
     """
     return name if name.isprintable() and name.strip() == name and name else repr(name)
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "model"), counted(2000, "model")
+    ('1 model', '2,000 models')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -79,8 +79,9 @@ def audit(
                 rng=seed,
                 source=str(path),
             )
-        print_audit(result, make_console(quiet=quiet))
         write_json(json_file, result.to_dict())
         if page is not None:
             page.write(result.report())
+    # Files first: a reader that closes the pipe must not cost the results.
+    print_audit(result, make_console(quiet=quiet))
     raise typer.Exit(exit_code(result, fail_on))

@@ -104,10 +104,13 @@ def dots(x: Array, y: Array) -> Array:
 
 
 def tamed(x: Array) -> Array:
-    """Scale rows of extreme length to about 1 by powers of two, which rounds nothing; the others stay."""
+    """Scale rows of extreme length to about 1 by powers of two, which rounds nothing; the others stay.
+
+    Products of up to eight entries of what remains still fit into float64.
+    """
     with np.errstate(over="ignore", under="ignore"):
         squares = dots(x, x)
-    extreme = ~((squares > 1e-140) & (squares < 1e140))
+    extreme = ~((squares > 1e-20) & (squares < 1e20))
     if not extreme.any():
         return x
     scaled = x.copy()

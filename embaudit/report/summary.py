@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.words import percent
+from embaudit.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +41,14 @@ class Grid:
     """What stands behind the numbers."""
     headings: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    essential: tuple[str, ...] = ()
+    """Headings to keep where there is no room for all; the first is always kept."""
+
+    def narrow(self) -> Grid:
+        """Drop all but the essential columns."""
+        kept = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        return replace(self, headings=tuple(self.headings[i] for i in kept), rows=rows)
 
 
 def role_title(model: FactorModel, role: Role) -> str:
@@ -76,8 +84,11 @@ def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...
 
 
 def _movement_note(record: Movement) -> str:
-    pairs = f"all {record.n_pairs:,} pairs" if record.exact else f"{record.n_pairs:,} sampled pairs"
-    return pairs + (f", {record.n_zero:,} rows without direction left out" if record.n_zero else "")
+    note = f"all {record.n_pairs:,} pairs" if record.exact else f"{record.n_pairs:,} sampled pairs"
+    if record.top_n:
+        note += f"; lists of {counted(record.n_lists, 'row')}"
+        note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
+    return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
 def movement_grids(audit: Audit) -> Iterator[Grid]:
@@ -99,6 +110,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
             note=_movement_note(first),
             headings=(*headings, "predictions moved"),
             rows=tuple(_movement_row(title, visits, first.top_n) for title, visits in families.items()),
+            essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )
 
 
@@ -133,7 +145,8 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             note += f", lists of {certificate.n_rows:,} rows, {percent(certificate.tied_share)} of their entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], certificate) for kappa in by_kappa)
-        yield Grid(f"{role_title(model, role)} cosines: how far they could move", note, tuple(headings), rows)
+        title = f"{role_title(model, role)} cosines: how far they could move"
+        yield Grid(title, note, tuple(headings), rows, essential=("width, linear", headings[-1]))
 
 
 def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from embaudit.report.summary import Grid
 
 EXAMPLES = 5
+WIDE = 100
+"""Characters from which all columns have room."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
@@ -60,14 +62,14 @@ def print_audit(audit: Audit, console: Console) -> None:
     for finding in audit.findings:
         style = COLOURS[finding.severity]
         head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)
-        console.print(head + Text(f"{finding.explanation} → {finding.remedy}", style="default"))
+        console.print(head + Text(finding.remedy, style="default"))
     if audit.predictions_hold:
         _print_verdict(audit, console, title="verdict")
 
 
 def _print_grids(found: Iterable[Grid], console: Console) -> None:
     for grid in found:
-        console.print(_table(grid))
+        console.print(_table(grid if console.width >= WIDE else grid.narrow()))
 
 
 def _print_verdict(audit: Audit, console: Console, *, title: str) -> None:
