@@ -58,8 +58,8 @@ def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
     from scipy.linalg import eigvalsh
 
     scale = (form.singular_values[: form.rank] / form.singular_values[0]) ** power
-    last = form.rank - 1
-    largest = eigvalsh(scale[:, None] * metric * scale, subset_by_index=[last, last])[0]
+    # All of them: LAPACK's search for one alone fails on some multiples of the identity, which balanced factors give.
+    largest = eigvalsh(scale[:, None] * metric * scale)[-1]
     return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
 
 

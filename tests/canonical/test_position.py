@@ -159,3 +159,13 @@ def test_numbers_can_be_written_as_json():
     content = json.loads(json.dumps(position(make(10)).to_dict()))
     assert content["effective_rank"] == 6
     assert set(content["distances"]) == set(EXPONENTS)
+
+
+def test_the_position_of_balanced_factors_is_found_whatever_the_rounding() -> None:
+    """Their metrics are multiples of the identity up to rounding, on some of which eigenvalue routines give up."""
+    draw = np.random.default_rng(0)
+    for _ in range(400):
+        k = int(draw.integers(2, 12))
+        sigma = np.sort(draw.uniform(1, 100, k))[::-1]
+        p, q = (np.linalg.qr(draw.standard_normal((20, k)))[0] * np.sqrt(sigma) for _ in range(2))
+        assert log_condition(canonical_form(FactorModel(p, q)), 0.5) < 1e-10
