@@ -253,6 +253,7 @@ def audit(
         raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
     evidence = gather(
         _subject(model, guard, rng),
+        trained_as=model.link,
         groups=() if groups is None else groups,
         roles=roles,
         n_gauges=n_gauges,
@@ -266,13 +267,15 @@ def audit(
 
 
 def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
-    """Note how the model was trained; of two sides, only in a way that makes models of its link."""
+    """Note how the model was trained, in a way that makes models of its link."""
     if name is None:
         if model.objective is not None:
             training_objective(model.objective)
         return model
     objective = training_objective(name)
-    if model.left is not None and model.link not in objective.links:
+    # Vectors alone have the identity link for want of a better one.
+    known = model.left is not None or model.link is not Link.IDENTITY
+    if known and model.link not in objective.links:
         usual = ", ".join(row.name for row in usual_objectives(model.link))
         links = " or ".join(objective.links)
         raise must_be(

@@ -96,7 +96,7 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
         return
     largest = max((m.mean_abs for e, m in evidence.visits() if m.role != "cross"), default=None)
     if objective is None:
-        names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
+        names = ", ".join(row.name for row in usual_objectives(evidence.trained_as))
         yield Finding(
             "EMB102",
             Severity.TIP,

@@ -38,6 +38,8 @@ class Evidence:
 
     model: FactorModel
     """The model at hand."""
+    trained_as: Link
+    """The link of the model it was made from, which tells how such models are trained."""
     seed: int
     """Seed of every draw."""
     max_condition: float
@@ -139,6 +141,7 @@ def require_count(name: str, value: int, least: int = 1) -> int:
 def gather(
     model: FactorModel,
     *,
+    trained_as: Link | None = None,
     groups: Sequence[str | GaugeGroup] = (),
     roles: Sequence[Role] | None = None,
     n_gauges: int = 8,
@@ -172,6 +175,7 @@ def gather(
     shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
     return Evidence(
         model=model,
+        trained_as=trained_as or model.link,
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.arrays import ordered_map
+from embaudit.similarity import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +39,8 @@ class _RankBins:
     @classmethod
     def of(cls, sample: NDArray[np.float64]) -> _RankBins:
         lowest, width = float(sample.min()), float(np.ptp(sample))
-        scale = (GRID - 1) / width if width else 0.0
+        # Cosines that differ by rounding only have one rank.
+        scale = (GRID - 1) / width if width > TIE else 0.0
         cells = np.bincount(((sample - lowest) * scale).astype(np.intp), minlength=GRID)
         middle = np.cumsum(cells) - cells / 2
         return cls(lowest, scale, np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64))

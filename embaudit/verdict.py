@@ -67,7 +67,7 @@ def training_sentence(evidence: Evidence) -> str:
     objective = objective_of(evidence)
     if objective is None:
         groups: dict[Status, list[str]] = {}
-        for row in usual_objectives(evidence.model.link):
+        for row in usual_objectives(evidence.trained_as):
             groups.setdefault(row.status, []).append(row.name)
         cases = "; ".join(f"{' or '.join(names)}: {_IN_SHORT[status]}" for status, names in groups.items())
         return f"Training: how the model was trained is not known here. Under each objective the cosines are: {cases}."

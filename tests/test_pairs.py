@@ -104,3 +104,8 @@ def test_bootstrap_interval_covers_the_mean_of_the_population():
     # 95 % of 200 with a standard deviation of 3.1.
     assert 178 <= covered <= 200
     assert covered < 200
+
+
+def test_rank_correlation_of_rounding_noise_is_none():
+    noise = 1 - np.random.default_rng(0).uniform(0, 1e-15, 1000)
+    assert np.isnan(tally_pairs(noise, noise[::-1].copy()).spearman)

@@ -40,16 +40,18 @@ def blocks(
 ) -> None:
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines
+    from embaudit.io import distinct_outputs
     from embaudit.report.page import page, picture
 
+    distinct_outputs([x, y], [json, out])
     with ExitStack() as stack:
         json_file, html = (promised(stack, target, force=force) for target in (json, out))
         with progress_bars(quiet=quiet):
             found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
-        _print(found, threshold, make_console(quiet=quiet))
         write_json(json_file, found.to_dict())
         if html is not None:
             html.write(page(f"{x.name} and {y.name}", found._repr_html_(), picture(found.plot)))
+    _print(found, threshold, make_console(quiet=quiet))
 
 
 def _print(found: BlockCosines, threshold: float | None, console: Console) -> None:
@@ -67,7 +69,7 @@ def _print(found: BlockCosines, threshold: float | None, console: Console) -> No
     if threshold is not None:
         said = found.local_threshold(threshold)
         console.print(
-            f"every local cosine ≥ {threshold:g} {'holds' if said.holds else f'fails in {said.n_below:,} blocks'}; it "
+            f"every local cosine ≥ {threshold:g} {'holds' if said.holds else f'fails in {counted(said.n_below, 'block')}'}; it "
             f"guarantees a global cosine of {said.guaranteed:.4f} with these norms, "
             f"{said.guaranteed_without_norms:.4f} without"
         )

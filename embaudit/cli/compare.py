@@ -27,21 +27,20 @@ def compare(
 ) -> None:
     """Compare two trained models: how far a gauge explains why their cosines differ."""
     from embaudit.comparison import compare as run
-    from embaudit.io import load
+    from embaudit.io import distinct_outputs, load
     from embaudit.report.page import page
 
+    distinct_outputs([before, after], [json, out])
     with ExitStack() as stack:
         json_file, html = (promised(stack, target, force=force) for target in (json, out))
         one, other = (load(path, kind=kind) for path in (before, after))
         with progress_bars(quiet=quiet):
             found = run(one, other, n_neighbours=top, rng=seed)
-        console = make_console(quiet=quiet)
-        console.print(frame_table(found.to_frame().set_index("role").T.rename_axis("measure"), "what changed, by side"))
-        for role in found.changes:
-            console.print(
-                frame_table(found.moved_most(role).set_index("name"), f"{found.title(role)}s that moved most")
-            )
-        console.print(found.explain(), markup=False)
         write_json(json_file, found.to_dict())
         if html is not None:
             html.write(page(f"{before.name} and {after.name}", found._repr_html_()))
+    console = make_console(quiet=quiet)
+    console.print(frame_table(found.to_frame().set_index("role").T.rename_axis("measure"), "what changed, by side"))
+    for role in found.changes:
+        console.print(frame_table(found.moved_most(role).set_index("name"), f"{found.title(role)}s that moved most"))
+    console.print(found.explain(), markup=False)

@@ -32,9 +32,11 @@ def simpson(
     force: Force = False,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
+    from embaudit.io import distinct_outputs
     from embaudit.report.page import page, picture
     from embaudit.reversals import simpson as find
 
+    distinct_outputs([table], [json, out])
     with ExitStack() as stack:
         json_file, html = (promised(stack, target, force=force) for target in (json, out))
         with progress_bars(quiet=quiet):
@@ -48,14 +50,14 @@ def simpson(
                 n_permutations=permutations,
                 rng=seed,
             )
-        console = make_console(quiet=quiet)
-        console.print(frame_table(found.to_frame()[SHOWN], f"{y} on {x}, {found.pooled.n:,} rows"))
-        for line in (*found.explain().splitlines(), *found.notes):
-            console.print(line, markup=False)
         write_json(json_file, found.to_dict())
         if html is not None:
             drawn = picture(lambda axes: found.plot(ax=axes)) if found.groupings else ""
             html.write(page(f"{y} on {x} in {table.name}", found._repr_html_(), drawn))
+    console = make_console(quiet=quiet)
+    console.print(frame_table(found.to_frame()[SHOWN], f"{y} on {x}, {found.pooled.n:,} rows"))
+    for line in (*found.explain().splitlines(), *found.notes):
+        console.print(line, markup=False)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)
     raise typer.Exit(
         {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(found.findings))}[fail_on]

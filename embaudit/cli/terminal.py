@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
@@ -27,8 +30,14 @@ def make_console(*, quiet: bool) -> Console:
     """
     from rich.console import Console
 
-    console = Console(quiet=quiet, highlight=False)
-    return console if console.is_terminal else Console(quiet=quiet, highlight=False, width=140)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            """End as programs do whose reader went away, not with the code that means findings."""
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(128 + 13)
+
+    console = Output(quiet=quiet, highlight=False)
+    return console if console.is_terminal else Output(quiet=quiet, highlight=False, width=140)
 
 
 @contextmanager
@@ -65,13 +74,21 @@ def write_json(file: IO[str] | None, content: dict[str, Any]) -> None:
 
 
 def frame_table(frame: pd.DataFrame, title: str) -> Table:
-    """Draw a data frame: its index first, floats with four digits."""
+    """Draw a data frame: its index first, floats with four digits, a dash where there is no number."""
     from rich.table import Table
+    from rich.text import Text
 
-    drawn = Table(title=title, title_justify="left", title_style="bold")
+    # Text, not str: names from files may look like markup.
+    drawn = Table(title=Text(title), title_justify="left", title_style="bold")
     rows = frame.reset_index()
     for number, name in enumerate(rows.columns):
-        drawn.add_column(str(name), justify="right" if number else "left", overflow="fold")
+        drawn.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
     for row in rows.itertuples(index=False):
-        drawn.add_row(*(f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row))
+        drawn.add_row(*(Text(_cell(value)) for value in row))
     return drawn
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return "–" if math.isnan(value) else f"{value:.4g}"
+    return str(value)

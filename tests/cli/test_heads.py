@@ -68,3 +68,16 @@ def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     assert found["model"]["n_right"] == 3000
     assert found["head"]["n_panel"] == 2048
     assert "128 labels asked" in result.out
+
+
+def test_a_capped_head_is_still_trained_as_a_head(embaudit, head):
+    for options in ((), ("--soft-cap", 30)):
+        found = embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out
+        assert "softmax-decay" in found
+        assert "product" not in " ".join(found.split()).split("Training:")[1]
+
+
+def test_objectives_of_other_models_are_refused(embaudit, head):
+    refused = embaudit("audit", head, "--kind", "head", "--objective", "product")
+    assert refused.code == 2
+    assert "softmax" in refused.err
