@@ -10,6 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Json, Page, Quiet, app
 from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -57,7 +58,7 @@ def blocks(
 def _print(found: BlockCosines, threshold: float | None, console: Console) -> None:
     console.print(
         f"global cosine {found.global_cosine:.4f} = {found.norm_cosine:.4f} (norm profiles) × {found.mean_cosine:.4f} "
-        f"(weighted mean of {len(found.cosines):,} blocks)"
+        f"(weighted mean of {counted(len(found.cosines), 'block')})"
     )
     low, high = found.bounds
     console.print(f"with these norms the local cosines allow {low:.4f} to {high:.4f}")
@@ -68,8 +69,8 @@ def _print(found: BlockCosines, threshold: float | None, console: Console) -> No
         console.print(note, markup=False)
     if threshold is not None:
         said = found.local_threshold(threshold)
+        outcome = "holds" if said.holds else f"fails in {counted(said.n_below, 'block')}"
         console.print(
-            f"every local cosine ≥ {threshold:g} {'holds' if said.holds else f'fails in {counted(said.n_below, 'block')}'}; it "
-            f"guarantees a global cosine of {said.guaranteed:.4f} with these norms, "
-            f"{said.guaranteed_without_norms:.4f} without"
+            f"every local cosine ≥ {threshold:g} {outcome}; it guarantees a global cosine of {said.guaranteed:.4f} "
+            f"with these norms, {said.guaranteed_without_norms:.4f} without"
         )

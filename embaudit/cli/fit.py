@@ -10,6 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Quiet, Seed, app
 from embaudit.cli.terminal import make_console
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,14 @@ class Penalty(StrEnum):
 
     PRODUCT = "product"
     FACTORS = "factors"
+
+
+class Header(StrEnum):
+    """Whether the first line names the columns."""
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
 
 
 @app.command()
@@ -47,7 +56,7 @@ def fit(
         str, typer.Option(help="Rows of one user and item: error, sum, mean, last or max.")
     ] = "error",
     sep: Annotated[str | None, typer.Option(help="Column separator.", show_default="found by itself")] = None,
-    header: Annotated[str, typer.Option(help="Whether the first line names the columns: auto, yes or no.")] = "auto",
+    header: Annotated[Header, typer.Option(help="Whether the first line names the columns.")] = Header.AUTO,
     items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
     title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
@@ -57,9 +66,13 @@ def fit(
     force: Force = False,
 ) -> None:
     """Fit a matrix factorization in closed form and save it with its ids and titles."""
-    from embaudit.io import read_interactions, read_titles, require_output, save, titles_for
+    from embaudit.errors import InputError
+    from embaudit.io import distinct_outputs, read_interactions, read_titles, require_output, save, titles_for
 
-    require_output(out, force=force)
+    if items is None and (id is not None or title is not None):
+        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
+    distinct_outputs([interactions, items], [out])
+    require_output(out, sides=2, force=force)
     data = read_interactions(
         interactions,
         user=user,
@@ -69,7 +82,7 @@ def fit(
         binarise=binarise,
         duplicates=duplicates,  # type: ignore[arg-type]
         sep=sep,
-        header=header,  # type: ignore[arg-type]
+        header="auto" if header is Header.AUTO else header is Header.YES,
     )
     names, untitled = None, 0
     if items is not None:
@@ -77,7 +90,7 @@ def fit(
     estimator = _estimator(objective, rank, alpha, exponent, seed).fit(data.matrix)
     model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model, out, force=force)
-    _summary(make_console(quiet=quiet), data, estimator, untitled)
+    _summary(make_console(quiet=quiet), data, estimator, untitled, binarise=binarise)
     make_console(quiet=quiet).print(f"{model!r} → {out}", markup=False, soft_wrap=True)
 
 
@@ -101,18 +114,37 @@ def _number_or_name(exponent: str | None) -> float | str:
         return str(exponent)
 
 
-def _summary(console: Console, data: Interactions, fitted: ProductPenaltyMF | FactorPenaltyMF, untitled: int) -> None:
+def _summary(
+    console: Console,
+    data: Interactions,
+    fitted: ProductPenaltyMF | FactorPenaltyMF,
+    untitled: int,
+    *,
+    binarise: bool,
+) -> None:
     n, p = data.matrix.shape
     sigma = fitted.singular_values_
-    console.print(f"{data.n_rows_read:,} rows read: {n:,} users × {p:,} items, {data.matrix.nnz:,} interactions")
-    for count, what in (
-        (data.n_duplicates, "duplicates merged"),
-        (data.n_dropped, "interactions dropped"),
-        (untitled, "items without a title"),
+    console.print(
+        f"{counted(data.n_rows_read, 'row')} read: {n:,} users × {p:,} items, {counted(data.matrix.nnz, 'interaction')}"
+    )
+    console.print(_columns(data, binarise=binarise), markup=False)
+    for count, noun, what in (
+        (data.n_duplicates, "duplicate", "merged"),
+        (data.n_dropped, "interaction", "dropped"),
+        (untitled, "item", "without a title"),
     ):
         if count:
-            console.print(f"{count:,} {what}")
+            console.print(f"{counted(count, noun)} {what}")
     console.print(
         f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, effective rank {fitted.effective_rank_} of {len(sigma)} "
         f"(route {fitted.svd_solver_}, residual {fitted.residual_:.0e})"
     )
+
+
+def _columns(data: Interactions, *, binarise: bool) -> str:
+    """Say which columns were used, and what a row counts where that is no column."""
+    user, item, rating = data.columns
+    if rating is None:
+        return f"columns: users {user}, items {item}; no ratings, every row counts 1"
+    counts = ", every one kept counts 1" if binarise else ""
+    return f"columns: users {user}, items {item}, ratings {rating}{counts}"

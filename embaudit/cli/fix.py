@@ -46,9 +46,10 @@ def fix(
     force: Force = False,
 ) -> None:
     """Write vectors whose plain cosine is what the predictions pin down, ready for a vector index."""
-    from embaudit.io import load, require_output
+    from embaudit.io import distinct_outputs, load, require_output
     from embaudit.remedy import fix as mend
 
+    distinct_outputs([path], [out])
     require_output(out, force=force)
     model = load(path, kind=kind)
     with progress_bars(quiet=quiet):

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Seed, app
 from embaudit.cli.terminal import make_console
+
+if TYPE_CHECKING:
+    from embaudit.equivalents import EquivalentModel
+    from embaudit.model import FactorModel
 
 
 class Kind(StrEnum):
@@ -26,11 +30,13 @@ def gauge(
     path: Model,
     *,
     out: Annotated[Path, typer.Option(help="The model file to write.")],
-    group: Annotated[Kind, typer.Option(help="Which random change to apply.")] = Kind.DIAGONAL,
+    group: Annotated[Kind | None, typer.Option(help="Which random change to apply.", show_default="diagonal")] = None,
     exponent: Annotated[
         float | None, typer.Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")
     ] = None,
-    max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch.")] = 2.0,
+    max_condition: Annotated[
+        float | None, typer.Option(help="Largest over smallest stretch of a random change.", show_default="2")
+    ] = None,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -39,16 +45,45 @@ def gauge(
     """Write another model that makes the same predictions with other cosines."""
     from embaudit.drift import drift
     from embaudit.equivalents import one_equivalent
-    from embaudit.io import load, require_output, save
+    from embaudit.errors import InputError
+    from embaudit.io import distinct_outputs, load, require_output, save
 
+    if exponent is not None and (group is not None or max_condition is not None):
+        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
+    distinct_outputs([path], [out])
     require_output(out, force=force)
     model = load(path, kind=kind)
-    chosen = one_equivalent(model, kind=str(group), exponent=exponent, max_condition=max_condition, rng=seed)
-    after = chosen.of(model)
+    require_output(out, sides=1 if model.left is None else 2, force=force)
+    chosen = one_equivalent(
+        model,
+        kind=str(group or Kind.DIAGONAL),
+        exponent=exponent,
+        max_condition=2.0 if max_condition is None else max_condition,
+        rng=seed,
+    )
+    after = chosen.of(model).replace(objective=_objective(model, chosen))
     save(after, out, force=force)
     console = make_console(quiet=quiet)
     console.print(f"{chosen.name}, condition number {chosen.condition_number:.4g}: {after!r} → {out}", markup=False)
+    if after.objective != model.objective:
+        console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
     if model.left is not None:
         moved = drift(model, after, condition_number=chosen.condition_number, rng=seed)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
+
+
+def _objective(model: FactorModel, chosen: EquivalentModel) -> str | None:
+    """Return the objective of which the other model is as good a solution, or None."""
+    from embaudit.gauges import GeneralLinear
+    from embaudit.objectives import OBJECTIVES
+
+    if model.objective is None or model.objective not in OBJECTIVES:
+        return None
+    symmetry = OBJECTIVES[model.objective].symmetry(model.rank)
+    # Without a gauge all that stays is the scores: enough for an objective that sees nothing else.
+    if chosen.gauge is None:
+        kept = any(isinstance(group, GeneralLinear) for group in symmetry)
+    else:
+        kept = any(group.contains(chosen.gauge) for group in symmetry)
+    return model.objective if kept else None

@@ -1,6 +1,6 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
-from embaudit.io.files import written_whole
+from embaudit.io.files import distinct_outputs, written_whole
 from embaudit.io.interactions import Interactions, read_interactions
 from embaudit.io.labels import read_labels
 from embaudit.io.live import from_object
@@ -10,6 +10,7 @@ from embaudit.io.titles import read_titles, texts_for, titles_for
 __all__ = [
     "Format",
     "Interactions",
+    "distinct_outputs",
     "formats",
     "from_object",
     "load",

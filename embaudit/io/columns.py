@@ -70,8 +70,19 @@ class TableFile:
         found = [i for i, name in enumerate(self.names or ()) if plain_name(name) in known]
         if len(found) > 1 and self.names:
             got = " and ".join(self.names[i] for i in found)
-            raise must_be(f"the {what} column of {self.path}", "one", got, f"pass {what}= to choose it")
+            raise must_be(f"the {what} column of {self.path}", "one", got, chosen_with(what))
         return found[0] if found else None
+
+
+def chosen_with(option: str) -> str:
+    """Say with which option a column is chosen, in Python and on the command line.
+
+    Examples
+    --------
+    >>> chosen_with("user")
+    'choose it with user (--user)'
+    """
+    return f"choose it with {option} (--{option})"
 
 
 def open_table(
@@ -82,8 +93,10 @@ def open_table(
     Raises
     ------
     InputError
-        If it cannot be read.
+        If it cannot be read, or `header` is none of "auto", True, False.
     """
+    if not (isinstance(header, bool) or header == "auto"):
+        raise must_be("header", '"auto", True or False', repr(header))
     where = existing_file(path)
     if where.suffix.lower() in (*PARQUET, *ARROW):
         names = tuple(_arrow_names(where))

@@ -143,7 +143,9 @@ def sniff(
         if rows and (sep is not None or (len(rows[0]) > 1 and len({len(row) for row in rows}) == 1)):
             return _with_header(Delimited(path, candidate, encoding, None, tuple(rows)), header, known)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
-    raise must_be(f"{path}", f"a table with {tried}", "other lines", "repair it or pass sep=")
+    raise must_be(
+        f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators (sep, --sep)"
+    )
 
 
 def _sample(path: Path) -> tuple[str, str]:

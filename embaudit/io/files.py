@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias,
 from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -67,16 +67,80 @@ def plain_suffix(path: Path) -> str:
     return path.suffix.lower()
 
 
+STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+"""Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
+
+
 def writable(path: AnyPath, *, force: bool) -> Path:
-    """Follow links and refuse what must not or cannot be written, before any work is done."""
-    target = Path(path).resolve()
-    if target.is_dir():
+    """Follow links and refuse what must not or cannot be written, before any work is done.
+
+    Only a regular file may be replaced: devices, pipes and sockets are refused even with `force`.
+
+    Raises
+    ------
+    InputError
+        If it is a directory, no regular file, in no folder, or there already and `force` is not set.
+    """
+    try:
+        target = Path(path).resolve()
+        is_there, is_file, is_directory = Path(path).exists(), Path(path).is_file(), target.is_dir()
+        has_folder = target.parent.is_dir()
+    # Links in a circle are a RuntimeError before Python 3.13.
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
+    if is_directory:
         raise must_be("the output", "a file", f"the directory {path}", "name a file in it")
-    if not target.parent.is_dir():
+    # The name as it is: following it leads to the file, pipe or device behind a stream.
+    is_stream = os.path.abspath(path).startswith(STREAMS)  # noqa: PTH100
+    if is_stream or (is_there and not is_file):
+        raise must_be("the output", "a regular file", f"{path}, a device, pipe or stream", "name a file of its own")
+    if not has_folder:
         raise must_be("the folder of the output", "there already", target.parent, "create it first")
-    if target.exists() and not force:
-        raise must_be("the output", "a file that does not exist yet", path, "pass --force to overwrite it")
+    if is_there and not force:
+        raise must_be("the output", "a file that does not exist yet", path, "pass force (--force) to overwrite it")
     return target
+
+
+def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]) -> None:
+    """Refuse an output that is an input or another output, under whatever name, before any work is done.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of path or None
+        What a command reads and writes; None for what was not asked for. What lies in a directory that is read
+        counts as read.
+
+    Raises
+    ------
+    InputError
+        If two of them are one file.
+
+    Examples
+    --------
+    >>> distinct_outputs(["model.npz"], ["report.html", None])
+    >>> distinct_outputs(["model.npz"], ["./model.npz"])
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the output must be another file than the input; got model.npz for both; ...
+    """
+    read = [Path(path) for path in inputs if path is not None]
+    written: list[Path] = []
+    for output in (Path(path) for path in outputs if path is not None):
+        for kind, others in (("the input", read), ("another output", written)):
+            if any(_same(output, other) for other in others):
+                raise must_be("the output", f"another file than {kind}", f"{output} for both", "name a file of its own")
+        written.append(output)
+
+
+def _same(output: Path, other: Path) -> bool:
+    """Whether both are one file, or the output is a file in the other, a directory."""
+    try:
+        if output.exists() and other.exists():
+            return other.samefile(output) or (other.is_dir() and output.resolve().is_relative_to(other.resolve()))
+        return output.resolve() == other.resolve()
+    # What cannot be looked up is refused where it is opened.
+    except (OSError, RuntimeError):
+        return False
 
 
 @overload

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from embaudit.errors import InputError, must_be
 from embaudit.io.npz import Npz
 from embaudit.io.request import as_kind
@@ -44,10 +46,26 @@ def read(path: Path, request: Request) -> FactorModel:
             f"{path} must hold factors; it is a nearest-neighbour model of implicit, which has none; "
             "save an ALS, BPR or logistic model instead."
         )
-    model = split_columns(stored["user_factors"], stored["item_factors"], int(stored["factors"]))
-    if "regularization" in stored:
-        model = model.replace(objective="factors" if stored["regularization"] > 0 else "none")
-    return as_kind(model, request.kind)
+    rank = stored["factors"]
+    if rank.shape or rank.dtype.kind not in "iu":
+        raise must_be(f"factors in {path}", "one whole number", f"{rank.dtype} of shape {rank.shape}", "save it again")
+    model = split_columns(stored["user_factors"], stored["item_factors"], int(rank))
+    objective = objective_of(stored["regularization"]) if "regularization" in stored else None
+    return as_kind(model.replace(objective=objective), request.kind)
+
+
+def objective_of(strength: Any) -> str | None:
+    """Tell the objective by the strength of weight decay; None where it is no number that tells.
+
+    Examples
+    --------
+    >>> objective_of(0.01), objective_of(0), objective_of(float("nan")), objective_of([0.1, 0.2])
+    ('factors', 'none', None, None)
+    """
+    value = np.asarray(strength)
+    if value.shape or value.dtype.kind not in "iuf" or not 0 <= value < np.inf:
+        return None
+    return "factors" if value > 0 else "none"
 
 
 def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> FactorModel:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.columns import TableFile, codes, numbers, open_table, read_columns
+from embaudit.io.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
 from embaudit.io.delimited import Cell, Header
 
 if TYPE_CHECKING:
@@ -203,9 +203,7 @@ def _positions(
     for what, position in zip(("user", "item"), found, strict=False):
         if position is None:
             got = table.listed()
-            raise must_be(
-                f"the {what} column of {table.path}", "one with a customary name", got, f"pass {what}= to choose it"
-            )
+            raise must_be(f"the {what} column of {table.path}", "one with a customary name", got, chosen_with(what))
     chosen = [position for position in found if position is not None]
     if len(set(chosen)) < len(chosen):
         raise must_be("the user, item and rating columns", "different ones", f"positions {', '.join(map(str, chosen))}")
@@ -227,7 +225,7 @@ def _read(
     del items
     values = np.ones(len(key)) if rating is None else numbers(table, read.pop(rating), rating)
     if guessed and table.names is None and rating is not None and values.size and values.min() > TIMES:
-        remedy = 'pass rating="none" if these are times, rating=2 if they are ratings'
+        remedy = "choose rating none (--rating none) if these are times, 2 (--rating 2) if they are ratings"
         raise must_be(f"the third column of {table.path}", "ratings", f"numbers from {values.min():.0f} on", remedy)
     return key, user_ids, item_ids, values
 
@@ -270,7 +268,7 @@ def _duplicate_error(
         f"the rows of {table.path}",
         "one for each user and item",
         f"{got} ({repeated.count:,} such rows)",
-        "pass duplicates=sum, mean, last or max to merge them",
+        "choose how to merge them with duplicates (--duplicates sum, mean, last or max)",
     )
 
 

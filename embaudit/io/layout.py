@@ -132,32 +132,40 @@ def _ambiguous(shapes: Shapes, where: object) -> InputError:
         f"the arrays of {where}",
         "one recognised table, pair or head",
         _listed({name: shape for name, shape in shapes.items() if len(shape) == 2}) or "no matrix",
-        "choose with left= and right=, with kind=head and weight=, or with kind=vectors and weight=",
+        "name two factors with left and weight (--left A --weight B), or one table with weight and its kind "
+        "(--weight B --kind head or vectors)",
     )
 
 
 def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
-    if request.left is None or request.right is None:
-        raise InputError(f"left and right must both be named to choose the factors in {where}; one alone is weight=.")
-    if request.weight is not None:
+    if request.right is not None and request.weight is not None:
+        raise InputError("weight must not be given with right; both name the right factors.")
+    right = request.right or request.weight
+    if request.left is None or right is None:
         raise InputError(
-            "weight must not be given with left and right; it names the one table of a head or of vectors."
+            f"the factors in {where} must both be named, with left and weight (--left A --weight B); one alone is "
+            "a table of vectors, named with weight and kind vectors (--weight B --kind vectors)."
         )
     if request.kind == "head":
-        raise InputError("a head must be chosen with weight= and embedding=, not with left= and right=.")
-    return _pair(shapes, request, request.left, request.right, where)
+        raise InputError("a head must be chosen with weight (--weight), its inputs in Python with embedding.")
+    return _pair(shapes, request, request.left, right, where)
 
 
 def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
     assert request.weight is not None
     known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or request.bias or request.embedding
     if request.kind == "factors":
-        raise InputError("factors must be chosen with left= and right=, not with weight=.")
+        raise InputError("factors must be named on both sides, with left and weight (--left A --weight B).")
     if request.kind == "head" or (request.kind == "auto" and known):
         return _head(shapes, request, request.weight, where)
     if request.kind == "vectors":
         return _table(shapes, request, request.weight)
-    raise must_be("kind", "given with weight", "auto", f"pass kind=head or kind=vectors for {request.weight}")
+    raise must_be(
+        "kind",
+        "given with weight",
+        "auto",
+        f"say whether {request.weight} is one with kind head or kind vectors (--kind)",
+    )
 
 
 def _matrices(shapes: Shapes) -> list[str]:
@@ -262,7 +270,7 @@ def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | 
             f"the labels of {weight} in {where}",
             "rows or columns",
             f"{rows} × {columns}, which both could be",
-            "pass transpose=none if each row is a label, transpose=right if each column is one",
+            "choose transpose none (--transpose none) if each row is a label, right if each column is one",
         )
     return size == columns
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.errors import InputError
 from embaudit.io.assemble import assemble
-from embaudit.io.implicit import split_columns
+from embaudit.io.implicit import objective_of, split_columns
 from embaudit.io.live_heads import classifier, from_linear, network_head
 from embaudit.io.registry import ALWAYS, finish
 from embaudit.io.request import Request, as_kind
@@ -123,8 +123,7 @@ def _from_mapping(tensors: Mapping[str, Any], request: Request) -> FactorModel:
 
 def _implicit(model: Any) -> FactorModel:
     made = split_columns(as_array(model.user_factors), as_array(model.item_factors), int(model.factors))
-    strength = getattr(model, "regularization", None)
-    return made if strength is None else made.replace(objective="factors" if strength > 0 else "none")
+    return made.replace(objective=objective_of(getattr(model, "regularization", None)))
 
 
 def _lightfm(model: Any, user_features: Any, item_features: Any) -> FactorModel:

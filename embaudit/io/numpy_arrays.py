@@ -65,7 +65,7 @@ class _Files:
 
 
 def read(path: Path, request: Request) -> FactorModel:
-    """Read an `.npz` by the names of its arrays, or a `.npy` with `left=`, `bias=` naming files beside it.
+    """Read an `.npz` by the names of its arrays, or a `.npy` with `left` and `bias` naming files beside it.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def require_one_side(model: FactorModel, suffix: str, *, bias: bool = False, ids
     if model.left is not None:
         raise must_be(
             f"a model saved as {suffix}", "one side only", f"{model.roles[0]} and {model.roles[1]} factors",
-            "save it as .npz, or drop one side with model.replace(left=None)",
+            "save it as .npz, or keep one side only",
         )  # fmt: skip
     if model.right_bias is not None and not bias:
         raise must_be(f"a model saved as {suffix}", "free of biases", f"a {model.roles[1]} bias", "save it as .npz")

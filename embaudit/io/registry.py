@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import existing_path, plain_suffix, writable
@@ -108,7 +108,7 @@ def _detect(path: Path) -> Format:
         if candidate.reads and suffix in candidate.suffixes and _module(candidate).recognises(path):
             return candidate
     known = dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/")
-    raise must_be("the input", "a model in a format known by its suffix: " + " ".join(known), path, "or pass format=")
+    raise must_be("the input", "a model in a format known by its suffix: " + " ".join(known), path, "rename it")
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
@@ -123,7 +123,8 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     format : str, optional
         Name of the format, where suffix and content do not tell.
     **options
-        What the content leaves open: `left`, `right`, `weight`, `bias`, `left_bias`, `embedding` name arrays;
+        What the content leaves open: `left`, `right`, `weight`, `bias`, `left_bias`, `embedding` name arrays (beside
+        `left`, `weight` is `right`);
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows; `link` and
         `objective` are what the file cannot say.
@@ -189,15 +190,35 @@ def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
     _module(_writer(path)).write(model, path, force=force)
 
 
-def require_output(path: AnyPath, *, force: bool = False) -> None:
+def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:
     """Refuse an output that `save` could not write, before the work that leads to it.
+
+    Parameters
+    ----------
+    path : path
+        The file to write.
+    sides : {1, 2}
+        How many sides the model will have; only `.npz` holds two.
+    force : bool
+        Whether an existing file may be replaced.
 
     Raises
     ------
     InputError
-        If the suffix names no format that can be written, or the file exists and `force` is not set.
+        If the suffix names no format that can be written or holds that many sides, or the file exists and `force` is
+        not set.
+
+    Examples
+    --------
+    >>> require_output("vectors.npy")
+    >>> require_output("model.npy", sides=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
     """
-    _writer(path)
+    chosen = _writer(path)
+    if sides == 2 and chosen.module != "native":
+        raise must_be("the output", f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides", path)
     writable(path, force=force)
 
 

@@ -35,7 +35,7 @@ class Request:
     right: str | None = None
     """Name of the right factors."""
     weight: str | None = None
-    """Name of a head's weights, or of the one table of vectors."""
+    """Name of a head's weights, of the one table of vectors, or beside `left` of the right factors."""
     bias: str | None = None
     """Name of the right bias."""
     left_bias: str | None = None

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from embaudit.io.request import Request
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
+UNNAMED = ("", "Unnamed: 0")
+"""What data frames write above their index."""
+PANDAS_INDEX = "__index_level_0__"
+"""What pandas calls its index in Parquet and Feather."""
 
 
 def recognises(path: Path) -> bool:
@@ -53,18 +57,43 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     if request.kind == "factors":
         raise InputError('kind must be "vectors" or "head" for a table, which is one side; got "factors".')
-    table = open_table(path, known=KNOWN)
+    table = _opened(path)
     ids, vectors = _from_text(table, request) if table.text is not None else _from_arrow(table, request)
     if request.kind == "head":
         return FactorModel.from_softmax(vectors, labels=ids)
     return FactorModel.from_vectors(vectors, ids=ids)
 
 
+def _opened(path: Path) -> TableFile:
+    """Look at a table whose header may be the numbers that data frames give columns."""
+    table = open_table(path, known=KNOWN)
+    numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)
+    return open_table(path, header=True) if numbered else table
+
+
+def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
+    """Whether 0, 1, 2, … stand above vectors, perhaps after the name of an index."""
+    if first[0].strip() in UNNAMED:
+        return _counts(first[1:])
+    # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
+    start = 0 if NUMBER.fullmatch(first[0]) else 1
+    whole = any(all(cell.strip().isdigit() for cell in row[start:]) for row in rest)
+    return len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
+
+
+def _counts(cells: tuple[str, ...]) -> bool:
+    return [cell.strip() for cell in cells] == [str(i) for i in range(len(cells))]
+
+
 def _id_position(table: TableFile, request: Request) -> int | None:
     if request.id is not None:
         return table.position(request.id, "id")
     found = table.customary(KNOWN, "id")
-    return 0 if found is None and table.names and table.names[0] == "" else found
+    if found is not None or table.names is None:
+        return found
+    if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):
+        return 0
+    return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
 
 
 def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
@@ -75,24 +104,41 @@ def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None,
     if position is None and not all(NUMBER.fullmatch(row[0]) for row in table.text.first_rows):
         position = 0
     if position is None and table.names is None and all(row[0].isdigit() for row in table.text.first_rows):
-        remedy = "pass id=0 if they are, or write a header"
+        remedy = "write a header that calls ids id, or choose them with id in Python"
         raise must_be(
             f"the first column of {table.path}",
             "ids or numbers of the vectors",
             "integers, which both could be",
             remedy,
         )
-    cells: dict[int, Cell] = {i: "number" for i in range(table.width) if i != position}
-    columns = read_columns(table, {**cells, **({} if position is None else {position: "id"})})
+    unnamed = 0 if table.names is not None and table.names[0] in UNNAMED else None
+    of_ids: dict[int, Cell] = {i: "id" for i in (position, unnamed) if i is not None}
+    cells: dict[int, Cell] = {i: "number" for i in range(table.width) if i not in of_ids}
+    columns = read_columns(table, {**cells, **of_ids})
     vectors = np.column_stack([numbers(table, columns[i], i) for i in cells])
-    return _ids(table, columns, position), vectors
+    ids = {i: _ids(table, columns[i], i) for i in of_ids}
+    if unnamed is not None:
+        _require_index(table, ids[unnamed], beside=position != unnamed)
+    return None if position is None else ids[position], vectors
 
 
-def _ids(table: TableFile, columns: dict[int, pa.ChunkedArray], position: int | None) -> NDArray[Any] | None:
-    if position is None:
-        return None
-    places, values = codes(table, columns[position], position)
+def _ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
+    places, values = codes(table, column, position)
     return values[places]
+
+
+def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> None:
+    """Refuse a first column without a name that is no index: beside ids the row numbers, else one id a row."""
+    what, remedy = f"the first column of {table.path}, which has no name,", "give it a name, or leave it out"
+    if beside:
+        if not np.array_equal(values, np.arange(len(values))):
+            raise must_be(what, "the row numbers from 0 on", "other values beside a column of ids", remedy)
+        return
+    fraction = next((str(value) for value in values if not str(value).isdigit() and NUMBER.fullmatch(str(value))), None)
+    if fraction is not None:
+        raise must_be(what, "an index", f"numbers such as {fraction}", remedy)
+    if len(np.unique(values)) < len(values):
+        raise must_be(what, "an index, each value once", "some more than once", remedy)
 
 
 def _from_arrow(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, NDArray[Any]]:
@@ -106,7 +152,8 @@ def _from_arrow(table: TableFile, request: Request) -> tuple[NDArray[Any] | None
     if request.vector is not None:
         lists = [table.names[table.position(request.vector, "vector")]]
     if len(lists) > 1:
-        raise must_be(f"the vectors of {table.path}", "in one column", " and ".join(lists), "pass vector= to choose it")
+        remedy = "keep one, or choose it with vector in Python"
+        raise must_be(f"the vectors of {table.path}", "in one column", " and ".join(lists), remedy)
     if lists:
         return ids, stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
     return ids, _numeric(table, content, position)
@@ -119,7 +166,7 @@ def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArr
     others = [table.names[i] for i in range(table.width) if i != position and i not in kept] if table.names else []
     if not kept or others:
         got = "also " + ", ".join(others[:5]) if kept else table.listed()
-        remedy = "pass id= to name the ids, and drop what is no dimension"
+        remedy = "call the ids id, and drop what is no dimension"
         raise must_be(f"{table.path}", "a table of an id and a column of vectors, or of floating numbers", got, remedy)
     columns = [content.column(i) for i in kept]
     missing = sum(column.null_count for column in columns)

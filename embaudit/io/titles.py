@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.io.columns import codes, open_table, read_columns
+from embaudit.io.columns import chosen_with, codes, open_table, read_columns
 from embaudit.io.delimited import Cell, Header
 from embaudit.io.interactions import ITEM_NAMES
 
@@ -88,7 +88,7 @@ def read_titles(
                 f"the {what} column of {path}",
                 "one with a customary name",
                 table.listed(),
-                f"pass {what}= to choose it",
+                chosen_with(what),
             )
         positions.append(found)
     if positions[0] == positions[1]:
@@ -162,5 +162,5 @@ def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]
     found = [known.get(each) for each in wanted]
     if not any(text is not None for text in found):
         got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"
-        raise must_be("the ids of the titles", "ids of items", got, "pass id= to choose their column")
+        raise must_be("the ids of the titles", "ids of items", got, "choose their column with id (--id)")
     return found

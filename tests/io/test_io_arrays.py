@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import load, read_labels
+from embaudit.io import from_object, load, read_labels
 from embaudit.io.implicit import split_columns
 
 if TYPE_CHECKING:
@@ -39,6 +40,24 @@ def test_implicit_als(tmp_path: Path) -> None:
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
     assert (model.link, model.right_bias, model.objective) == (Link.IDENTITY, None, "factors")
+
+
+@pytest.mark.parametrize(
+    ("strength", "objective"),
+    [(0.01, "factors"), (0, "none"), (0.0, "none"), (np.nan, None), (np.inf, None), (-1.0, None), ([0.1, 0.2], None),
+     ("weak", None)],
+)  # fmt: skip
+def test_an_objective_is_told_by_a_strength_that_is_one(tmp_path: Path, strength: Any, objective: str | None) -> None:
+    path = saved(tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, regularization=strength, factors=3)
+    assert load(path).objective == objective
+    trained = SimpleNamespace(user_factors=USERS, item_factors=ITEMS, regularization=strength, factors=3)
+    assert from_object(trained).objective == objective
+
+
+@pytest.mark.parametrize("rank", ["x", 3.0, np.nan])
+def test_a_number_of_factors_that_is_none_is_refused(tmp_path: Path, rank: Any) -> None:
+    with pytest.raises(InputError, match=r"factors in .* must be one whole number"):
+        load(saved(tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, factors=rank))
 
 
 def test_implicit_bpr_keeps_scores_without_the_bias_in_the_factors(tmp_path: Path) -> None:
@@ -119,7 +138,7 @@ def test_biases_offsets_and_ids_come_along(tmp_path: Path) -> None:
 
 def test_chosen_arrays(tmp_path: Path) -> None:
     path = saved(tmp_path / "m.npz", a=USERS, b=ITEMS.T, c=B)
-    with pytest.raises(InputError, match=r"a \(6, 3\).*left= and right=.*kind=head and weight=.*kind=vectors"):
+    with pytest.raises(InputError, match=r"a \(6, 3\).*--left A --weight B.*--weight B --kind head or vectors"):
         load(path)
     for options in ({"transpose": "right"}, {}):
         model = load(path, left="a", right="b", bias="c", **options)
@@ -127,6 +146,8 @@ def test_chosen_arrays(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.right_bias, B)
     np.testing.assert_array_equal(load(path, kind="vectors", weight="a").right, USERS)
     np.testing.assert_array_equal(load(path, kind="head", weight="b", transpose=True).right, ITEMS)
+    for name in ("right", "weight"):
+        np.testing.assert_array_equal(load(path, left="a", **{name: "b"}).right, ITEMS)
     head = load(path, weight="b", bias="c", embedding="a")
     assert head.link is Link.SOFTMAX
     np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)
@@ -136,11 +157,13 @@ def test_chosen_arrays(tmp_path: Path) -> None:
     ("options", "sentence"),
     [
         ({"left": "x", "right": "b"}, r"left must be one of a \(6, 3\)"),
-        ({"left": "a"}, "left and right must both be named"),
-        ({"weight": "a"}, "pass kind=head or kind=vectors"),
-        ({"left": "a", "right": "b", "weight": "a"}, "weight must not be given"),
-        ({"left": "a", "right": "b", "kind": "head"}, "weight= and embedding="),
-        ({"weight": "a", "kind": "factors"}, "left= and right="),
+        ({"left": "a"}, "must both be named, with left and weight"),
+        ({"right": "b"}, "must both be named, with left and weight"),
+        ({"weight": "a"}, "say whether a is one with kind head or kind vectors"),
+        ({"left": "a", "right": "b", "weight": "a"}, "weight must not be given with right"),
+        ({"left": "a", "weight": "b", "kind": "head"}, "must be chosen with weight"),
+        ({"left": "a", "right": "b", "kind": "head"}, "must be chosen with weight"),
+        ({"weight": "a", "kind": "factors"}, "--left A --weight B"),
         ({"kind": "heads"}, "kind must be one of auto"),
         ({"wieght": "a"}, "an option of load must be one of"),
         ({"transpose": "up"}, "transpose must be one of"),
@@ -184,7 +207,7 @@ def test_customary_heads(tmp_path: Path, weight: str, bias: str) -> None:
 def test_the_bias_tells_which_way_weights_lie(tmp_path: Path) -> None:
     np.testing.assert_array_equal(load(saved(tmp_path / "m.npz", W=ITEMS.T, b=B)).right, ITEMS)
     square = saved(tmp_path / "s.npz", W=ITEMS[:3], b=B[:3])
-    with pytest.raises(InputError, match="pass transpose=none if each row is a label"):
+    with pytest.raises(InputError, match=r"--transpose none.* if each row is a label"):
         load(square)
     np.testing.assert_array_equal(load(square, transpose="right").right, ITEMS[:3].T)
     np.testing.assert_array_equal(load(square, transpose=False).right, ITEMS[:3])
@@ -285,7 +308,7 @@ def test_npy_with_files_beside_it(tmp_path: Path) -> None:
     head = load(tmp_path / "q.npy", bias=str(tmp_path / "b.npy"))
     assert head.link is Link.SOFTMAX
     assert load(tmp_path / "q.npy", kind="head").link is Link.SOFTMAX
-    with pytest.raises(InputError, match="left= and right="):
+    with pytest.raises(InputError, match="--left A --weight B"):
         load(tmp_path / "q.npy", kind="factors")
     np.save(tmp_path / "v.npy", B)
     with pytest.raises(InputError, match="a matrix, one row an entity"):

@@ -269,7 +269,7 @@ def test_numbers_without_ids(tmp_path: Path) -> None:
     assert model.right_ids is None
     np.testing.assert_allclose(model.right, X)
     (tmp_path / "v.csv").write_text("1,0.5,0.5\n2,0.1,0.2\n")
-    with pytest.raises(InputError, match="pass id=0"):
+    with pytest.raises(InputError, match="calls ids id"):
         load(tmp_path / "v.csv")
     ids = load(tmp_path / "v.csv", id="0").right_ids
     assert ids is not None
@@ -279,7 +279,7 @@ def test_numbers_without_ids(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "sentence"),
     [
-        ({"id": [1, 2], "a": [[1.0], [2.0]], "b": [[1.0], [2.0]]}, "a and b; pass vector="),
+        ({"id": [1, 2], "a": [[1.0], [2.0]], "b": [[1.0], [2.0]]}, "a and b; keep one"),
         ({"id": [1, 2], "a": [[1.0], None]}, "none in row 1"),
         ({"id": [1, 2], "a": [[1.0], [None]]}, "missing numbers"),
         ({"id": [1, None], "a": [[1.0], [2.0]]}, "an id in every row; got none in row 1"),
