@@ -12,22 +12,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
+from embaudit.attacks import Objective as AttackObjective
 from embaudit.gauges import GeneralLinear
 from embaudit.model import Link
 from embaudit.progress import track
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from embaudit.model import FactorModel, Role, Side
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
 ROWS = 1_000
-"""Rows whose lists stand for all."""
+"""Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would not suffice for them."""
+SEARCHED = 50_000_000
+WIDE = 256
+"""Above this rank fewer pairs and shorter attacks have to do."""
 ATTACKED_RANK = 512
 """Above this rank no attack is made: each of its steps decomposes k×k matrices."""
+ATTACKED_ROWS = 50_000
+"""Above so many rows neighbour lists are not attacked: each step compares the listed rows with all of them."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +90,8 @@ def _certificate(
     n = min(n, len(alive) - 2)
     if n < 1:
         return None
-    rows = alive if len(alive) <= ROWS else np.sort(draw.choice(alive, ROWS, replace=False))
+    size = max(100, min(ROWS, SEARCHED // len(alive)))
+    rows = alive if len(alive) <= size else np.sort(draw.choice(alive, size, replace=False))
     found = certified_neighbours(model, role=role, n=n, rows=rows)
     return Certificate(
         role=role,
@@ -132,24 +139,37 @@ def limits(
         return Limits()
     draw = np.random.default_rng(rng)
     kappas = sorted({*CURVE, max_condition})
+    n_pairs = 500 if model.rank > WIDE else 2_000
     ranges: list[RangeSummary] = []
-    few = model.rank > 256
-    n_ranges = 500 if few else 2_000
     for role in track(roles, "ranges", len(roles)):
-        ranges += range_summary(model, role=role, budgets=kappas, n_pairs=n_ranges, rng=draw)
+        ranges += range_summary(model, role=role, budgets=kappas, n_pairs=n_pairs, rng=draw)
     sides: list[Side] = [role for role in roles if role != "cross"]
-    certificates = tuple(
-        certificate
-        for side in track(sides, "certificates", len(sides))
-        if (certificate := _certificate(model, side, n_neighbours, kappas, draw)) is not None
-    )
-    n = certificates[0].top_n if certificates and certificates[0].role == sides[0] else 0
+    lists = [_certificate(model, side, n_neighbours, kappas, draw) for side in track(sides, "certificates", len(sides))]
+    certificates = tuple(certificate for certificate in lists if certificate is not None)
     group = GeneralLinear(model.rank, max_condition=max_condition)
-    effort = {"n_starts": 1 if few else 3, "n_steps": 10 if few else 20, "n_pairs": n_ranges, "n_rows": 50}
-    attacked = sides[:1] if model.rank <= ATTACKED_RANK else []
-    kinds = [(role, kind) for role in attacked for kind in ("movement", "neighbours") if kind != "neighbours" or n]
-    attacks = [
-        worst_gauge(model, group, role=role, objective=kind, n=n, rng=draw, **effort)  # type: ignore[arg-type]
-        for role, kind in track(kinds, "attacks", len(kinds))
-    ]
-    return Limits(tuple(ranges), certificates, tuple(attacks))
+    return Limits(tuple(ranges), certificates, tuple(_attacks(model, group, sides[:1], n_neighbours, n_pairs, draw)))
+
+
+def _attacks(
+    model: FactorModel, group: GeneralLinear, sides: list[Side], n: int, n_pairs: int, draw: np.random.Generator
+) -> Iterator[Attack]:
+    """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
+    starts, steps = (1, 10) if model.rank > WIDE else (3, 20)
+    for side in sides if model.rank <= ATTACKED_RANK else []:
+        n_rows = len(model.factors(side))
+        kinds: list[AttackObjective] = ["movement"]
+        n = min(n, n_rows - len(model.zero_rows(side)) - 2)
+        kinds += ["neighbours"] if n > 0 and n_rows <= ATTACKED_ROWS else []
+        for kind in track(kinds, "attacks", len(kinds)):
+            yield worst_gauge(
+                model,
+                group,
+                role=side,
+                objective=kind,
+                n=max(n, 1),
+                n_pairs=n_pairs,
+                n_rows=50,
+                n_starts=starts,
+                n_steps=steps,
+                rng=draw,
+            )

@@ -31,6 +31,8 @@ EXACT_PAIRS = 5_000_000
 that stays within a few seconds on two cores (`benchmarks/bench_movement.py`)."""
 QUERIES = 400
 """Rows whose neighbours are compared; all of them where there are no more."""
+SEARCHED = 20_000_000
+"""Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
@@ -280,7 +282,8 @@ class MovementProbe:
         n = min(n, len(rows) - 2)
         if role == "cross" or n < 1:
             return 0, None
-        chosen = rows if len(rows) <= QUERIES else np.sort(self.rng.choice(rows, QUERIES, replace=False))
+        size = max(50, min(QUERIES, SEARCHED // len(rows)))
+        chosen = rows if len(rows) <= size else np.sort(self.rng.choice(rows, size, replace=False))
         return n, neighbours(self.model.factors(role), n, rows=chosen)
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
