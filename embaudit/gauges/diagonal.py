@@ -10,6 +10,9 @@ from embaudit.equivalence import Equivalence
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, sample_spectrum, within_budget
 
+MOST_CONDITION = 1e50
+"""Beyond this the squares of the scales, the weights of a bounded range, leave float64."""
+
 
 @dataclass(frozen=True)
 class Diagonal(GaugeGroup):
@@ -20,7 +23,7 @@ class Diagonal(GaugeGroup):
     rank : int
         Number of latent dimensions.
     max_condition : float, optional
-        Largest over smallest scale in absolute value; unbounded by default.
+        Largest over smallest scale in absolute value, from 1 to 1e50; unbounded by default.
 
     Examples
     --------
@@ -40,7 +43,7 @@ class Diagonal(GaugeGroup):
 
     def __post_init__(self) -> None:
         require_rank(self.rank)
-        require_budget("max_condition", self.max_condition, 1.0)
+        require_budget("max_condition", self.max_condition, 1.0, MOST_CONDITION)
 
     @property
     def preserves(self) -> Equivalence:

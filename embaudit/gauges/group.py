@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.arrays import is_number
+from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
 
 if TYPE_CHECKING:
     from embaudit.arrays import Vector
-    from embaudit.equivalence import Equivalence
+    from embaudit.model import FactorModel
 
 RNG = np.random.Generator | int | None
 
@@ -30,6 +31,10 @@ class GaugeGroup(ABC):
     @abstractmethod
     def preserves(self) -> Equivalence:
         """What every gauge of the set preserves in a model without biases."""
+
+    def preserves_in(self, model: FactorModel) -> Equivalence:  # noqa: ARG002
+        """What every gauge of the set preserves in this model, whose free biases may absorb a shift."""
+        return Equivalence.COSINES if self.fixes_cosines else self.preserves
 
     @property
     @abstractmethod
@@ -72,10 +77,14 @@ class GaugeGroup(ABC):
         return other.rank == self.rank and (self.includes(other) or other.is_within(self))
 
 
-def require_budget(name: str, budget: float | None, least: float) -> None:
-    """Refuse a budget that is no number or below its least value."""
-    if budget is not None and not (is_number(budget) and budget >= least):
+def require_budget(name: str, budget: float | None, least: float, most: float = np.inf) -> None:
+    """Refuse a budget that is no number, below its least value or beyond what float64 can hold."""
+    if budget is None:
+        return
+    if not (is_number(budget) and budget >= least):
         raise must_be(name, f"a finite number >= {least:g}", repr(budget), "None sets no bound")
+    if budget > most:
+        raise must_be(name, f"at most {most:g}, what float64 can hold", f"{budget:g}", "None sets no bound")
 
 
 def within_budget(spent: float, budget: float | None) -> bool:

@@ -20,6 +20,9 @@ from embaudit.gauges.group import (
 )
 from embaudit.gauges.orthogonal import Orthogonal
 
+MOST_CONDITION = 1e12
+"""Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
+
 
 def is_linear(group: GaugeGroup) -> bool:
     """Whether the gauges of the set shift nothing."""
@@ -43,7 +46,7 @@ class GeneralLinear(GaugeGroup):
     rank : int
         Number of latent dimensions.
     max_condition : float, optional
-        Bound on the 2-norm condition number; unbounded by default.
+        Bound on the 2-norm condition number, from 1 to 1e12; unbounded by default.
 
     Examples
     --------
@@ -60,7 +63,7 @@ class GeneralLinear(GaugeGroup):
 
     def __post_init__(self) -> None:
         require_rank(self.rank)
-        require_budget("max_condition", self.max_condition, 1.0)
+        require_budget("max_condition", self.max_condition, 1.0, MOST_CONDITION)
 
     @property
     def preserves(self) -> Equivalence:

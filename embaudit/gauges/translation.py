@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, within_budget
+
+if TYPE_CHECKING:
+    from embaudit.model import FactorModel
 
 
 @dataclass(frozen=True)
@@ -51,8 +54,15 @@ class Translation(GaugeGroup):
 
     @property
     def preserves(self) -> Equivalence:
-        """Probabilities when labels move, nothing when inputs do (unless a bias absorbs it)."""
+        """Probabilities when labels move, nothing when inputs do (unless a bias absorbs it), all if nothing moves."""
+        if self.max_shift == 0:
+            return Equivalence.COSINES
         return Equivalence.PROBABILITIES if self.side == "right" else Equivalence.NOTHING
+
+    def preserves_in(self, model: FactorModel) -> Equivalence:
+        """Scores, where a free bias of the other side absorbs the shift."""
+        bias = model.left_bias if self.side == "right" else model.right_bias
+        return self.preserves if self.max_shift == 0 or bias is None else Equivalence.SCORES
 
     @property
     def fixes_cosines(self) -> bool:
@@ -84,3 +94,7 @@ class Translation(GaugeGroup):
     def includes(self, other: GaugeGroup) -> bool:
         """Shorter translations of the same side."""
         return isinstance(other, Translation) and other.side == self.side and covers(self.max_shift, other.max_shift)
+
+    def is_within(self, other: GaugeGroup) -> bool:
+        """Every set of its rank, if nothing may move: all of them hold the identity."""
+        return self.max_shift == 0 and other.rank == self.rank
