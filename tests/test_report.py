@@ -1,0 +1,63 @@
+"""The terminal and the page show the same numbers, whatever the width and the names."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import embaudit as ea
+from embaudit.report.page import page, picture
+from embaudit.report.summary import grids, sentences
+from embaudit.report.terminal import print_audit
+
+
+@pytest.fixture(scope="module")
+def result():
+    draw = np.random.default_rng(0)
+    names = [f"[b]item {i}[/b] <i>" for i in range(30)]
+    users = draw.standard_normal((40, 5)) * [5, 3, 2, 1, 0.5]
+    model = ea.FactorModel.from_user_item(users, draw.standard_normal((30, 5)), item_names=names)
+    return ea.audit(model, n_gauges=2, source="model.npz")
+
+
+def printed(result, width):
+    console = Console(width=width, record=True, file=StringIO())
+    print_audit(result, console)
+    return console.export_text()
+
+
+def test_every_table_is_in_both_renderings(result):
+    terminal, html = printed(result, 160), result.report()
+    for grid in grids(result):
+        for cell in (cell for row in grid.rows for cell in row):
+            assert cell in terminal, cell
+            assert cell in html, cell
+    for sentence in sentences(result):
+        assert sentence.split(":")[0] in html
+    assert result.verdict in " ".join(html.split())
+
+
+def test_names_are_shown_as_they_are(result):
+    example = result.evidence.examples[0]
+    assert example.name in printed(result, 200)
+    assert "<i>" not in result.report().replace("<i>Rank", "").split("Nearest")[1].split("</table>")[0]
+
+
+def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(result):
+    text = printed(result, 60)
+    assert "mean |Δcos|" in text.replace("\n", " ") or "mean" in text
+    assert "sign flips" not in text
+    assert max(len(line) for line in text.splitlines()) <= 60
+    first = grids(result)[0]
+    assert first.narrow().headings[0] == first.headings[0]
+    assert len(first.narrow().headings) < len(first.headings)
+
+
+def test_pictures_are_the_same_bytes_every_time():
+    drawn = [picture(lambda axes: axes.plot([1, 2], [3, 4])) for _ in range(2)]
+    assert drawn[0] == drawn[1]
+    assert drawn[0].startswith("<svg")
+    assert "<script" not in page("<script>", "<p>", drawn[0])
