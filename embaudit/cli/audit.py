@@ -57,11 +57,12 @@ def audit(
 ) -> None:
     """Audit a model: a table, a verdict, and neighbours side by side in two equivalent models."""
     from embaudit import auditing
-    from embaudit.io import load
+    from embaudit.io import distinct_outputs, load
     from embaudit.report.terminal import print_audit
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link}
     options = {name: str(value) for name, value in given.items() if value is not None}
+    distinct_outputs([path, labels], [json, out])
     with ExitStack() as stack:
         json_file, page = (promised(stack, target, force=force) for target in (json, out))
         with progress_bars(quiet=quiet):
