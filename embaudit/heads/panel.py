@@ -104,7 +104,7 @@ def probe_inputs(
     >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
     ((3, 2), True)
     """
-    require_softmax(model, "probe inputs are")
+    require_softmax(model, "probe inputs")
     return _probes(moments(model.right), n, np.random.default_rng(rng))
 
 
@@ -128,7 +128,7 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
     include : tuple of int
         Labels to take in any case.
     """
-    require_softmax(model, "a head report is")
+    require_softmax(model, "a head report")
     norms, summary = row_norms(model.right), moments(model.right)
     alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
     if len(alive) < 2:

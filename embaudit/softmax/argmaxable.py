@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from embaudit.arrays import as_rows
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.twins import first_twins
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from embaudit.softmax.coordinates import LabelCoordinates
 
 WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
+TIED = "tied"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,11 +41,15 @@ class Argmaxable:
     found. A lower bound of the largest lead."""
     n_labels: int
     """Labels of the head; all of them compete, asked about or not."""
+    tied: NDArray[np.bool_]
+    """Whether an input was found that makes the label lead together with labels of equal row and bias, but none
+    alone: greedy decoding then emits one of them."""
 
     def __repr__(self) -> str:
+        tied = f"{self.n_tied:,} only tied with equal labels, " if self.n_tied else ""
         return (
-            f"Argmaxable({self.n_can:,} of {len(self.labels):,} labels can be the argmax, {self.n_cannot:,} cannot, "
-            f"{self.n_undecided:,} undecided)"
+            f"Argmaxable({self.n_can:,} of {len(self.labels):,} labels can be the argmax, {tied}"
+            f"{self.n_cannot:,} cannot, {self.n_undecided:,} undecided)"
         )
 
     @property
@@ -53,13 +59,23 @@ class Argmaxable:
 
     @property
     def n_can(self) -> int:
-        """Labels that can be the argmax."""
+        """Labels that can be the argmax alone."""
         return int(self.can_lead.sum())
 
     @property
+    def n_tied(self) -> int:
+        """Labels that can be the argmax, but only together with labels of equal row and bias."""
+        return int(self.tied.sum())
+
+    @property
     def n_cannot(self) -> int:
-        """Labels that no input can make the argmax."""
-        return int((self.decided & ~self.can_lead).sum())
+        """Labels that no input can make the argmax, alone or tied."""
+        return int(self.cannot.sum())
+
+    @property
+    def cannot(self) -> NDArray[np.bool_]:
+        """Whether no input can make the label the argmax, alone or tied."""
+        return np.asarray(self.decided & ~self.can_lead & ~self.tied)
 
     @property
     def n_undecided(self) -> int:
@@ -67,19 +83,21 @@ class Argmaxable:
         return int((~self.decided).sum())
 
     def to_frame(self) -> pd.DataFrame:
-        """One row a label: its number, name, answer (yes, no, undecided) and lead."""
+        """One row a label: its number, name, answer (yes, tied, no, undecided) and lead."""
         import pandas as pd
 
-        answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN]))
+        answer = np.where(self.can_lead, WORDS[YES], np.where(self.decided, WORDS[NO], WORDS[OPEN])).astype(object)
+        answer[self.tied] = TIED
         return pd.DataFrame({"label": self.labels, "name": self.names, "argmaxable": answer, "lead": self.lead})
 
     def to_dict(self) -> dict[str, Any]:
         """Counts, and the labels that cannot be the argmax (at most 50)."""
-        cannot = np.flatnonzero(self.decided & ~self.can_lead)
+        cannot = np.flatnonzero(self.cannot)
         return {
             "n_labels": self.n_labels,
             "n_asked": len(self.labels),
             "n_can": self.n_can,
+            "n_tied": self.n_tied,
             "n_cannot": self.n_cannot,
             "n_undecided": self.n_undecided,
             "cannot": [str(name) for name in self.names[cannot[:50]]],
@@ -96,6 +114,8 @@ def argmaxable(
     `(x, τ), τ >= 0`: what wins strictly at τ = 0, far out, also wins at some finite input. Inputs may be any
     vector, also one that no network in front of the head produces. The answer is the same for every equivalent
     head: no translation, linear gauge, or shift of the inputs absorbed by the bias can change it.
+
+    Labels of equal row and bias never lead alone; if together they lead all others, they are *tied*.
 
     Parameters
     ----------
@@ -141,12 +161,19 @@ def argmaxable_in(
     space: LabelCoordinates, model: FactorModel, rows: Indices, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> Argmaxable:
     """Answer `argmaxable` where the coordinates of the model's labels are at hand already."""
-    found = hold(space, np.column_stack([rows, rows]), margin=margin, max_cells=max_cells, title="argmaxable labels")
+    first = first_twins(space, model.right_bias)
+    is_twin = first != np.arange(len(first))
+    asked, where = np.unique(first[rows], return_inverse=True)
+    field = replace(space, twins=is_twin) if is_twin.any() else space
+    found = hold(field, np.column_stack([asked, asked]), margin=margin, max_cells=max_cells, title="argmaxable labels")
+    leads = (found.status == YES)[where]
+    alone = ~np.isin(first[rows], first[is_twin])
     return Argmaxable(
         labels=rows,
         names=model.names("right")[rows],
-        can_lead=found.status == YES,
-        decided=found.status != OPEN,
-        lead=found.lead,
+        can_lead=leads & alone,
+        decided=(found.status != OPEN)[where],
+        lead=found.lead[where],
         n_labels=model.n_right,
+        tied=leads & ~alone,
     )

@@ -128,6 +128,8 @@ def _survey(field: _Field, inputs: NDArray[np.float64], n_closest: int) -> _Surv
         inside = (field.members >= labels.start) & (field.members < labels.stop)
         which, column = np.nonzero(inside)
         tile[which, field.members[which, column] - labels.start] = np.nan
+        if space.twins is not None:
+            tile[:, space.twins[labels]] = np.nan
         lowest = np.fmin(lowest, np.fmin.reduce(tile, axis=1))
         tile[np.isnan(tile)] = -np.inf
         best, closest = _keep_top(best, closest, tile, labels.start, n_closest)
@@ -183,7 +185,7 @@ def hold(
 
 def _hold(field: _Field, margin: float, max_cells: int, title: str) -> Contests:
     status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
-    if field.space.n_labels <= len(np.unique(field.members[0])):
+    if len(field.space.competitors) <= len(np.unique(field.members[0])):
         return Contests(np.full(len(field), YES, dtype=np.int8), np.ones(len(field)))
     for rest, answers, leads in _rounds(field, margin, max_cells, title, status):
         status[rest], lead[rest] = answers, np.where(answers == YES, leads, 0)
@@ -223,7 +225,7 @@ def _from_lead(lead: NDArray[np.float64], margin: float) -> NDArray[np.int8]:
 def _are_inside(field: _Field) -> NDArray[np.bool_]:
     """Whether the leaders are mixtures of other labels, a spread-out sample of them in a large head."""
     space = field.space
-    others = np.setdiff1d(np.arange(space.n_labels), field.members)
+    others = np.setdiff1d(space.competitors, field.members)
     size = min(MIXED * space.rank, MIXTURE_CELLS // space.rank)
     chosen = others[:: max(1, -(-len(others) // size))]
     if len(chosen) <= space.rank + 1:
@@ -261,7 +263,7 @@ def _by_programs(
         status[rest] = np.where(bounds <= margin, NO, _from_lead(survey.lead, margin))
         open_still = []
         for i, j in enumerate(rest):
-            new = np.setdiff1d(survey.closest[i], np.append(entrants[j], field.members[j]))
+            new = np.setdiff1d(_competing(field.space, survey.closest[i]), np.append(entrants[j], field.members[j]))
             grown = np.append(entrants[j], new)
             if status[j] == OPEN and len(new) and len(grown) <= room:
                 entrants[j] = grown
@@ -280,7 +282,12 @@ def _first_entrants(field: _Field, point: NDArray[np.float64], room: int) -> lis
     n = field.space.n_labels
     size = min(n, room, n if n <= min(room, 4 * point.shape[1]) else 2 * point.shape[1])
     closest = _survey(field, point, size).closest
-    return [np.setdiff1d(closest[i], field.members[i]) for i in range(len(field))]
+    return [np.setdiff1d(_competing(field.space, closest[i]), field.members[i]) for i in range(len(field))]
+
+
+def _competing(space: LabelCoordinates, labels: Indices) -> Indices:
+    """Leave out twins, which have no logit of their own."""
+    return labels if space.twins is None else labels[~space.twins[labels]]
 
 
 def _solve(

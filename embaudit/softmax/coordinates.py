@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import float64_blocks, frozen
+from embaudit.arrays import float64_blocks, frozen, row_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.model import Link
 from embaudit.moments import moments
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.moments import Moments
 
+EQUAL = "{} must differ from each other; all rows are equal; check the input."
+ORDINARY = (1e-100, 1e100)
+"""Largest entries between which squares of rows neither overflow nor vanish."""
 LINEAR = 1e-9
 """A bias whose residual is this small beside its spread is linear in the rows: rounding is all that is left."""
 
@@ -35,6 +38,27 @@ def require_softmax(model: FactorModel, what: str) -> None:
     """Refuse a model that is no softmax head."""
     if model.link is not Link.SOFTMAX:
         raise must_be(what, "asked of a softmax head", f"a model with {model.link} link", "make it with from_softmax")
+
+
+def of_ordinary_size(x: Matrix) -> Matrix:
+    """Multiply a matrix by a power of two where squares of its entries would overflow or vanish.
+
+    Examples
+    --------
+    >>> of_ordinary_size(np.array([[2.0**600, -(2.0**601)]]))
+    array([[ 0.5, -1. ]])
+    """
+    largest = max(float(np.abs(x[rows]).max()) for rows in row_blocks(*x.shape))
+    if not largest or ORDINARY[0] <= largest <= ORDINARY[1]:
+        return x
+    exponent = int(np.ceil(np.log2(largest)))
+    return frozen(np.ldexp(np.asarray(x, dtype=np.float64), -exponent))
+
+
+def require_different(x: Matrix, what: str) -> None:
+    """Refuse a matrix all of whose rows are equal."""
+    if all((x[rows] == x[0]).all() for rows in row_blocks(*x.shape)):
+        raise InputError(EQUAL.format(what))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,6 +78,8 @@ class LabelCoordinates:
     """(k, r) T."""
     residual: Vector
     """(V,) β; zero without a bias, or where the rows explain it."""
+    twins: NDArray[np.bool_] | None = None
+    """(V,) labels that do not compete, because one of equal row and bias does; None where all do."""
 
     def __repr__(self) -> str:
         return f"LabelCoordinates({self.n_labels:,} labels, affine rank {self.rank})"
@@ -72,6 +98,11 @@ class LabelCoordinates:
     def is_simplex(self) -> bool:
         """Whether the rows are affinely independent: then inputs can make any logits at all."""
         return self.n_labels <= self.rank + 1
+
+    @property
+    def competitors(self) -> Indices:
+        """Labels that compete."""
+        return np.arange(self.n_labels) if self.twins is None else np.flatnonzero(~self.twins)
 
     def without_bias(self) -> Self:
         """Return the coordinates far out, where the bias no longer counts."""
@@ -97,7 +128,7 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     model : FactorModel
         A softmax head.
     summary : Moments, optional
-        Of its label rows, where they are at hand already.
+        Of its label rows, where they are at hand already and of ordinary size.
 
     Raises
     ------
@@ -110,15 +141,16 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     >>> label_coordinates(FactorModel.from_softmax([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
     LabelCoordinates(3 labels, affine rank 1)
     """
-    require_softmax(model, "what labels can do is")
-    summary = moments(model.right) if summary is None else summary
+    require_softmax(model, "what labels can do")
+    rows = model.right if summary is not None else of_ordinary_size(model.right)
+    summary = moments(rows) if summary is None else summary
     _, s, vt = np.linalg.svd(summary.centred_root)
     size = np.sqrt(model.n_right) * float(np.abs(summary.mean).max())
     rank = int((s > max(summary.precision * s[0], summary.precision * size)).sum())
     if rank == 0:
-        raise InputError("label rows must differ from each other; got one row for all labels; check the input.")
+        raise InputError(EQUAL.format("label rows"))
     whitening = vt[:rank].T * (np.sqrt(model.n_right) / s[:rank])
-    plain = LabelCoordinates(model.right, summary.mean, frozen(whitening), np.zeros(model.n_right))
+    plain = LabelCoordinates(rows, summary.mean, frozen(whitening), np.zeros(model.n_right))
     if model.right_bias is None:
         return plain
     return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))

@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
-from embaudit.softmax.coordinates import require_softmax
+from embaudit.softmax.coordinates import of_ordinary_size, require_different, require_softmax
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,7 +41,7 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
     Raises
     ------
     InputError
-        If the model is no softmax head, or there are no inputs.
+        If the model is no softmax head, there are no inputs, or all inputs or all label rows are equal.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
     >>> logit_cosines(head, pairs=[[0, 1]]).round(9), logit_cosines(moved, pairs=[[0, 1]]).round(9)
     (array([-0.5]), array([-0.5]))
     """
-    require_softmax(model, "logit cosines are")
+    require_softmax(model, "logit cosines")
     if inputs is not None:
         model = model.replace(left=np.asanyarray(inputs), left_bias=None, left_ids=None, left_names=None)
     if model.left is None:
@@ -61,4 +61,7 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
             "logit cosines must be asked over inputs; got a head without any; pass inputs=, the vectors that reach the "
             "head for the texts or images you care about."
         )
-    return identified_cosines(model, role="right", pairs=pairs)
+    require_different(model.left, "inputs")
+    require_different(model.right, "label rows")
+    sized = model.replace(left=of_ordinary_size(model.left), right=of_ordinary_size(model.right))
+    return identified_cosines(sized, role="right", pairs=pairs)

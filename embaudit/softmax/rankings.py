@@ -40,7 +40,7 @@ def label_rankings(
     Returns
     -------
     array of shape (m, V)
-        One ranking a row, most probable label first, in lexicographic order.
+        One ranking a row, most probable label first, in lexicographic order; none where two labels are always tied.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def label_rankings(
                 f"more after {label + 1} of {len(rows)} labels",
                 "ask for fewer labels or raise max_rankings",
             )
-    return np.array(sorted(order for order, _ in orders), dtype=np.intp)
+    return np.array(sorted(order for order, _ in orders), dtype=np.intp).reshape(-1, len(rows))
 
 
 def _insert(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.arrays import unit_rows
 from embaudit.errors import must_be
 from embaudit.progress import track
 from embaudit.softmax.contests import MARGIN
@@ -71,6 +72,7 @@ def label_combinations(
     Returns
     -------
     LabelCombinations
+        Without any combination where a label has neither row nor bias: it is never on and never off.
 
     Raises
     ------
@@ -99,7 +101,7 @@ def label_combinations(
                 f"more after {label + 1} of {len(rows)} labels",
                 "ask for fewer labels or raise max_combinations",
             )
-    on = np.array([signs for signs, _ in regions]) > 0
+    on = np.array([signs for signs, _ in regions]).reshape(-1, len(rows)) > 0
     return LabelCombinations(on[np.lexsort(on.T[::-1])], model.names("right"))
 
 
@@ -108,9 +110,7 @@ def lifted_rows(model: FactorModel) -> NDArray[np.float64]:
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
         bias = bias + model.right_bias
-    rows = np.column_stack([np.asarray(model.right, dtype=np.float64), bias])
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0))
+    return np.nan_to_num(unit_rows(np.column_stack([np.asarray(model.right, dtype=np.float64), bias])))
 
 
 def _cut(

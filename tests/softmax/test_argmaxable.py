@@ -215,3 +215,60 @@ def test_progress_is_announced():
 def test_what_cannot_be_asked_is_refused(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def with_twins(head: FactorModel, copies: dict[int, int]) -> FactorModel:
+    """The head with some labels again, appended."""
+    again = np.repeat(list(copies), list(copies.values()))
+    bias = None if head.right_bias is None else np.append(head.right_bias, head.right_bias[again])
+    return FactorModel.from_softmax(np.vstack([head.right, head.right[again]]), bias)
+
+
+@given(seed=SEEDS, bias=st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_labels_of_equal_row_and_bias_lead_together_or_not_at_all(seed, bias):
+    head = random_head(seed, 25, 2, bias=bias)
+    alone = argmaxable(head)
+    inside, outside = np.flatnonzero(alone.cannot)[:1], np.flatnonzero(alone.can_lead)[:2]
+    twins = {int(label): 2 for label in (*inside, *outside)}
+    head = with_twins(head, twins)
+    for model in (head, equivalent_head(head, seed)):
+        found = argmaxable(model)
+        assert found.tied[outside].all()
+        assert found.n_tied == 3 * len(outside)
+        assert found.n_can == alone.n_can - len(outside)
+        assert found.n_cannot == alone.n_cannot + 2 * len(inside)
+        assert not (found.tied & found.can_lead).any()
+
+
+def test_a_twin_with_a_smaller_bias_never_leads_and_one_with_a_larger_bias_does():
+    head = random_head(3, 12, 2, bias=True)
+    best = int(np.flatnonzero(argmaxable(head).can_lead)[0])
+    copied = with_twins(head, {best: 2})
+    bias = np.array(copied.right_bias)
+    bias[-2] += 0.1
+    found = argmaxable(copied.replace(right_bias=bias))
+    assert found.n_tied == 0
+    assert found.can_lead[-2]
+    assert found.cannot[[best, len(bias) - 1]].all()
+    equal = argmaxable(copied)
+    assert equal.to_frame()["argmaxable"].iloc[[best, -2, -1]].tolist() == ["tied"] * 3
+    assert "3 only tied with equal labels" in repr(equal)
+
+
+def test_twins_are_asked_once_and_kept_out_of_linear_programs(monkeypatch):
+    head = with_twins(random_head(8, 60, 6), dict.fromkeys(range(60), 1))
+    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    found, alone = argmaxable(head), argmaxable(random_head(8, 60, 6))
+    assert (found.tied == np.tile(alone.can_lead, 2)).all()
+    assert (found.cannot == np.tile(alone.cannot, 2)).all()
+    assert found.lead[:60] == pytest.approx(alone.lead, rel=1e-6)
+    some = argmaxable(head, rows=[70, 10, 3])
+    assert (some.tied == found.tied[[70, 10, 3]]).all()
+
+
+def test_labels_that_nearly_agree_are_no_twins():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [1.0, 1e-3]])
+    assert argmaxable(FactorModel.from_softmax(rows)).n_tied == 0
+    rows[3, 1] = 1e-17
+    assert argmaxable(FactorModel.from_softmax(rows + 0.0)).n_tied == 2

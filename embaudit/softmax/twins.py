@@ -1,0 +1,81 @@
+"""Labels that no input tells apart: of equal row and equal bias, as the unused tokens of a vocabulary often are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.arrays import row_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices, Vector
+    from embaudit.softmax.coordinates import LabelCoordinates
+
+ROUNDING = 256 * np.finfo(np.float64).eps
+"""Rows and biases that differ by less, beside the largest ones, differ by rounding."""
+
+
+def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
+    """Find for each label the first one that always has the same logit; itself where it has no twin.
+
+    One random input gives twins the same logit, up to rounding; rows are compared where it does.
+
+    Parameters
+    ----------
+    space : LabelCoordinates
+        The head.
+    bias : array of shape (V,), optional
+        Its bias.
+
+    Returns
+    -------
+    array of shape (V,)
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.softmax.coordinates import label_coordinates
+    >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [3.0, 1.0]])
+    >>> first_twins(label_coordinates(head), None).tolist()
+    [0, 1, 0, 3]
+    """
+    biases = np.zeros(space.n_labels) if bias is None else np.asarray(bias, dtype=np.float64)
+    level = float(np.abs(biases).max()) or 1.0
+    keys = _keys(space) + np.sqrt(2) * biases / level
+    order = np.argsort(keys, kind="stable")
+    tolerance = _tolerance(space)
+    near = np.diff(keys[order]) <= np.sqrt(space.rank) * tolerance + 2 * ROUNDING
+    near &= np.abs(np.diff(biases[order])) <= ROUNDING * level
+    candidates = np.flatnonzero(near)
+    for part in row_blocks(len(candidates), 2 * space.rank):
+        pair = candidates[part]
+        gap = space.of(order[pair])[:, :-1] - space.of(order[pair + 1])[:, :-1]
+        near[pair] = np.linalg.norm(gap, axis=1) <= tolerance
+    return _first_of_each(order, near)
+
+
+def _keys(space: LabelCoordinates) -> NDArray[np.float64]:
+    """Logits of one random input of length √r, the bias aside."""
+    direction = np.random.default_rng(0).standard_normal(space.rank)
+    direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
+    keys = np.empty(space.n_labels)
+    for labels, logits in space.without_bias().logit_blocks(np.append(direction, 0.0)[None]):
+        keys[labels] = logits[:, 0]
+    return keys
+
+
+def _tolerance(space: LabelCoordinates) -> float:
+    """What rounding can make of equal rows once they are centred and whitened."""
+    largest = max(float(np.abs(space.rows[part]).max()) for part in row_blocks(*space.rows.shape))
+    return float(ROUNDING * np.sqrt(space.rows.shape[1]) * largest * np.linalg.norm(space.whitening, 2))
+
+
+def _first_of_each(order: Indices, joined: NDArray[np.bool_]) -> Indices:
+    """Name each run of joined labels by its smallest number."""
+    begins = np.concatenate([[0], np.flatnonzero(~joined) + 1])
+    first = np.empty(len(order), dtype=np.intp)
+    first[order] = np.repeat(np.minimum.reduceat(order, begins), np.diff(np.append(begins, len(order))))
+    return first
