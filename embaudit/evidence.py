@@ -18,6 +18,7 @@ from embaudit.model import Link
 from embaudit.movement import Movement, MovementProbe
 from embaudit.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 from embaudit.progress import track
+from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,27 +96,6 @@ def require_roles(model: FactorModel, roles: Sequence[Role]) -> tuple[Role, ...]
         if role not in possible:
             raise must_be("role", "one of " + ", ".join(possible), repr(role))
     return tuple(roles)
-
-
-SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
-"""Lengths between which products of two factors and of a gauge neither overflow nor vanish."""
-
-
-def require_ordinary_size(model: FactorModel) -> None:
-    """Refuse factors whose products do not fit into their own precision."""
-    for side, name in zip(("left", "right"), model.roles, strict=True):
-        if side not in model.sides:
-            continue
-        factors = model.factors(side)
-        low, high = SIZES[str(factors.dtype)]
-        largest = float(row_norms(factors).max())
-        if largest and not low <= largest <= high:
-            raise must_be(
-                f"the longest of the {name} factors",
-                f"between {low:g} and {high:g} long to be audited in {factors.dtype}",
-                f"{largest:.2g}",
-                "multiply them by a constant, which changes no cosine",
-            )
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
