@@ -16,7 +16,7 @@ from embaudit.arrays import frozen
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.half_angle import tangent_of
-from embaudit.ranges.reach import Fixed, reach_of_pairs
+from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
 from embaudit.similarity import TIE, Neighbours, neighbours
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class CertifiedNeighbours:
 
 
 def _as_conditions(kappas: ArrayLike) -> NDArray[np.float64]:
-    given = np.asarray(kappas, dtype=np.float64)
+    given = as_numbers(kappas, "condition numbers")
     if not (given >= 1).all():
         raise must_be("condition numbers", "at least 1", given.min())
     return given

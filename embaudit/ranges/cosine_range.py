@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import frozen
+from embaudit.arrays import frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
+from embaudit.gauges.gauge import EPS
 from embaudit.gauges.linear import linear_budget
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
@@ -117,7 +118,7 @@ class CosineRange:
         end : {"lower", "upper"}
             Which end.
         tol : float
-            How near to come where the end is a limit.
+            How near to come where the end is a limit; one that is attained is reached up to rounding.
 
         Returns
         -------
@@ -127,7 +128,7 @@ class CosineRange:
         Raises
         ------
         InputError
-            If the pair has no cosine, or no float64 gauge is known to come that near.
+            If there is no such pair, it has no cosine, or no float64 gauge is known to come that near.
 
         Examples
         --------
@@ -142,14 +143,15 @@ class CosineRange:
         """
         if end not in ("lower", "upper"):
             raise must_be("end", 'one of "lower", "upper"', repr(end))
-        if not tol > 0:
-            raise must_be("tol", "a number > 0", tol)
+        if not (is_number(tol) and tol > 0):
+            raise must_be("tol", "a number > 0", repr(tol))
+        if isinstance(pair, bool) or not isinstance(pair, (int, np.integer)) or not 0 <= pair < len(self):
+            raise must_be("pair", f"a position in pairs, an integer from 0 to {len(self) - 1}", repr(pair))
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
-        x, y = paired_rows(
-            *_rows(self.model, self.role), np.asarray(self.pairs[pair : pair + 1 or None], dtype=np.intp)
-        )
-        gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, tol)
+        x, y = paired_rows(*_rows(self.model, self.role), np.asarray(self.pairs[pair : pair + 1], dtype=np.intp))
+        near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
+        gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
         missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
         if not missed <= tol:
             raise InputError(
@@ -203,6 +205,8 @@ def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
 
 
 def _require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
+    if not isinstance(group, GaugeGroup):
+        raise must_be("group", "a GaugeGroup", repr(group), "for instance GeneralLinear(model.rank, max_condition=2)")
     if group.rank != model.rank:
         raise InputError(
             f"the group must have the rank of the model; got {group.rank} for a model of rank {model.rank}."
@@ -240,7 +244,7 @@ def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right",
     Raises
     ------
     InputError
-        For pairs outside the model, or a group of another rank.
+        For pairs outside the model, or a group that is none or of another rank.
     EquivalenceError
         If the gauges would change what the model predicts.
 

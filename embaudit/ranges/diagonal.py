@@ -55,7 +55,12 @@ class DiagonalReach(NamedTuple):
     def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
         """Give nearly all the weight to one coordinate, or to the two of extreme ratio."""
         x, y = tamed(x[None])[0], tamed(y[None])[0]
-        wanted = cosine_of(getattr(self.ends(x[None], y[None]), end))[0]
+        ends = self.ends(x[None], y[None])
+        wanted = cosine_of(getattr(ends, end))[0]
+        if getattr(ends, f"{end}_attained")[0] and not _still(ends):
+            # Only the two extreme ratios occur, so nothing has to vanish beside them.
+            weights = _extreme_ratios(x, y)
+            return weighing(np.where(weights == 0, weights.max(), weights), self.side)
         if abs(_weighted_cosine(x, y, np.ones(len(x))) - wanted) <= tol / 2:
             return Gauge.identity(len(x))
         weights = np.zeros(len(x))
@@ -68,6 +73,10 @@ class DiagonalReach(NamedTuple):
         while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2:
             share /= 4
         return weighing(weights + share * rest, self.side)
+
+
+def _still(ends: Ends) -> bool:
+    return bool(ends.lower[0] == ends.upper[0])
 
 
 class BoundedDiagonalReach(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.ranges.half_angle import between, shear, tamed
-from embaudit.ranges.reach import End, Ends
+from embaudit.ranges.reach import End, Ends, as_numbers
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -94,7 +94,7 @@ def stretch(bisector: Array, normal: Array, factor: float, side: Side) -> Gauge:
 
 def require_cosines(values: ArrayLike, name: str) -> NDArray[np.float64]:
     """Check cosines; NaN, the cosine of a zero row, passes."""
-    given = np.asarray(values, dtype=np.float64)
+    given = as_numbers(values, name)
     outside = np.abs(given) > 1
     if outside.any():
         raise must_be(name, "a cosine, from -1 to 1", f"{given[outside].flat[0]:g}")
@@ -120,7 +120,7 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> NDArray[np.float
     Raises
     ------
     InputError
-        If a value lies outside [-1, 1].
+        If a value is no number or outside [-1, 1], or the shapes do not match.
 
     Examples
     --------
@@ -129,7 +129,11 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> NDArray[np.float
     >>> condition_to_reach([0.5, 1.0], 1.0)
     array([inf,  1.])
     """
-    start, goal = np.broadcast_arrays(require_cosines(cosine, "cosine"), require_cosines(target, "target"))
+    given = require_cosines(cosine, "cosine"), require_cosines(target, "target")
+    try:
+        start, goal = np.broadcast_arrays(*given)
+    except ValueError as error:
+        raise must_be("cosine and target", "of one shape", f"{given[0].shape} and {given[1].shape}") from error
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))
     smallest: NDArray[np.float64] = np.where(start == goal, 1.0, condition)[()]

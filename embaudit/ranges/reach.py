@@ -73,9 +73,31 @@ class Fixed(NamedTuple):
         return Gauge.identity(self.rank)
 
 
+def as_numbers(values: ArrayLike, name: str) -> Array:
+    """Make a float64 array; refuse words, holes and rows of different lengths.
+
+    Examples
+    --------
+    >>> as_numbers([[1.0, 2.0], [3.0]], "a")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a must be an array of real numbers; got rows that differ in length.
+    """
+    try:
+        given = np.asarray(values)
+    except ValueError as error:
+        raise must_be(name, "an array of real numbers", "rows that differ in length") from error
+    if given.size and given.dtype.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", repr(values) if given.ndim == 0 else f"dtype {given.dtype}")
+    return given.astype(np.float64)
+
+
 def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     """Check row numbers: (m, 2) for pairs of rows, (m, 4) for pairs of differences of rows of one side."""
-    table = np.asarray(pairs)
+    try:
+        table = np.asarray(pairs)
+    except ValueError as error:
+        raise must_be("pairs", "integers of shape (m, 2) or (m, 4)", "rows that differ in length") from error
     if table.ndim == 2 and table.shape[1] == 4:
         halves = [as_pairs(table[:, columns], n_rows, n_rows) for columns in ([0, 1], [2, 3])]
         return np.hstack(halves)
@@ -103,4 +125,6 @@ def reach_of_pairs(reach: Reach, x: Matrix, y: Matrix, table: NDArray[np.intp]) 
     parts = list(ordered_map(lambda rows: reach.ends(*paired_rows(x, y, table[rows])), blocks))
     if not parts:
         return point(np.empty(0))
-    return Ends(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    lower, upper, *attained = (np.concatenate(column) for column in zip(*parts, strict=True))
+    # Nothing reaches the end of a range that is not there.
+    return Ends(lower, upper, attained[0] & ~np.isnan(lower), attained[1] & ~np.isnan(upper))

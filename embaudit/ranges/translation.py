@@ -11,6 +11,7 @@ until the disc meets the line through a and b: between them the cosine is -1, ou
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.ranges.half_angle import between, dots, tamed
 from embaudit.ranges.linear import require_cosines
-from embaudit.ranges.reach import End, Ends, point
+from embaudit.ranges.reach import End, Ends, as_numbers, point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -182,27 +183,39 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> NDArray[np.
     -------
     array, or float for one pair
         An infimum: at the nearer of a and b it is approached, not reached. Infinite for equal rows and a target
-        other than 1; NaN where a row is zero.
+        other than 1; NaN where a row is zero or the target is NaN.
 
     Raises
     ------
     InputError
-        If the rows do not match, have one dimension only, or a target lies outside [-1, 1].
+        If the rows do not match, are not finite or have one dimension only, or a target lies outside [-1, 1].
 
     Examples
     --------
     >>> shift_to_reach([1.0, 0.5], [0.5, 1.0], [-1.0, 1.0]).round(4)
     array([1.0607, 1.118 ])
     """
-    first, second = np.broadcast_arrays(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
-    if first.ndim not in (1, 2) or first.shape[-1] < 2:
-        raise must_be("a and b", "rows of at least 2 numbers", f"shape {first.shape}")
-    goal = np.broadcast_to(require_cosines(target, "target"), np.broadcast_shapes(np.shape(target), first.shape[:-1]))
-    shape = (goal.size, first.shape[-1])
-    scene = _Scene.of(np.broadcast_to(first, shape), np.broadcast_to(second, shape))
-    lengths = _shortest(scene, goal.ravel()) * scene.unit
-    result: NDArray[np.float64] = lengths.reshape(goal.shape)[()]
+    first, second, goal = as_numbers(a, "a"), as_numbers(b, "b"), require_cosines(target, "target")
+    for name, rows in (("a", first), ("b", second)):
+        if rows.ndim not in (1, 2) or rows.shape[-1] < 2 or not np.isfinite(rows).all():
+            raise must_be(name, "one or more rows of at least 2 finite numbers", _described(rows))
+    try:
+        if first.shape[-1] != second.shape[-1]:
+            raise ValueError
+        shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1], goal.shape)
+    except ValueError as error:
+        shapes = f"{first.shape}, {second.shape} and {goal.shape}"
+        raise must_be("a, b and target", "as many rows of one length, and cosines", f"shapes {shapes}") from error
+    table = (math.prod(shape), first.shape[-1])
+    scene = _Scene.of(np.broadcast_to(first, table), np.broadcast_to(second, table))
+    lengths = _shortest(scene, np.broadcast_to(goal, shape).ravel()) * scene.unit
+    result: NDArray[np.float64] = lengths.reshape(shape)[()]
     return result
+
+
+def _described(rows: Array) -> str:
+    bad = rows[~np.isfinite(rows)]
+    return str(bad[0]) if bad.size else f"shape {rows.shape}"
 
 
 def _shortest(scene: _Scene, cosine: Array) -> Array:
@@ -219,4 +232,4 @@ def _shortest(scene: _Scene, cosine: Array) -> Array:
     shortest = np.where(on_arc, arc, scene.corner)
     equal = np.where(cosine == 1, 0.0, np.inf)
     shortest = np.where(scene.base == 0, equal, shortest)
-    return np.where(np.isnan(scene.tangent), np.nan, shortest)
+    return np.where(np.isnan(scene.tangent) | np.isnan(cosine), np.nan, shortest)

@@ -105,6 +105,8 @@ def test_curves_fall_lists_are_harder_than_entries_and_rows_can_be_sampled() -> 
     np.testing.assert_array_equal(sample.radii, found.radii[[5, 17]])
     with pytest.raises(InputError, match="at least 1"):
         found.curve([0.5])
+    with pytest.raises(InputError, match="an array of real numbers"):
+        found.curve(["a"])
     with pytest.raises(InputError, match="number of neighbours"):
         certified_neighbours(model, n=200)
 

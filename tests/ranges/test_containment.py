@@ -139,6 +139,37 @@ def test_witnesses_reach_both_ends_and_keep_predictions(k: int, kind: str) -> No
                     assert np.abs(after.predictions() - before).max() <= 1e-13 * k * gauge.condition_number
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_an_attained_end_is_reached_whatever_the_tolerance_and_a_limit_within_it(k: int, kind: str) -> None:
+    draw = np.random.default_rng(k)
+    model = model_of(draw, 12, k, kind)
+    limits = 0
+    for group in groups_of(k):
+        for role in ("left", "right", "cross"):
+            found = cosine_range(model, group, role=role, pairs=draw.integers(12, size=(3, 2)))
+            for pair in np.flatnonzero(~np.isnan(found.lower)):
+                for end in ("lower", "upper"):
+                    attained = getattr(found, f"{end}_attained")[pair]
+                    if not attained and getattr(group, "max_condition", None) is not None:
+                        continue
+                    missed = found._under(found.witness(int(pair), end, tol=0.01), pair) - getattr(found, end)[pair]
+                    assert abs(missed) <= (1e-11 if attained else 0.01)
+                    limits += not attained and abs(missed) > 1e-6
+    assert limits, "a limit need not be followed beyond the tolerance"
+
+
+def test_the_finite_end_of_an_unbounded_diagonal_range_is_reached() -> None:
+    model = FactorModel.from_vectors([[4.0, 3.0, 0.0], [3.0, 2.0, 0.0], [-3.0, -2.0, 0.0]])
+    found = cosine_range(model, Diagonal(3), pairs=[[0, 1], [0, 2]])
+    assert found.lower_attained.tolist() == [True, False]
+    assert found.upper_attained.tolist() == [False, True]
+    for pair, end, value in ((0, "lower", found.lower[0]), (1, "upper", found.upper[1])):
+        after = found.witness(pair, end, tol=1e-3).act(model).cosines("right", found.pairs[[pair]])
+        assert after[0] == pytest.approx(value, abs=1e-15)
+        assert abs(value) == pytest.approx(2 * np.sqrt(8 / 9) / (1 + 8 / 9), abs=1e-15)
+
+
 @example(2, "normal", 0, 2.0, 5e-324)
 @settings(max_examples=25)
 @given(st.integers(1, 6), st.sampled_from(KINDS), st.integers(0, 2**32 - 1), st.floats(1, 50), st.floats(0, 1))
@@ -231,6 +262,8 @@ def test_zero_rows_have_no_range_and_are_counted() -> None:
         assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [True, False, True]
         assert found.n_undefined == 2
         assert found.contains([0.0, found.before[1], 0.0]).tolist() == [False, True, False]
+        assert found.lower_attained[1]
+        assert not (found.lower_attained | found.upper_attained)[[0, 2]].any()
         with pytest.raises(InputError, match="one of its rows is zero"):
             found.witness(0, "lower")
     head = FactorModel.from_softmax(model.right, embeddings=model.right)
@@ -253,8 +286,17 @@ def test_what_is_no_gauge_of_the_model_is_refused() -> None:
     found = cosine_range(model, Diagonal(3, max_condition=2.0), pairs=[[0, 1]])
     with pytest.raises(InputError, match="end must be"):
         found.witness(0, "middle")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="tol must be"):
-        found.witness(0, "lower", tol=0)
+    for tol in (0, np.nan, "1"):
+        with pytest.raises(InputError, match="tol must be"):
+            found.witness(0, "lower", tol=tol)
+    for pair in (1, 5, -1, 0.0, "0", True):
+        with pytest.raises(InputError, match="pair must be a position in pairs, an integer from 0 to 0"):
+            found.witness(pair, "lower")
+    with pytest.raises(InputError, match="group must be a GaugeGroup; got 'linear'"):
+        cosine_range(model, "linear", pairs=[[0, 1]])  # type: ignore[arg-type]
+    for ragged in ([[0, 1], [2]], [[0, 1, 2, 0], [0]]):
+        with pytest.raises(InputError, match="rows that differ in length"):
+            cosine_range(model, Diagonal(3), pairs=ragged)
 
 
 def test_an_enormous_diagonal_budget_works_or_is_refused() -> None:
@@ -292,6 +334,13 @@ def test_condition_to_reach_is_the_budget_at_which_the_range_arrives() -> None:
     with pytest.raises(InputError, match="from -1 to 1"):
         condition_to_reach(0.5, 1.5)
     assert np.isnan(condition_to_reach(np.nan, 0.5))
+    for bad in ("a", None, [0.1, "b"], [[0.1], [0.2, 0.3]], 1j, True):
+        with pytest.raises(InputError, match="cosine must be an array of real numbers"):
+            condition_to_reach(bad, 0.5)
+        with pytest.raises(InputError, match="target must be an array of real numbers"):
+            condition_to_reach(0.5, bad)
+    with pytest.raises(InputError, match=r"of one shape; got \(2,\) and \(3,\)"):
+        condition_to_reach([0.1, 0.2], [0.1, 0.2, 0.3])
 
 
 def test_float32_rows_give_the_float64_range() -> None:

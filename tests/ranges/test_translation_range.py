@@ -119,3 +119,37 @@ def test_many_pairs_and_bad_input() -> None:
         shift_to_reach([1.0], [2.0], 0.5)
     with pytest.raises(InputError, match="target must be a cosine"):
         shift_to_reach([1.0, 0.0], [2.0, 1.0], 1.5)
+
+
+def test_a_target_that_is_no_cosine_is_not_reached() -> None:
+    assert np.isnan(shift_to_reach([1.0, 0.0], [0.0, 1.0], np.nan))
+    mixed = shift_to_reach([[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [np.nan, np.nan])
+    assert np.isnan(mixed).all()
+    np.testing.assert_array_equal(np.isnan(shift_to_reach([1.0, 0.0], [0.0, 1.0], [np.nan, 0.5])), [True, False])
+
+
+def test_many_pairs_and_many_targets_broadcast() -> None:
+    rows = np.random.default_rng(0).normal(size=(5, 3))
+    found = shift_to_reach(rows, rows[0] + 1, 0.3)
+    assert found.shape == (5,)
+    assert found[2] == shift_to_reach(rows[2], rows[0] + 1, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "target", "name"),
+    [
+        ([1.0, 0.0], [1.0, 0.0, 0.0], 0.5, "a, b and target"),
+        (np.ones((2, 3)), np.ones((3, 3)), 0.5, "a, b and target"),
+        (np.ones((2, 3)), np.ones((2, 3)), [0.5, 0.5, 0.5], "a, b and target"),
+        ([[1.0, 0.0], [1.0]], [1.0, 0.0], 0.5, "a"),
+        ([1.0, np.inf], [1.0, 0.0], 0.5, "a"),
+        ([1.0, 0.0], [np.nan, 0.0], 0.5, "b"),
+        ([1.0, 0.0], "b", 0.5, "b"),
+        ([1.0], [2.0], 0.5, "a"),
+        ([1.0, 0.0], [0.0, 1.0], np.inf, "target"),
+        ([1.0, 0.0], [0.0, 1.0], "0", "target"),
+    ],
+)
+def test_bad_rows_and_targets_are_refused(a: object, b: object, target: object, name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name} must be "):
+        shift_to_reach(a, b, target)
