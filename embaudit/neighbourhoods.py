@@ -43,7 +43,7 @@ class Neighbourhood:
 
 
 def find_rows(model: FactorModel, role: Side, wanted: Sequence[str]) -> Indices:
-    """Find rows by id, by title or by the beginning of a title.
+    """Find rows by id, by title or by the beginning of a title; capitals count only where they have to.
 
     Raises
     ------
@@ -53,27 +53,26 @@ def find_rows(model: FactorModel, role: Side, wanted: Sequence[str]) -> Indices:
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors([[1.0], [2.0]], ids=["ab", "cd"])
-    >>> find_rows(model, "right", ["cd"]).tolist()
-    [1]
+    >>> model = FactorModel.from_vectors([[1.0], [2.0], [3.0]], ids=["ab", "e", "E"])
+    >>> find_rows(model, "right", ["E", "AB", "a"]).tolist()
+    [2, 0, 0]
     """
     ids = getattr(model, f"{role}_ids")
-    names = np.char.lower(model.names(role).astype(str))
-    return np.array([_find_row(ids, names, entity) for entity in wanted], dtype=np.intp)
+    names = model.names(role).astype(str)
+    texts = [names] if ids is None else [ids.astype(str), names]
+    return np.array([_find_row(texts, names, np.char.lower(names), entity) for entity in wanted], dtype=np.intp)
 
 
-def _find_row(ids: Any, names: Any, entity: str) -> int:
-    low = entity.lower()
-    exact = np.flatnonzero(ids.astype(str) == entity) if ids is not None else np.array([], dtype=int)
-    for hits in (exact, np.flatnonzero(names == low), np.flatnonzero(np.char.startswith(names, low))):
+def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
+    searches = [np.flatnonzero(text == entity) for text in texts]
+    searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
+    for hits in searches:
         if len(hits) == 1:
             return int(hits[0])
         if len(hits) > 1:
             some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
-            raise must_be(
-                "--show", "one id or title", f"{entity!r}, which fits {len(hits)} ({some})", "write more of it"
-            )
-    raise must_be("--show", "an id or title in the model", repr(entity))
+            raise must_be("show", "one id or title", f"{entity!r}, which fits {len(hits)} ({some})", "write more of it")
+    raise must_be("show", "an id or title in the model", repr(entity))
 
 
 def neighbourhoods(

@@ -13,8 +13,8 @@ from embaudit.cli.terminal import make_console, progress_bars
 @app.command()
 def demo(
     *,
-    users: Annotated[int, typer.Option(help="Users to simulate.")] = 20_000,
-    items: Annotated[int, typer.Option(help="Items to simulate.")] = 1_000,
+    users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = 20_000,
+    items: Annotated[int, typer.Option(help="Items to simulate.", min=20)] = 1_000,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -24,5 +24,7 @@ def demo(
 
     with progress_bars(quiet=quiet):
         shown = demonstrate(n_users=users, n_items=items, seed=seed)
-    print_demonstration(shown, make_console(quiet=quiet))
+    console = make_console(quiet=quiet)
+    console.print(shown.setting)
+    print_demonstration(shown, console)
     raise typer.Exit(0 if shown.predictions_hold else 1)

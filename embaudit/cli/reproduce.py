@@ -12,6 +12,8 @@ from embaudit.cli.app import Force, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, progress_bars
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from embaudit.reproduce import NetflixFigure, NielsenFigure, SimpsonFigure
 
 
@@ -45,7 +47,8 @@ def reproduce(
     force: Force = False,
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
-    names = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
+    names: Sequence[Name] = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
+    _require_folder(out, names, force=force)
     console = make_console(quiet=quiet)
     for one in names:
         with progress_bars(quiet=quiet):
@@ -55,6 +58,20 @@ def reproduce(
         console.print(figure.caption, markup=False)
         for file in files:
             console.print(f"→ {file}", markup=False, soft_wrap=True)
+
+
+def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
+    """Refuse, before the work, a folder that is none or holds the results already."""
+    from embaudit.errors import must_be
+    from embaudit.io.files import writable
+
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise must_be("the output", "a folder", out, "name another one")
+    # Every figure writes its numbers under its name.
+    for name in names:
+        writable(out / f"{name}.json", force=force)
 
 
 def _figure(name: Name, size: Size, seed: int, n_seeds: int) -> NetflixFigure | NielsenFigure | SimpsonFigure:

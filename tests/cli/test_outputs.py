@@ -1,0 +1,257 @@
+"""What commands write: only regular files, over no input and no other output; and what they say of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.io import distinct_outputs
+from embaudit.io.files import writable
+
+
+@pytest.fixture
+def model(tmp_path):
+    draw = np.random.default_rng(0)
+    path = tmp_path / "model.npz"
+    factors = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
+    ea.save(ea.FactorModel.from_user_item(*factors).replace(objective="product"), path)
+    return path
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    (tmp_path / "s").mkdir()
+    np.save(tmp_path / "s" / "v.npy", np.random.default_rng(1).standard_normal((12, 3)))
+    return Path("s/v.npy")
+
+
+def assert_refused(result, *words):
+    assert result.code == 2, result
+    assert result.err.startswith("embaudit: ")
+    assert result.err.count("\n") == 1, result.err
+    for word in words:
+        assert word in result.err, result.err
+
+
+# Only regular files are replaced
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("through_link", [False, True])
+def test_a_pipe_is_never_replaced(tmp_path, force, through_link):
+    os.mkfifo(tmp_path / "pipe")
+    target = tmp_path / "pipe"
+    if through_link:
+        target = tmp_path / "link"
+        target.symlink_to(tmp_path / "pipe")
+    with pytest.raises(InputError, match=r"must be a regular file; got .*, a device, pipe or stream"):
+        writable(target, force=force)
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+def test_every_command_refuses_a_pipe(embaudit, model, vectors, ratings, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    os.mkfifo(tmp_path / "pipe.npz")
+    for arguments in (
+        ("audit", model, "--json", "pipe"),
+        ("audit", model, "--out", "pipe"),
+        ("gauge", model, "--out", "pipe.npz"),
+        ("fix", model, "--out", "pipe.npz"),
+        ("fit", ratings, "--objective", "product", "--rank", 3, "--out", "pipe.npz"),
+        ("compare", model, model, "--json", "pipe"),
+        ("blocks", vectors, vectors, "--json", "pipe"),
+        ("simpson", ratings, "--x", "userId", "--y", "rating", "--out", "pipe"),
+    ):
+        assert_refused(embaudit(*arguments, "--force"), "regular file")
+    assert all(stat.S_ISFIFO((tmp_path / name).stat().st_mode) for name in ("pipe", "pipe.npz"))
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/../dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_streams_are_refused_even_where_they_lead_to_a_file(name):
+    with pytest.raises(InputError, match="a device, pipe or stream"):
+        writable(name, force=True)
+
+
+def test_links_in_a_circle_and_names_without_end_are_one_sentence(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    for name in ("a", "x" * 5000):
+        with pytest.raises(InputError, match="cannot be written"):
+            writable(tmp_path / name, force=True)
+
+
+def test_a_regular_file_may_be_replaced_and_a_new_one_made(tmp_path):
+    (tmp_path / "old").write_text("old")
+    assert writable(tmp_path / "old", force=True) == tmp_path / "old"
+    assert writable(tmp_path / "new", force=False) == tmp_path / "new"
+    (tmp_path / "link").symlink_to("to-come")
+    assert writable(tmp_path / "link", force=False) == tmp_path / "to-come"
+
+
+# Outputs are neither inputs nor one another
+
+
+def test_outputs_are_told_apart_by_the_file_behind_the_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in").write_text("mine")
+    (tmp_path / "soft").symlink_to("in")
+    (tmp_path / "hard").hardlink_to(tmp_path / "in")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "shard").write_text("part")
+    for name in ("in", "./in", tmp_path / "in", "folder/../in", "soft", "hard"):
+        with pytest.raises(InputError, match="another file than the input"):
+            distinct_outputs([None, "in"], [None, name])
+    with pytest.raises(InputError, match="another file than the input"):
+        distinct_outputs(["folder"], ["folder/shard"])
+    for one, two in (("new", "./new"), ("hard", "soft")):
+        with pytest.raises(InputError, match="another file than another output"):
+            distinct_outputs([], [one, two])
+    distinct_outputs(["in", None, "folder"], ["other", "another", None, "folder/new"])
+
+
+def test_no_command_writes_over_what_it_reads(embaudit, model, vectors, ratings, tmp_path):
+    title = ("--items", "movies.csv")
+    for path, arguments in (
+        (model, ("gauge", model, "--out", model)),
+        (model, ("fix", model, "--out", "./model.npz")),
+        (vectors, ("gauge", vectors, "--out", vectors)),
+        (vectors, ("blocks", vectors, vectors, "--json", vectors)),
+        (model, ("compare", model, model, "--out", model)),
+        (ratings, ("simpson", ratings, "--x", "userId", "--y", "rating", "--json", ratings)),
+        (tmp_path / "movies.csv", ("fit", ratings, "--objective", "product", *title, "--out", "movies.csv")),
+    ):
+        before = Path(path).read_bytes()
+        assert_refused(embaudit(*arguments, "--force"), "another file than the input")
+        assert Path(path).read_bytes() == before
+
+
+def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path):
+    for arguments in (
+        ("compare", model, model),
+        ("blocks", vectors, vectors),
+        ("simpson", ratings, "--x", "userId", "--y", "rating"),
+    ):
+        assert_refused(embaudit(*arguments, "--json", "same", "--out", "./same"), "another output")
+    assert not (tmp_path / "same").exists()
+    assert embaudit("compare", model, model, "--json", "a.json", "--out", "a.html").code == 0
+
+
+def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch, tmp_path):
+    monkeypatch.setattr("embaudit.reproduce.simpson", lambda **_: pytest.fail("worked first"))
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "simpson.json").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    assert_refused(embaudit("reproduce", "simpson"), "--force")
+    assert_refused(embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder")
+
+
+# What a command says and keeps
+
+
+@pytest.mark.parametrize("positions", [(), ("--user", 0, "--item", 1, "--rating", 2)])
+@pytest.mark.parametrize("header", [(), ("--header", "no")])
+def test_fit_reads_a_table_without_a_header(embaudit, ratings, tmp_path, positions, header):
+    bare = tmp_path / "bare.csv"
+    bare.write_text(ratings.read_text().split("\n", 1)[1])
+    n_rows = bare.read_text().count("\n")
+    result = embaudit("fit", bare, "--objective", "product", "--rank", 4, *positions, *header)
+    assert result.code == 0
+    assert f"{n_rows} rows read" in result.out
+    assert "columns: users 0, items 1, ratings 2" in result.out
+
+
+def test_fit_takes_a_first_line_for_a_header_when_told(embaudit, ratings, tmp_path):
+    bare = tmp_path / "bare.csv"
+    bare.write_text(ratings.read_text().replace("userId,movieId,rating", "1,2,3"))
+    options = ("--objective", "product", "--rank", 4, "--user", 1, "--item", 2, "--rating", 3, "--quiet")
+    assert embaudit("fit", bare, *options, "--header", "yes", "--out", "a.npz").code == 0
+    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--out", "b.npz").code == 0
+    np.testing.assert_array_equal(ea.load("a.npz").right, ea.load("b.npz").right)
+
+
+def test_fit_says_which_columns_it_used(embaudit, tmp_path):
+    (tmp_path / "c.csv").write_text("a,b,c\n" + "".join(f"{i % 5},{i % 7},{i}\n" for i in range(1, 36)))
+    options = ("--objective", "product", "--rank", 2, "--user", "a", "--item", "b", "--force")
+    assert "users a, items b; no ratings, every row counts 1" in embaudit("fit", "c.csv", *options).out
+    rated = embaudit("fit", "c.csv", *options, "--rating", "c").out
+    assert "users a, items b, ratings c\n" in rated
+    assert "counts 1" not in rated
+    assert "ratings c, every one kept counts 1" in embaudit("fit", "c.csv", *options, "--rating", "c", "--binarise").out
+
+
+def test_one_duplicate_is_one(embaudit, ratings):
+    ratings.write_text(ratings.read_text() + ratings.read_text().splitlines()[1] + "\n")
+    result = embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--duplicates", "last")
+    assert "1 duplicate merged" in result.out
+
+
+def test_two_named_arrays_are_audited(embaudit, tmp_path):
+    draw = np.random.default_rng(0)
+    np.savez("two.npz", A=draw.standard_normal((9, 3)), B=draw.standard_normal((7, 3)))
+    result = embaudit("audit", "two.npz", "--left", "A", "--weight", "B", "--gauges", 1, "--json", "a.json")
+    assert result.code == 0
+    assert "9 users × 7 items" in result.out
+
+
+def balanced(path):
+    draw = np.random.default_rng(2)
+    p, q = (np.linalg.qr(draw.standard_normal((n, 3)))[0] * np.array([3.0, 2.0, 1.0]) for n in (9, 8))
+    turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
+    ea.save(ea.FactorModel.from_user_item(p @ turn, q @ turn).replace(objective="factors"), path)
+
+
+@pytest.mark.parametrize(
+    ("objective", "options", "kept"),
+    [
+        ("product", ("--group", "linear"), True),
+        ("product", ("--exponent", 0), True),
+        ("none", ("--group", "diagonal"), True),
+        ("factors", ("--group", "diagonal"), False),
+        ("factors", ("--group", "linear"), False),
+        ("factors", ("--group", "orthogonal"), True),
+        ("factors", ("--exponent", 0), False),
+        ("factors", ("--exponent", 1), False),
+        ("factors", ("--exponent", 0.5), True),
+    ],
+)
+def test_gauge_keeps_an_objective_only_where_it_is_still_minimised(embaudit, tmp_path, objective, options, kept):
+    balanced("b.npz")
+    given = ea.load("b.npz").replace(objective=objective)
+    ea.save(given, "b.npz", force=True)
+    result = embaudit("gauge", "b.npz", "--out", "g.npz", *options)
+    assert result.code == 0
+    after = ea.load("g.npz")
+    assert after.objective == (objective if kept else None)
+    assert ("dropped" in result.out) is not kept
+    decay = [np.sum(m.left**2) + np.sum(m.right**2) for m in (given, after)]
+    if objective == "factors":
+        assert np.isclose(*decay, rtol=1e-9) == kept
+
+
+def test_the_balanced_form_of_unbalanced_factors_is_no_minimiser_either_way(embaudit, model):
+    ea.save(ea.load(model).replace(objective="factors"), model, force=True)
+    assert "objective factors dropped" in embaudit("gauge", model, "--out", "g.npz", "--exponent", 0.5).out
+
+
+@pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 1000), (20, 20)])
+def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
+    result = embaudit("demo", "--users", users, "--items", items)
+    assert result.code == 0
+    assert "scaled to this size" in result.out
+    words = " ".join(result.out.replace("│", " ").split())
+    assert words.index("not identified") < words.index("chosen by the regulariser")
+
+
+def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
+    labels = ["e", "E", "apple", "Apfel"]
+    draw = np.random.default_rng(3)
+    np.savez("head.npz", W=draw.standard_normal((4, 3)), b=np.zeros(4), labels=labels)
+    for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
+        assert f"nearest to {found}" in embaudit("audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1).out
+    assert_refused(embaudit("audit", "head.npz", "--show", "ap"), "show must be one id or title", "'apple', 'Apfel'")
