@@ -115,7 +115,7 @@ def test_many_pairs_and_bad_input() -> None:
     huge = shift_to_reach(1e200 * a, 1e200 * b, 0.3)
     np.testing.assert_allclose(huge, 1e200 * many, rtol=1e-12)
     assert np.isnan(shift_to_reach([0.0, 0.0], [1.0, 0.0], 0.5))
-    with pytest.raises(InputError, match="at least 2 numbers"):
+    with pytest.raises(InputError, match="at least 2 finite numbers"):
         shift_to_reach([1.0], [2.0], 0.5)
     with pytest.raises(InputError, match="target must be a cosine"):
         shift_to_reach([1.0, 0.0], [2.0, 1.0], 1.5)
