@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError
+from embaudit.io.files import writable, written_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,7 +148,7 @@ def save_files(
     Raises
     ------
     InputError
-        If a file exists and `force` is not given; nothing is written then.
+        If a file exists and `force` is not given, or is no regular file; nothing is written then.
     """
     folder = Path(out_dir)
     contents: dict[Path, bytes] = {}
@@ -161,8 +162,11 @@ def save_files(
         contents[folder / f"{name}.json"] = (text + "\n").encode()
     _require_absent(contents, force=force)
     folder.mkdir(parents=True, exist_ok=True)
+    for path in contents:
+        writable(path, force=force)
     for path, content in contents.items():
-        path.write_bytes(content)
+        with written_whole(path, force=force) as file:
+            file.write(content)
     return list(contents)
 
 
@@ -171,4 +175,6 @@ def _require_absent(paths: Mapping[Path, bytes], *, force: bool) -> None:
     if existing and not force:
         folder = next(iter(paths)).parent
         shown = ", ".join(existing[:3]) + (f" and {len(existing) - 3} more" if len(existing) > 3 else "")
-        raise InputError(f"{folder} must not hold the results yet; got {shown}; choose another folder or pass force.")
+        raise InputError(
+            f"{folder} must not hold the results yet; got {shown}; choose another folder or pass force (--force)."
+        )

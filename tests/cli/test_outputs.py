@@ -7,12 +7,14 @@ import stat
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import distinct_outputs
 from embaudit.io.files import writable
+from embaudit.reproduce.pictures import save_files
 
 
 @pytest.fixture
@@ -149,6 +151,16 @@ def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch
     (tmp_path / "file").write_text("mine")
     assert_refused(embaudit("reproduce", "simpson"), "--force")
     assert_refused(embaudit("reproduce", "simpson", "--out", "file", "--force"), "folder")
+
+
+def test_figures_replace_no_pipe_and_are_written_whole_or_not_at_all(tmp_path):
+    tables = {"a": pd.DataFrame({"x": [1]}), "b": pd.DataFrame({"x": [2]})}
+    os.mkfifo(tmp_path / "b.csv")
+    with pytest.raises(InputError, match="regular file"):
+        save_files(tmp_path, pictures={}, tables=tables, documents={}, force=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["b.csv"]
+    (tmp_path / "b.csv").unlink()
+    assert save_files(tmp_path, pictures={}, tables=tables, documents={}) == [tmp_path / "a.csv", tmp_path / "b.csv"]
 
 
 # What a command says and keeps
