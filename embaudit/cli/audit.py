@@ -25,7 +25,7 @@ def exit_code(result: Audit, fail_on: FailOn) -> int:
     return int(threshold is not None and result.worst is not None and result.worst >= threshold)
 
 
-@app.command()
+@app.command(short_help="How far do cosines move while predictions stay?")
 def audit(
     path: Model,
     *,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SHOWN = ["cosine", "weight", "contribution", "gap_share"]
 
 
-@app.command()
+@app.command(short_help="Take the cosine of two sets of tensors apart.")
 def blocks(
     x: Annotated[
         Path, typer.Argument(help="Tensors by name: .safetensors, its index, .npz or .npy.", show_default=False)

@@ -12,7 +12,7 @@ from embaudit.cli.app import Force, Json, Model, Page, Quiet, Seed, app
 from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
 
 
-@app.command()
+@app.command(short_help="What a gauge explains between two trained models.")
 def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
 
 
-@app.command()
+@app.command(short_help="Which similarity finds known labels best?")
 def evaluate(
     path: Model,
     *,

@@ -29,7 +29,7 @@ class Side(StrEnum):
     RIGHT = "right"
 
 
-@app.command()
+@app.command(short_help="Write vectors whose cosine the predictions pin down.")
 def fix(
     path: Model,
     *,

@@ -8,7 +8,7 @@ from embaudit.cli.app import app
 from embaudit.cli.terminal import make_console
 
 
-@app.command()
+@app.command(short_help="List the model files that can be read and written.")
 def formats() -> None:
     """List the model files embaudit reads and writes."""
     from rich.table import Table
@@ -22,7 +22,7 @@ def formats() -> None:
     make_console(quiet=False).print(table)
 
 
-@app.command()
+@app.command(short_help="Show versions and check that results can be trusted.")
 def doctor() -> None:
     """Show versions and check that this machine computes what embaudit promises."""
     from embaudit.diagnosis import diagnose

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     TRANSLATION = "translation"
 
 
-@app.command()
+@app.command(short_help="Write another model with the same predictions.")
 def gauge(
     path: Model,
     *,

@@ -33,7 +33,7 @@ class Size(StrEnum):
     PAPER = "paper"
 
 
-@app.command()
+@app.command(short_help="Draw the papers' figures with their numbers.")
 def reproduce(
     name: Annotated[Name, typer.Argument(help="Which figure.", show_default=False)],
     *,

@@ -14,7 +14,7 @@ from embaudit.cli.terminal import frame_table, make_console, progress_bars, prom
 SHOWN = ["kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted"]
 
 
-@app.command()
+@app.command(short_help="Find groupings that turn an association around.")
 def simpson(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False)],
     *,
