@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
-from embaudit.attacks import Objective as AttackObjective
+from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.gauges import GeneralLinear
 from embaudit.model import Link
 from embaudit.progress import track
