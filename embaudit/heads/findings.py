@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.checks import MOVES, Finding, Severity
-from embaudit.verdict import percent
+from embaudit.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 CHANGED = 0.05
 """Share of labels whose nearest one changes under centring, from which the origin of the labels matters."""
+DECAYED = 1e-2
+"""Offset of the mean row above which the labels are at no minimum of a loss with weight decay on all of them."""
 CENTRED = 1e-3
 """Offset of the mean row below which the labels count as centred."""
 
@@ -21,7 +23,12 @@ CENTRED = 1e-3
 def origin_matters(report: HeadReport) -> bool:
     """Whether removing the mean row changes nearest labels or cosines noticeably."""
     moved = report.centred.movement.mean_abs >= MOVES
-    return report.guard.keeps_translations and (report.neighbours.top1_changed >= CHANGED or moved)
+    return report.guard.keeps_translations and (_decides_neighbours(report) or moved)
+
+
+def _decides_neighbours(report: HeadReport) -> bool:
+    """Whether it changes nearest labels noticeably."""
+    return report.neighbours.top1_changed >= CHANGED
 
 
 def _drift(report: HeadReport) -> Iterator[Finding]:
@@ -40,16 +47,34 @@ def _drift(report: HeadReport) -> Iterator[Finding]:
 
 def _origin(report: HeadReport) -> Iterator[Finding]:
     if origin_matters(report):
-        change = report.neighbours
+        changed, moved = report.neighbours.top1_changed, report.centred.movement.mean_abs
+        neighbours = _decides_neighbours(report)
+        effect = f"changes the nearest label of {percent(changed)} of labels"
         yield Finding(
             "EMB301",
             Severity.ISSUE,
-            f"removing the mean row changes the nearest label of {percent(change.top1_changed)} of labels",
+            "removing the mean row " + (effect if neighbours else f"moves label cosines by {moved:.2f} on average"),
             "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
             f"is a convention; here the mean row is {report.offset:.2g} of a typical row long, and it decides "
-            "neighbours.",
+            f"{'neighbours' if neighbours else 'cosines'}.",
             "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs.",
-            change.top1_changed,
+            changed if neighbours else moved,
+        )
+
+
+def _undeclared_mean(report: HeadReport) -> Iterator[Finding]:
+    """Under weight decay the pulls on the labels add up to zero: what the data pull already does."""
+    decay = report.objective in ("softmax-decay", "logistic-decay")
+    if decay and report.guard.keeps_translations and report.offset > DECAYED:
+        yield Finding(
+            "EMB306",
+            Severity.TIP,
+            f"the mean row contradicts the declared objective ({report.objective})",
+            "Where weight decay on all labels has come to rest, the label rows add up to zero; here their mean is "
+            f"{report.offset:.2g} of a typical row long.",
+            "Check the declaration: was training stopped early, were some labels or a tied embedding decayed "
+            "otherwise, or was there no decay? Without it the origin of the labels is free.",
+            report.offset,
         )
 
 
@@ -59,9 +84,9 @@ def _simplex(report: HeadReport) -> Iterator[Finding]:
             "EMB302",
             Severity.TIP,
             "the labels are affinely independent",
-            f"{report.n_labels:,} labels span {report.affine_rank} dimensions, so inputs can produce any logits, and "
-            "affine gauges any cosines: without inputs this head says nothing about which labels are alike. All its "
-            "projector cosines are equal.",
+            f"{counted(report.n_labels, 'label')} span {counted(report.affine_rank, 'dimension')}, so inputs can "
+            "produce any logits, and affine gauges any cosines: without inputs this head says nothing about which "
+            "labels are alike. All its projector cosines are equal.",
             "Bring inputs and use logit cosines over them.",
             report.projector.labels_per_dimension,
         )
@@ -79,13 +104,13 @@ def _simplex(report: HeadReport) -> Iterator[Finding]:
 def _hidden(report: HeadReport) -> Iterator[Finding]:
     argmax = report.argmax
     if argmax.n_cannot:
-        names = ", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3])
+        names = ", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3)
         asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else "all labels"
         yield Finding(
             "EMB304",
             Severity.TIP,
             f"{argmax.n_cannot:,} of {asked} can never be the most probable",
-            f"No input, of whatever network, makes them lead ({names}…): their rows lie inside the hull of the others.",
+            f"No input, of whatever network, makes them lead ({names}): their rows lie inside the hull of the others.",
             "Greedy decoding can never emit them; lengthen those rows, or give the head more dimensions or a bias.",
             float(argmax.n_cannot),
         )
@@ -130,7 +155,15 @@ def _zero(report: HeadReport) -> Iterator[Finding]:
         )
 
 
-CHECKS: tuple[Callable[[HeadReport], Iterator[Finding]], ...] = (_drift, _origin, _simplex, _hidden, _declared, _zero)
+CHECKS: tuple[Callable[[HeadReport], Iterator[Finding]], ...] = (
+    _drift,
+    _origin,
+    _simplex,
+    _hidden,
+    _declared,
+    _undeclared_mean,
+    _zero,
+)
 
 
 def head_findings(report: HeadReport) -> tuple[Finding, ...]:
@@ -144,7 +177,8 @@ def head_verdict(report: HeadReport) -> str:
     if not report.verified:
         return "The check failed: heads that should predict the same do not (EMB001). Nothing here can be trusted."
     sentences = (_same(report), _translation(report), _shortest(report), _linear(report), _advice(report))
-    return " ".join(sentence for sentence in sentences if sentence)
+    text = " ".join(sentence for sentence in sentences if sentence)
+    return text.replace("typical row", "typical row (median)", 1)
 
 
 def _same(report: HeadReport) -> str:
@@ -154,7 +188,8 @@ def _same(report: HeadReport) -> str:
     inputs = "its own inputs" if report.has_inputs else "probe inputs"
     largest = max(head.change for head in heads)
     return (
-        f"{len(heads)} other heads give every probability the same on {inputs} (largest relative change {largest:.0e})."
+        f"{counted(len(heads), 'other head')} give{'s' * (len(heads) == 1)} every probability the same on {inputs} "
+        f"(largest relative change {largest:.0e})."
     )
 
 
@@ -163,10 +198,11 @@ def _translation(report: HeadReport) -> str:
     if not report.guard.keeps_translations:
         return f"The head has {report.guard.title}, so shifting all labels would change its probabilities."
     if origin_matters(report):
+        others = f"{percent(change.top1_changed)} of labels have another nearest label, and "
+        neighbours = others if _decides_neighbours(report) else ""
         return (
             f"Label cosines depend on an origin that no probability shows: without the mean row, which is "
-            f"{report.offset:.2g} of a typical row long, {percent(change.top1_changed)} of labels have another nearest "
-            f"label, and cosines differ by {moved:.2f} on average."
+            f"{report.offset:.2g} of a typical row long, {neighbours}cosines differ by {moved:.2f} on average."
         )
     quiet = (
         f"Translation is not what troubles these cosines: their origin lies {_where(report)}, and moved to the mean of "
@@ -195,14 +231,14 @@ def _shortest(report: HeadReport) -> str:
     made = report.constructions[0]
     first, second = made.names
     return (
-        f"A shift of {made.shift:.2g} median rows makes {first!r} and {second!r} (cosine {made.before:.2f}) exactly "
-        f"opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
+        f"A shift of {made.shift:.2g} times a typical row makes {first!r} and {second!r} (cosine {made.before:.2f}) "
+        f"exactly opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
     )
 
 
 def _linear(report: HeadReport) -> str:
     moved = [head for head in report.equivalents if head.kind == "linear"]
-    if not moved:
+    if not moved or report.rank == 1:
         return ""
     worst = max(moved, key=lambda head: head.movement.mean_abs)
     return (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import unit_rows
+from embaudit.arrays import is_number, unit_rows
 from embaudit.equivalence import log_softmax
 from embaudit.errors import must_be
 
@@ -27,8 +27,8 @@ class Guard:
     """Whether every label row is divided by its length before use."""
 
     def __post_init__(self) -> None:
-        if self.soft_cap is not None and not 0 < self.soft_cap < np.inf:
-            raise must_be("soft_cap", "a positive number", self.soft_cap, "None declares no cap")
+        if self.soft_cap is not None and not (is_number(self.soft_cap) and self.soft_cap > 0):
+            raise must_be("soft_cap", "a positive number", repr(self.soft_cap), "None declares no cap")
 
     @property
     def keeps_translations(self) -> bool:

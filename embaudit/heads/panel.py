@@ -12,9 +12,12 @@ from embaudit.errors import must_be
 from embaudit.model import FactorModel
 from embaudit.moments import moments
 from embaudit.similarity import neighbours
-from embaudit.softmax.coordinates import require_softmax
+from embaudit.sizes import require_ordinary_size
+from embaudit.softmax.coordinates import require_different, require_softmax
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from embaudit.arrays import Indices, Matrix, Vector
@@ -96,7 +99,7 @@ def probe_inputs(
     Raises
     ------
     InputError
-        If the model is no softmax head.
+        If the model is no softmax head, or its numbers are too large or too small to be multiplied.
 
     Examples
     --------
@@ -105,6 +108,7 @@ def probe_inputs(
     ((3, 2), True)
     """
     require_softmax(model, "probe inputs")
+    require_ordinary_size(model)
     return _probes(moments(model.right), n, np.random.default_rng(rng))
 
 
@@ -114,7 +118,7 @@ def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.fl
     return scale * rng.standard_normal((n, len(summary.mean)))
 
 
-def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: tuple[int, ...] = ()) -> Panel:
+def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()) -> Panel:
     """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
 
     Parameters
@@ -125,16 +129,11 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
         Labels to draw where there are more.
     rng : numpy Generator
         Source of randomness.
-    include : tuple of int
-        Labels to take in any case.
+    include : sequence of int
+        Two labels to take in any case, or none.
     """
-    require_softmax(model, "a head report")
-    norms, summary = row_norms(model.right), moments(model.right)
-    alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
-    if len(alive) < 2:
-        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
-    if not np.isin(include, alive).all():
-        raise must_be("pair", f"rows from 0 to {len(norms) - 1} that are neither zero nor the mean row", include)
+    norms, summary, alive = _survey(model)
+    _require_pair(include, alive, len(norms))
     drawn = alive if len(alive) <= n_labels else rng.choice(alive, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
     inputs = _probes(summary, N_PROBES, rng) if model.left is None else _some_rows(model.left, rng)
@@ -154,10 +153,44 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
     )
 
 
+def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
+    """Sum up a head: lengths of its rows, their moments, and the labels that have a direction."""
+    require_softmax(model, "a head report")
+    require_ordinary_size(model)
+    require_different(model.right, "label rows")
+    norms, summary = row_norms(model.right), moments(model.right)
+    alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
+    if len(norms) == 2 and not norms.all():
+        remedy = "a binary head is rows 0 and w, and has no cosine to audit"
+        raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
+    if len(alive) < 2:
+        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
+    return norms, summary, alive
+
+
+def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
+    """Refuse what is no pair of labels with a direction; no pair at all is fine."""
+    integers = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in pair]
+    if len(pair) not in (0, 2) or not all(integers):
+        raise must_be("pair", "two row numbers", tuple(pair))
+    if not np.isin(pair, alive).all():
+        raise must_be("pair", f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row", tuple(pair))
+
+
 def most_alike(panel: Panel) -> tuple[int, int]:
-    """Find the pair of the panel with the largest cosine that is not one direction twice."""
-    nearest = neighbours(panel.model.right, min(2, len(panel.labels) - 1))
-    cosines = np.where(nearest.cosines < 1 - ONE_DIRECTION, nearest.cosines, -2)
+    """Find the pair of the panel with the largest cosine that is not one direction twice.
+
+    Where all rows share a direction it is the first two that differ.
+    """
+    n, most = 2, len(panel.labels) - 1
+    while True:
+        nearest = neighbours(panel.model.right, min(n, most))
+        cosines = np.where(nearest.cosines < 1 - ONE_DIRECTION, nearest.cosines, -2)
+        if n >= most or cosines.max() > -2:
+            break
+        n *= 4
+    if cosines.max() == -2:
+        return 0, int(np.argmax((panel.model.right != panel.model.right[0]).any(axis=1)))
     row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     other = int(nearest.indices[row, column])
     return min(int(row), other), max(int(row), other)

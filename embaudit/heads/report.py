@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.checks import Finding, Severity
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.evidence import require_count
 from embaudit.heads.equivalents import Construction, EquivalentHead, HeadProbe, centring, random_gauges
 from embaudit.heads.findings import head_findings, head_verdict
@@ -34,6 +34,8 @@ ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
 ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
+LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
+"""Smallest values of the counts one may ask for."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -88,6 +90,8 @@ class HeadReport:
     """Projector cosines of the pairs, with V/k."""
     logit_agreement: float | None
     """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
+    objective: str | None = None
+    """How the head was trained, where the model says so."""
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
@@ -194,12 +198,13 @@ def head_report(
     Raises
     ------
     InputError
-        If the model is no softmax head, has fewer than two labels with a direction, or all its rows are equal;
-        or for parameters outside their sets.
+        If the model is no softmax head, has fewer than two labels with a direction, all its rows are equal, or its
+        numbers are too large or too small to be multiplied; or for parameters outside their sets.
     """
-    for name, value, least in (("n_labels", n_labels, 2), ("n_neighbours", n_neighbours, 1), ("n_pairs", n_pairs, 1)):
-        require_count(name, value, least)
-    draw, guard = np.random.default_rng(rng), Guard(soft_cap, normalised)
+    counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
+    for name, value in counts.items():
+        require_count(name, value, LEAST[name])
+    draw, guard = _generator(rng), Guard(soft_cap, normalised)
     panel = make_panel(model, n_labels, draw, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     probe = HeadProbe(panel, guard, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
@@ -226,7 +231,15 @@ def head_report(
         argmax=_argmax(space, model, draw),
         projector=projector_cosines_in(space, panel.labels[pairs]),
         logit_agreement=_agreement(model, panel, pairs),
+        objective=model.objective,
     )
+
+
+def _generator(rng: np.random.Generator | int | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        raise must_be("rng", "a numpy Generator, an integer >= 0 or None", repr(rng)) from error
 
 
 def _neighbours(model: FactorModel, panel: Panel, n: int) -> NeighbourChange:

@@ -9,6 +9,7 @@ import numpy as np
 
 from embaudit.similarity import as_pairs, pair_cosines
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,8 +69,8 @@ class ProjectorCosines:
         """What to keep in mind, empty where nothing."""
         if self.degenerate:
             return (
-                f"With {self.n_labels} labels in {self.rank} dimensions the labels are affinely independent, and every "
-                f"projector cosine is -1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
+                f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} the labels are "
+                f"affinely independent, and every projector cosine is -1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
             )
         if self.thin:
             return (

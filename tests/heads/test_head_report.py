@@ -67,7 +67,7 @@ def test_the_image_classifier_is_quiet_and_says_why(shared_data):
     assert not report.alarms
     assert report.offset == pytest.approx(0.0504, abs=1e-4)
     assert "Translation is not what troubles these cosines" in report.verdict
-    assert "only 0.05 of a typical row long" in report.verdict
+    assert "only 0.05 of a typical row (median) long" in report.verdict
     assert "moves cosines by" in report.verdict
 
 
@@ -251,14 +251,133 @@ def test_the_frame_has_one_row_for_each_equivalent_head():
     assert linear["mean_abs"].min() > 0.01
 
 
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_heads_of_extraordinary_scale_are_refused_in_one_sentence(scale, side):
+    head = FactorModel.from_softmax(centred_rows(0) + 1.0, np.ones(40), embeddings=centred_rows(1))
+    large = head.replace(**{side: getattr(head, side) * scale})
+    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
+        head_report(large)
+    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
+        probe_inputs(large)
+
+
+@pytest.mark.parametrize("scale", [1e99, 1e-99])
+def test_heads_of_a_scale_just_within_are_audited_as_any(scale):
+    rows = centred_rows(0) + 1.0
+    usual, scaled = (head_report(FactorModel.from_softmax(s * rows), n_gauges=1) for s in (1.0, scale))
+    assert scaled.verified
+    assert scaled.offset == pytest.approx(usual.offset)
+    assert scaled.neighbours.top1_changed == usual.neighbours.top1_changed
+    for one, other in zip(scaled.shifts, usual.shifts, strict=True):
+        assert list(one.quantiles.values()) == pytest.approx(list(other.quantiles.values()))
+
+
+def test_labels_of_equal_rows_are_no_labels_that_never_lead():
+    rows = np.random.default_rng(0).standard_normal((20, 6))
+    twice = head_report(FactorModel.from_softmax(np.vstack([rows, rows])), n_gauges=1)
+    assert twice.argmax.n_tied == 40
+    assert "EMB304" not in codes(twice)
+    inside = np.vstack([rows, rows, rows[:10].mean(axis=0) / 2 + rows.mean(axis=0) / 2])
+    report = head_report(FactorModel.from_softmax(inside), n_gauges=1)
+    finding = next(finding for finding in report.findings if finding.code == "EMB304")
+    assert finding.value == 1
+    assert "lead ('40'):" in finding.explanation
+
+
+def test_the_pair_made_opposite_never_points_one_way_twice():
+    rows = np.repeat(centred_rows(0, 6, 3), 5, axis=0)
+    report = head_report(FactorModel.from_softmax(rows), n_gauges=1)
+    assert [made.after for made in report.constructions] == pytest.approx([-1.0, 1.0])
+    parallel = head_report(FactorModel.from_softmax(np.outer([1, 1, 2, 3], np.ones(3))), n_gauges=1)
+    assert [made.before for made in parallel.constructions] == pytest.approx([1.0, 1.0])
+    assert [made.after for made in parallel.constructions] == pytest.approx([-1.0, 1.0])
+
+
+def test_where_only_cosines_move_nothing_is_said_about_neighbours():
+    angle = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    report = head_report(FactorModel.from_softmax(circle + 0.2), n_gauges=1)
+    assert report.neighbours.top1_changed < 0.05
+    finding = report.findings[0]
+    assert finding.code == "EMB301"
+    assert finding.title.startswith("removing the mean row moves label cosines by")
+    assert finding.value == report.centred.movement.mean_abs
+    assert finding.explanation.endswith("it decides cosines.")
+    assert "nearest label" not in report.verdict
+    turned = head_report(FactorModel.from_softmax(centred_rows(0) + 2.0), n_gauges=1)
+    assert "nearest label of" in turned.findings[0].title
+    assert turned.findings[0].explanation.endswith("it decides neighbours.")
+    assert "have another nearest label" in turned.verdict
+
+
+def test_two_labels_have_no_neighbours_to_speak_of():
+    report = head_report(FactorModel.from_softmax([[1.0, 0.5], [0.5, 1.0]]), n_gauges=1)
+    assert "nearest label" not in report.verdict + report.findings[0].title
+    assert "2 labels span 1 dimension, so" in next(f for f in report.findings if f.code == "EMB302").explanation
+
+
+@pytest.mark.parametrize("objective", ["softmax-decay", "logistic-decay"])
+def test_a_mean_row_contradicts_weight_decay(objective):
+    rows = centred_rows(3)
+    off, centred = (FactorModel.from_softmax(x).replace(objective=objective) for x in (rows + 0.1, rows + 1e-4))
+    report = head_report(off, n_gauges=1)
+    finding = next(finding for finding in report.findings if finding.code == "EMB306")
+    assert finding.severity.title == "tip"
+    assert finding.value == report.offset > 0.01
+    assert objective in finding.title
+    assert "EMB306" not in codes(head_report(centred, n_gauges=1))
+    assert "EMB306" not in codes(head_report(off, n_gauges=1, soft_cap=5.0))
+    for other in (None, objective.removesuffix("-decay")):
+        assert "EMB306" not in codes(head_report(off.replace(objective=other), n_gauges=1))
+
+
+def test_rows_that_weight_decay_trained_add_up_to_zero():
+    from sklearn.linear_model import LogisticRegression
+
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((300, 5)) + 1.0
+    y = (x @ draw.standard_normal((5, 4)) + draw.gumbel(size=(300, 4))).argmax(axis=1)
+    fitted = LogisticRegression(C=0.5, tol=1e-10, max_iter=10_000).fit(x, y)
+    report = head_report(FactorModel.from_softmax(fitted.coef_).replace(objective="logistic-decay"), n_gauges=1)
+    assert report.offset < 1e-6
+    assert "EMB306" not in codes(report)
+
+
+def test_the_verdict_says_once_what_a_typical_row_is():
+    verdict = head_report(FactorModel.from_softmax(centred_rows(4) + 1.0), n_gauges=1).verdict
+    assert verdict.count("typical row (median)") == 1
+    assert verdict.count("typical row") == 2
+    assert "median row" not in verdict
+
+
+def test_in_one_dimension_no_linear_gauge_is_spoken_of():
+    line, plane = (head_report(FactorModel.from_softmax(centred_rows(5, 20, k) + 3.0), n_gauges=1) for k in (1, 2))
+    assert "linear gauge" not in line.verdict
+    assert "linear gauge" in plane.verdict
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: head_report(FactorModel.from_vectors(FIGURE_1)), "asked of a softmax head"),
+        (lambda: head_report(FactorModel.from_vectors(FIGURE_1)), "^a head report must be asked of a softmax head"),
+        (lambda: probe_inputs(FactorModel.from_vectors(FIGURE_1)), "^probe inputs must be asked of a softmax head"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)), "pair must be two row numbers; got"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be two row numbers; got"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"), "soft_cap must be a positive number"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng="x"), "rng must be a numpy Generator, an integer"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng=-1), "rng must be a numpy Generator, an integer"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_gauges=-1), "n_gauges must be an integer >= 0"),
+        (lambda: head_report(FactorModel.from_softmax(np.ones((20, 6)))), "differ from each other; all rows are equal"),
+        (
+            lambda: head_report(FactorModel.from_softmax(np.zeros((20, 6)))),
+            "differ from each other; all rows are equal",
+        ),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 5)), r"pair must be rows from 0 to 4"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(2, 2)), "two different labels; got label 2"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_labels=1), "n_labels must be an integer >= 2"),
-        (lambda: head_report(FactorModel.from_softmax([[0.0, 0.0], [1.0, 2.0]])), "at least two labels"),
+        (lambda: head_report(FactorModel.from_softmax([[0.0, 0.0], [1.0, 2.0]])), "a binary head is rows 0 and w"),
+        (lambda: head_report(FactorModel.from_softmax([[0.0], [0.0], [2.0]])), "at least two labels with a direction"),
     ],
 )
 def test_what_cannot_be_audited_is_refused(call, message):
