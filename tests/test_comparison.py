@@ -277,7 +277,7 @@ def test_a_notebook_shows_it_with_every_name_escaped():
     model = make(13).replace(right_names=names)
     shown = compare(model, gauge_of("linear").act(model))._repr_html_()
     assert "users that moved most" in shown
-    assert "mean_abs_remainder" in shown
+    assert "by the gauge" in shown
     assert "&lt;b&gt;" in shown
     assert "<b>" not in shown
 
@@ -296,7 +296,9 @@ def test_ranks_may_differ():
     found = compare(model, wider)
     assert found.group == "rotation"
     assert found.explained
-    assert "diagonal" not in found.changes["right"].unexplained
+    assert found.agreement.same
+    fewer = model.replace(left=model.left[:, :2], right=model.right[:, :2])
+    assert "diagonal" not in compare(model, fewer).changes["right"].unexplained
 
 
 def test_softmax_models_carry_the_divergence_and_its_warning():
@@ -352,3 +354,211 @@ def test_models_that_cannot_be_compared_are_refused(one, two, message):
 def test_a_side_that_is_missing_is_named():
     with pytest.raises(InputError, match="user factors must be at hand"):
         compare(make(), FactorModel.from_vectors(make().right), roles=["left"])
+
+
+def pair(seed=0, *, k=5):
+    draw = np.random.default_rng(seed)
+    return draw.standard_normal((100, k)), draw.standard_normal((80, k))
+
+
+def user_item(left, right, **options):
+    return FactorModel.from_user_item(left, right, **options)
+
+
+def parts_add_up(found):
+    for change in found.changes.values():
+        np.testing.assert_allclose(change.gauge + change.unseen + change.remainder, change.total, atol=1e-12)
+        for part in (change.gauge, change.unseen, change.remainder):
+            assert np.nanmin(part) >= -1e-12
+
+
+def different_predictions():
+    """Pairs of models whose predictions differ though much of their factors agrees."""
+    p, q = pair()
+    b = np.random.default_rng(1).standard_normal((2, 80))
+    return {
+        "biases": (user_item(p, q, item_bias=3 * b[0]), user_item(p, q, item_bias=3 * b[1])),
+        "link": (user_item(p, q), user_item(p, q, link="softmax")),
+        "shift": (user_item(p, q), user_item(p, q + 2)),
+        "shift of softmax inputs": (user_item(p, q, link="softmax"), user_item(p + 2, q, link="softmax")),
+        "one side scaled": (user_item(p, q), user_item(p, q * np.arange(1, 6))),
+        "sign": (user_item(p[:, :1], q[:, :1]), user_item(p[:, :1], -q[:, :1])),
+        "dropped dimensions": (user_item(p, q), user_item(p[:, :2], q[:, :2])),
+        "added dimensions": (user_item(p[:, :2], q[:, :2]), user_item(p, q)),
+    }
+
+
+@pytest.mark.parametrize("name", different_predictions())
+@pytest.mark.parametrize("roles", [None, ["right"]])
+def test_models_that_predict_otherwise_are_never_called_the_same(name, roles):
+    found = compare(*different_predictions()[name], roles=roles)
+    assert not found.agreement.same
+    assert not found.explained
+    text = found.explain()
+    assert "predict the same" not in text
+    assert "Nothing to do" not in text
+    assert "same up to that gauge" not in text
+    assert all(change.mean_gauge < 1e-9 for change in found.changes.values()), "no gauge was at work"
+    parts_add_up(found)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", ["biases", "link", "sign"])
+def test_the_same_cosines_with_other_predictions_are_called_so(name):
+    assert "cosines agree and their predictions do not" in compare(*different_predictions()[name]).explain()
+
+
+def test_a_shift_is_a_gauge_where_a_bias_or_the_link_absorbs_it():
+    p, q = pair()
+    shifted = {
+        "left bias": (
+            user_item(p, q, user_bias=np.zeros(100)),
+            user_item(p, q + 2, user_bias=-2 * p.sum(axis=1)),
+        ),
+        "softmax": (user_item(p, q, link="softmax"), user_item(p, q + 2, link="softmax")),
+        "ranking": (user_item(p, q, link="ranking"), user_item(p, q + 2, link="ranking")),
+    }
+    for models in shifted.values():
+        found = compare(*models)
+        assert (found.group, found.explained) == ("affine", True)
+        assert "same up to that gauge" in found.explain()
+    plain = compare(user_item(p, q), user_item(p, q + 2))
+    assert "affine" not in plain.changes["right"].unexplained
+
+
+def test_one_side_leaves_open_what_only_predictions_show():
+    _, q = pair()
+    mixed = q @ np.random.default_rng(1).standard_normal((5, 5))
+    one, two = FactorModel.from_vectors(q), FactorModel.from_vectors(mixed)
+    found = compare(one, two)
+    text = found.explain()
+    assert found.fits
+    assert not found.explained
+    assert "could be a gauge" in text
+    assert "load the user factors" in text
+    assert "embaudit fix" not in text
+    assert "because" not in text
+    noise = compare(one, FactorModel.from_vectors(q + np.random.default_rng(2).standard_normal(q.shape)))
+    assert "All of the difference could be a gauge" not in noise.explain()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("first", [False, True])
+def test_what_no_prediction_sees_is_neither_learned_nor_a_gauge(turned, first):
+    p, q = pair()
+    noise = np.random.default_rng(3).standard_normal((80, 1))
+    wide = user_item(np.column_stack([p, np.zeros(100)]), np.column_stack([q, noise]))
+    if turned:
+        wide = Orthogonal(6).sample(rng=4).act(wide)
+    models = (wide, user_item(p, q)) if first else (user_item(p, q), wide)
+    found = compare(*models)
+    change = found.changes["right"]
+    assert found.explained
+    assert change.mean_unseen == pytest.approx(change.mean_total)
+    assert change.mean_total > 0.1
+    assert change.lost_to_unseen.sum() > 0
+    assert change.lost_to_gauge.sum() == change.lost_to_learning.sum() == 0
+    assert "dimensions that no prediction sees" in found.explain()
+    assert "learned" not in found.explain()
+    parts_add_up(found)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_gauge_is_found_beside_unseen_dimensions_whichever_model_is_first(reverse):
+    p, q = pair()
+    noise = np.random.default_rng(3).standard_normal((80, 1))
+    wide = user_item(np.column_stack([p, np.zeros(100)]), np.column_stack([q, noise]))
+    other = GeneralLinear(5, max_condition=9.0).sample(rng=1).act(user_item(p, q))
+    found = compare(*((other, wide) if reverse else (wide, other)))
+    assert (found.group, found.explained) == ("linear", True)
+    assert found.changes["right"].mean_remainder < 1e-9
+    assert found.changes["right"].mean_gauge > 0.05
+    parts_add_up(found)
+
+
+def test_a_larger_model_that_adds_noise_shows_the_gauge_of_the_shared_part():
+    """The gauge goes from the lower rank to the higher, whichever comes first."""
+    p, q = pair(k=4)
+    draw = np.random.default_rng(5)
+    wide = user_item(
+        np.column_stack([p, 0.1 * draw.standard_normal(100)]), np.column_stack([q, 0.1 * draw.standard_normal(80)])
+    )
+    plain = Diagonal(4, max_condition=9.0).sample(rng=2).act(user_item(p, q))
+    for models in ((wide, plain), (plain, wide)):
+        change = compare(*models).changes["right"]
+        assert change.mean_gauge > 5 * change.mean_remainder
+        assert not compare(*models).explained
+
+
+def test_lengths_do_not_count_where_cosines_are_predicted():
+    p, q = pair()
+    draw = np.random.default_rng(6)
+    other = user_item(p * draw.uniform(0.2, 5, (100, 1)), q * draw.uniform(0.2, 5, (80, 1)), link="cosine")
+    found = compare(user_item(p, q, link="cosine"), other)
+    assert found.explained
+    assert found.changes["right"].mean_remainder < 1e-12
+    assert "Nothing to do" in found.explain()
+    gauged = compare(user_item(p, q, link="cosine"), user_item(p * 2 ** np.arange(5), q / 2 ** np.arange(5)))
+    assert not gauged.explained
+
+
+def test_rankings_are_the_same_under_every_rising_scale():
+    p, q = pair()
+    model = user_item(p, q, link="ranking")
+    found = compare(model, user_item(3 * p, q, link="ranking"))
+    assert found.agreement.same
+    assert "Nothing to do" in found.explain()
+    assert not compare(model, user_item(-3 * p, q, link="ranking")).agreement.same
+
+
+def test_models_of_one_prediction_with_hardly_more_rows_than_dimensions_differ_by_a_gauge():
+    draw = np.random.default_rng(7)
+    model = user_item(draw.standard_normal((20, 15)), draw.standard_normal((18, 15)))
+    found = compare(model, GeneralLinear(15, max_condition=9.0).sample(rng=0).act(model))
+    assert found.explained
+    assert found.changes["right"].mean_remainder < 1e-9
+
+
+def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
+    p, q = pair()
+    q = q[:9].copy()
+    q[3] = 0
+    found = compare(user_item(p, q), user_item(p, q))
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert found.explained
+    assert {"measure": "without a direction", "users": "0", "items": "1"} in found.summary_rows()
+    assert not compare(user_item(p, q), user_item(p, q)).moved_rows("right")
+    for other in (user_item(p, 0 * q), user_item(0 * p, q)):
+        with pytest.raises(InputError, match="not zero in both models must be at least 8; got 0"):
+            compare(user_item(p, q), other)
+    with pytest.raises(InputError, match="products all vanish"):
+        compare(user_item(*pair()), user_item(pair()[0] * [1, 0, 0, 0, 0], pair()[1] * [0, 1, 1, 1, 1]))
+
+
+def test_factors_out_of_all_size_are_refused():
+    p, q = pair()
+    with pytest.raises(InputError, match="longest of the user factors must be between"):
+        compare(user_item(p, q), user_item(1e200 * p, q))
+
+
+def test_ids_that_do_not_meet_are_shown():
+    _, q = pair()
+    numbers, texts = np.arange(80.0), [str(i) for i in range(80)]
+    with pytest.raises(InputError, match=r"start with 0\.0, the second's with '0'"):
+        compare(FactorModel.from_vectors(q, ids=numbers), FactorModel.from_vectors(q, ids=texts))
+
+
+def test_tables_for_people_name_sides_and_leave_out_what_says_nothing():
+    model = make(3)
+    found = compare(model, gauge_of("linear").act(model))
+    rows = {row["measure"]: row for row in found.summary_rows()}
+    assert set(rows["shared"]) == {"measure", "users", "items"}
+    assert rows["remains"] == {"measure": "remains", "users": "0.000", "items": "0.000"}
+    assert rows["by the gauge"]["items"] == f"{found.changes['right'].mean_gauge:.3f}"
+    assert "10 nearest kept" in rows
+    assert not any("_" in name or "prediction sees" in name or "only in" in name for name in rows)
+    moved = found.moved_rows("right", 3)
+    assert [row["item"] for row in moved] == found.moved_most("right", 3)["name"].tolist()
+    assert "by unseen dimensions" not in moved[0]
+    assert "0.00 remains" not in found.explain()
+    assert not compare(model, model).moved_most().size

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.equivalence import log_softmax
+from embaudit.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model import Link
 
 if TYPE_CHECKING:
@@ -45,8 +45,10 @@ class Agreement:
     """The same for differences of scores within a row, which for a softmax are log-probability differences."""
     kl_divergence: float | None
     """Mean Kullback-Leibler divergence of the probabilities; None unless both models are softmax."""
+    predicts: tuple[str, str]
+    """What each model predicts: scores, probabilities, rankings or cosines."""
     same: bool
-    """Whether the predictions agree at the level both models predict at."""
+    """Whether the two models predict at the same level and agree there."""
 
     @property
     def kl_warning(self) -> str:
@@ -83,22 +85,38 @@ def agreement(
     one = _scores(before, left.before[rows], right.before[columns])
     two = _scores(after, left.after[rows], right.after[columns])
     n = min(top_n, len(columns) - 1)
-    relative = _rms(two - one) / max(_rms(one), 1e-300)
-    centred = [s - s.mean(axis=1, keepdims=True) for s in (one, two)]
-    differences = _rms(centred[1] - centred[0]) / max(_rms(centred[0]), 1e-300)
-    within_rows = before.link in (Link.SOFTMAX, Link.RANKING)
     softmax = before.link is Link.SOFTMAX and after.link is Link.SOFTMAX
+    divergence = _divergence(one, two) if softmax else None
+    one, two, alike = _comparable(one, two)
+    centred = [s - s.mean(axis=1, keepdims=True) for s in (one, two)]
     return Agreement(
         n_rows=len(rows),
         n_columns=len(columns),
         score_correlation=_correlation(*centred),
         top_n=n,
         ranking_overlap=_overlap(one, two, n),
-        score_distance=relative,
-        difference_distance=differences,
-        kl_divergence=_divergence(one, two) if softmax else None,
-        same=(differences if within_rows else relative) <= SAME,
+        score_distance=_distance(one, two),
+        difference_distance=_distance(*centred),
+        kl_divergence=divergence,
+        predicts=(before.predicts.title, after.predicts.title),
+        same=alike and before.link is after.link and _same(before.link, one, two, centred),
     )
+
+
+def _comparable(
+    one: NDArray[np.float64], two: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], bool]:
+    """Bring scores to a common ordinary size; undefined cosines become 0, and must be undefined in both models."""
+    undefined = np.isnan(one), np.isnan(two)
+    one, two = np.nan_to_num(one), np.nan_to_num(two)
+    largest = max(np.abs(one).max(), np.abs(two).max()) or 1.0
+    return one / largest, two / largest, bool((undefined[0] == undefined[1]).all())
+
+
+def _same(link: Link, one: NDArray[np.float64], two: NDArray[np.float64], centred: list[NDArray[np.float64]]) -> bool:
+    if link is Link.RANKING:
+        return largest_gap(Equivalence.RANKINGS, one, two) <= SAME * _rms(centred[0])
+    return (_distance(*centred) if link is Link.SOFTMAX else _distance(one, two)) <= SAME
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> Indices:
@@ -113,6 +131,12 @@ def _scores(model: FactorModel, rows: Indices, columns: Indices) -> NDArray[np.f
     parts |= {f"{side}_bias": None if bias is None else bias[sides[side]] for side, bias in biases.items()}
     labels = {f"{side}_{kind}": None for side in sides for kind in ("ids", "names")}
     return model.replace(**parts, **labels).scores()
+
+
+def _distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
+    """Root mean square of the difference, relative to the first; 0 where both vanish."""
+    size = _rms(one)
+    return _rms(two - one) / size if size else float(_rms(two) > 0)
 
 
 def _rms(x: NDArray[np.float64]) -> float:

@@ -6,13 +6,13 @@ only pairs and neighbours within a half are looked at: no row is judged by a gau
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from embaudit.arrays import Indices
-from embaudit.comparison.fits import GaugeFit, fit_gauge, possible_groups, unexplained
+from embaudit.comparison.fits import GROUPS, GaugeFit, fit_gauge, unexplained
 from embaudit.similarity import Neighbours, neighbours, pair_cosines
 
 if TYPE_CHECKING:
@@ -21,8 +21,15 @@ if TYPE_CHECKING:
 
     from embaudit.comparison.fits import Rows
     from embaudit.comparison.matching import Match
-    from embaudit.model import FactorModel, Side
+    from embaudit.comparison.seen import Pairing
+    from embaudit.model import Side
 
+    Groups: TypeAlias = tuple[str, ...]
+    Shifts: TypeAlias = tuple[Side, ...]
+
+SIDES: Shifts = ("left", "right")
+REASONS = ("gauge", "unseen", "learning")
+"""Why a former neighbour is gone."""
 PARTNERS = 32
 """Other rows each row is compared with."""
 SEARCHED = 2_000
@@ -48,9 +55,11 @@ class RoleChange:
     total: NDArray[np.float64]
     """(m,) mean absolute change of a row's cosines."""
     gauge: NDArray[np.float64]
-    """(m,) of it, what the gauge does to the first model's cosines."""
+    """(m,) of it, what the gauge takes away."""
+    unseen: NDArray[np.float64]
+    """(m,) of it, what dimensions do that no prediction sees."""
     remainder: NDArray[np.float64]
-    """(m,) mean absolute difference between the gauged first model and the second."""
+    """(m,) of it, what is left between the gauged model and the other one; the three add up to the total."""
     correlation: float
     """Pearson correlation of the cosines before and after."""
     gauged_correlation: float
@@ -63,6 +72,8 @@ class RoleChange:
     """Neighbours that are the same before and after."""
     lost_to_gauge: NDArray[np.intp]
     """Former neighbours that the gauge alone drives out."""
+    lost_to_unseen: NDArray[np.intp]
+    """Former neighbours that dimensions drive out which no prediction sees."""
     lost_to_learning: NDArray[np.intp]
     """Former neighbours that the gauge would have kept, but the second model drops."""
 
@@ -77,27 +88,30 @@ class RoleChange:
         return float(np.nanmean(self.gauge))
 
     @property
+    def mean_unseen(self) -> float:
+        """Mean absolute change that dimensions make which no prediction sees."""
+        return float(np.nanmean(self.unseen))
+
+    @property
     def mean_remainder(self) -> float:
         """Mean absolute change that the gauge does not explain."""
         return float(np.nanmean(self.remainder))
 
     @property
     def neighbour_shares(self) -> dict[str, float]:
-        """Shares of the former neighbours that stayed, left because of the gauge, and left for another reason."""
-        counts = {
-            "kept": self.kept.sum(),
-            "lost_to_gauge": self.lost_to_gauge.sum(),
-            "lost_to_learning": self.lost_to_learning.sum(),
-        }
-        whole = max(1, sum(counts.values()))
-        return {name: float(count / whole) for name, count in counts.items()}
+        """Shares of the former neighbours that stayed, and that left for each reason."""
+        counts = {name: getattr(self, name).sum() for name in ("kept", *(f"lost_to_{reason}" for reason in REASONS))}
+        former = max(1, sum(counts.values()))
+        return {name: float(count / former) for name, count in counts.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each entity, the one that moved most first."""
         import pandas as pd
 
-        columns = {"name": self.match.names, "total": self.total, "gauge": self.gauge, "remainder": self.remainder}
-        return pd.DataFrame(columns).sort_values("total", ascending=False, kind="stable", ignore_index=True)
+        parts = {name: getattr(self, name) for name in ("total", "gauge", "unseen", "remainder")}
+        return pd.DataFrame({"name": self.match.names, **parts}).sort_values(
+            "total", ascending=False, kind="stable", ignore_index=True
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,77 +131,129 @@ class Fold:
         return self.fits[self.chosen]
 
 
-def shared_rows(before: FactorModel, after: FactorModel, matches: dict[Side, Match]) -> Rows:
-    """Gather the rows of the shared entities in float64."""
-    return {
-        role: (
-            np.asarray(before.factors(role)[found.before], dtype=np.float64),
-            np.asarray(after.factors(role)[found.after], dtype=np.float64),
-        )
-        for role, found in matches.items()
-    }
-
-
 def _part(rows: Rows, chosen: dict[Side, Indices]) -> Rows:
     return {role: (x[chosen[role]], y[chosen[role]]) for role, (x, y) in rows.items()}
 
 
-def folds(rows: Rows, rng: np.random.Generator) -> list[Fold]:
+def folds(rows: Rows, rng: np.random.Generator, groups: Groups = GROUPS, shifts: Shifts = SIDES) -> list[Fold]:
     """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
     halves: list[dict[Side, Indices]] = [{}, {}]
     for role, (x, _) in rows.items():
         order = rng.permutation(len(x))
         for half, part in zip(halves, np.array_split(order, 2), strict=True):
             half[role] = part
-    return [_fold(rows, train, held_out) for held_out, train in (halves, halves[::-1])]
+    return [_fold(rows, train, held_out, groups, shifts) for held_out, train in (halves, halves[::-1])]
 
 
-def _fold(rows: Rows, train: dict[Side, Indices], held_out: dict[Side, Indices]) -> Fold:
+def whole(rows: Rows, groups: Groups = GROUPS, shifts: Shifts = SIDES) -> list[Fold]:
+    """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
+    everything: dict[Side, Indices] = {role: np.arange(len(x)) for role, (x, _) in rows.items()}
+    fits = {group: fit_gauge(rows, group, shifts) for group in groups}
+    left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
+    return [Fold(everything, fits, _smallest(left))]
+
+
+def _fold(
+    rows: Rows, train: dict[Side, Indices], held_out: dict[Side, Indices], groups: Groups, shifts: Shifts
+) -> Fold:
     training = _part(rows, train)
-    x, y = next(iter(training.values()))
-    groups = possible_groups(x.shape[1], y.shape[1])
-    fits = {group: fit_gauge(training, group) for group in groups}
-    return Fold(held_out, fits, _choose(training, groups))
+    fits = {group: fit_gauge(training, group, shifts) for group in groups}
+    return Fold(held_out, fits, _choose(training, groups, shifts))
 
 
-def _choose(training: Rows, groups: tuple[str, ...]) -> str:
+def _choose(training: Rows, groups: Groups, shifts: Shifts) -> str:
     """Choose the smallest group that serves as well as any, on a third of the training rows left out of a fit."""
     inner = {role: np.arange(len(x)) for role, (x, _) in training.items()}
     fitted = _part(training, {role: i[i % 3 > 0] for role, i in inner.items()})
     judged = _part(training, {role: i[i % 3 == 0] for role, i in inner.items()})
-    left = {group: _mean_unexplained(fit_gauge(fitted, group), judged) for group in groups}
+    return _smallest({group: _mean_unexplained(fit_gauge(fitted, group, shifts), judged) for group in groups})
+
+
+def _smallest(left: dict[str, float]) -> str:
     bound = max(EXPLAINED, WORSE * min(left.values()))
-    return next(group for group in groups if left[group] <= bound)
+    return next(group for group, value in left.items() if value <= bound)
 
 
 def _mean_unexplained(fit: GaugeFit, rows: Rows) -> float:
     return float(np.mean([unexplained(fit, role, rows) for role in rows]))
 
 
+@dataclass(frozen=True, eq=False)
+class _Path:
+    """Rows of one side on the way from the first model to the second, each step for one reason."""
+
+    versions: tuple[NDArray[np.float64], ...]
+    """As they are, as far as predictions see them, gauged, the second model's as far as seen, and as they are."""
+    reasons: tuple[str, ...]
+    """Why rows move from each version to the next."""
+
+    def cosines(self, pairs: NDArray[np.intp]) -> list[NDArray[np.float64]]:
+        """Compute the cosines of pairs in every version."""
+        return [pair_cosines(x, x, pairs) for x in self.versions]
+
+
 def role_change(
-    role: Side, match: Match, rows: Rows, parts: list[Fold], *, n: int, rng: np.random.Generator
+    role: Side, match: Match, found: Pairing, parts: list[Fold], *, n: int, rng: np.random.Generator
 ) -> RoleChange:
     """Measure the change of one side's cosines on rows held out of the fits."""
-    before, after = rows[role]
-    gauged = np.empty_like(after)
-    for fold in parts:
-        gauged[fold.held_out[role]] = fold.gauge.apply(role, before[fold.held_out[role]])
+    path = _path(role, found, parts)
     pairs = np.concatenate([_pairs(fold.held_out[role], rng) for fold in parts])
-    old, carried, new = (pair_cosines(x, x, pairs) for x in (before, gauged, after))
+    old, old_seen, gauged, new_seen, new = path.cosines(pairs)
+    end = new_seen if found.forward else old_seen
+    total, seen, remainder = (_row_means(np.abs(c), pairs, len(match)) for c in (
+        new - old, new_seen - old_seen, end - gauged))  # fmt: skip
+    remainder = np.minimum(remainder, total)
+    unseen = np.clip(total - seen, 0, total - remainder) if _hides(path) else np.where(np.isnan(total), np.nan, 0.0)
     return RoleChange(
         role=role,
         match=match,
-        unexplained=_held_out_error(role, rows, parts),
-        total=_row_means(np.abs(new - old), pairs, len(match)),
-        gauge=_row_means(np.abs(carried - old), pairs, len(match)),
-        remainder=_row_means(np.abs(new - carried), pairs, len(match)),
+        unexplained=held_out_error(role, found.fitted, parts),
+        total=total,
+        gauge=total - remainder - unseen,
+        unseen=unseen,
+        remainder=remainder,
         correlation=_pearson(old, new),
-        gauged_correlation=_pearson(carried, new),
-        **_neighbour_changes(role, (before, gauged, after), parts, n, rng),
+        gauged_correlation=_pearson(gauged, end),
+        **_neighbour_changes(role, path, parts, n, rng),
     )
 
 
-def _held_out_error(role: Side, rows: Rows, parts: list[Fold]) -> dict[str, float]:
+def _path(role: Side, found: Pairing, parts: list[Fold]) -> _Path:
+    (old, new), (old_seen, new_seen) = found.raw[role], found.seen[role]
+    source, target = found.fitted[role]
+    gauged = np.empty_like(target)
+    for fold in parts:
+        gauged[fold.held_out[role]] = fold.gauge.apply(role, source[fold.held_out[role]])
+    steps = ("gauge", "learning") if found.forward else ("learning", "gauge")
+    return _Path((old, old_seen, gauged, new_seen, new), ("unseen", *steps, "unseen"))
+
+
+def _hides(path: _Path) -> bool:
+    old, old_seen, _, new_seen, new = path.versions
+    return old_seen is not old or new_seen is not new
+
+
+def serving(found: Pairing, parts: list[Fold], rng: np.random.Generator) -> list[Fold]:
+    """Keep the chosen gauges if they bring the cosines of all sides together nearer, else take a rotation.
+
+    A gauge acts on both sides: one that helps one side and spoils the other is not what happened.
+    """
+    apart, still_apart = 0.0, 0.0
+    for role in found.raw:
+        pairs = np.concatenate([_pairs(fold.held_out[role], rng) for fold in parts])
+        _, old_seen, gauged, new_seen, _ = _path(role, found, parts).cosines(pairs)
+        apart += _mean(new_seen - old_seen)
+        still_apart += _mean((new_seen if found.forward else old_seen) - gauged)
+    return parts if still_apart * WORSE <= apart else [replace(fold, chosen="rotation") for fold in parts]
+
+
+def _mean(change: NDArray[np.float64]) -> float:
+    known = np.abs(change[np.isfinite(change)])
+    return float(known.mean()) if len(known) else 0.0
+
+
+def held_out_error(role: Side, rows: Rows, parts: list[Fold]) -> dict[str, float]:
+    """Compute for each group the share of the held-out rows' spread that its gauges leave."""
     judged = [_part(rows, fold.held_out) for fold in parts]
     return {
         group: float(np.mean([unexplained(f.fits[group], role, part) for f, part in zip(parts, judged, strict=True)]))
@@ -219,24 +285,36 @@ def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(x @ y) / size if size else float("nan")
 
 
-def _neighbour_changes(
-    role: Side, versions: tuple[NDArray[np.float64], ...], parts: list[Fold], n: int, rng: np.random.Generator
-) -> dict[str, Any]:
-    """Count former neighbours that stayed, left under the gauge alone, and left otherwise, within each half."""
+def _neighbour_changes(role: Side, path: _Path, parts: list[Fold], n: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Count former neighbours that stayed, and the others by the first step that drives them out, within each half."""
     n = min(n, min(len(fold.held_out[role]) for fold in parts) - 1)
-    columns: list[list[NDArray[np.intp]]] = [[], [], [], []]
+    columns: dict[str, list[NDArray[np.intp]]] = {"kept": [], **{f"lost_to_{reason}": [] for reason in REASONS}}
+    searched = []
     for fold in parts:
         half = fold.held_out[role]
-        rows = np.sort(rng.permutation(len(half))[: SEARCHED // 2])
-        old, gauged, new = (neighbours(x[half], n, rows=rows) for x in versions)
-        known = old.indices >= 0
-        survives, stays = (_still(old, found, x[half]) for found, x in zip((gauged, new), versions[1:], strict=True))
-        counts = ((known & m).sum(axis=1) for m in (stays, ~stays & ~survives, ~stays & survives))
-        for column, value in zip(columns, (half[rows], *counts), strict=True):
-            column.append(value)
-    searched, kept, to_gauge, to_learning = (np.concatenate(column) for column in columns)
-    return {"n_neighbours": n, "searched": searched, "kept": kept, "lost_to_gauge": to_gauge,
-            "lost_to_learning": to_learning}  # fmt: skip
+        rows = np.sort(rng.permutation(len(half))[: SEARCHED // len(parts)])
+        for name, count in _lost(path, half, rows, n).items():
+            columns[name].append(count)
+        searched.append(half[rows])
+    counted = {name: np.concatenate(counts) for name, counts in columns.items()}
+    return {"n_neighbours": n, "searched": np.concatenate(searched), **counted}
+
+
+def _lost(path: _Path, half: Indices, rows: Indices, n: int) -> dict[str, NDArray[np.intp]]:
+    versions = [x[half] for x in path.versions]
+    old = neighbours(versions[0], n, rows=rows)
+    known = old.indices >= 0
+    gone = known & ~_still(old, neighbours(versions[-1], n, rows=rows), versions[-1])
+    counts = {"kept": (known & ~gone).sum(axis=1)} | {f"lost_to_{r}": np.zeros(len(rows), np.intp) for r in REASONS}
+    open_ = gone
+    for i, reason in enumerate(path.reasons, start=1):
+        if path.versions[i] is path.versions[i - 1]:
+            continue
+        last = i == len(path.reasons)
+        out = open_ if last else open_ & ~_still(old, neighbours(versions[i], n, rows=rows), versions[i])
+        counts[f"lost_to_{reason}"] += out.sum(axis=1)
+        open_ = open_ & ~out
+    return counts
 
 
 def _still(old: Neighbours, found: Neighbours, x: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -9,14 +9,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.comparison.agreement import Agreement, agreement
-from embaudit.comparison.change import RoleChange, folds, role_change, shared_rows
+from embaudit.comparison.change import (
+    EXPLAINED,
+    TIED,
+    Fold,
+    RoleChange,
+    folds,
+    held_out_error,
+    role_change,
+    serving,
+    whole,
+)
 from embaudit.comparison.matching import match
+from embaudit.comparison.seen import Pairing, pairing
+from embaudit.comparison.tables import moved_rows, summary_rows
 from embaudit.comparison.words import explain
 from embaudit.errors import InputError, must_be
 from embaudit.progress import track
+from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import pandas as pd
 
@@ -42,8 +55,8 @@ class Comparison:
     """The smallest gauge group that carries one model's factors into the other's as well as any."""
     condition_number: float
     """κ of that gauge: how much it can move cosines."""
-    explained: bool
-    """Whether it leaves nothing that float32 could show."""
+    fits: bool
+    """Whether it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
 
     def __repr__(self) -> str:
         moved = ", ".join(
@@ -52,15 +65,29 @@ class Comparison:
         )
         return f"Comparison({self.group} gauge of condition {self.condition_number:.4g}; {moved})"
 
+    @property
+    def explained(self) -> bool:
+        """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
+        return self.fits and self.agreement is not None and self.agreement.same
+
     def title(self, role: Side) -> str:
         """Return what people call a side."""
         return self.roles[role == "right"]
 
     def moved_most(self, role: Side = "right", n: int = 10) -> pd.DataFrame:
-        """Return the entities whose cosines changed most: name, total, gauge part and remainder."""
+        """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
         if role not in self.changes:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
-        return self.changes[role].to_frame().head(n)
+        frame = self.changes[role].to_frame()
+        return frame[frame["total"] > TIED].head(n)
+
+    def summary_rows(self) -> list[dict[str, str]]:
+        """Return what changed as people read it: a row for each measure, a column for each side, "users", "items"."""
+        return summary_rows(self)
+
+    def moved_rows(self, role: Side = "right", n: int = 10) -> list[dict[str, str]]:
+        """Return `moved_most` as people read it; empty where nothing moved."""
+        return moved_rows(self, role, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared."""
@@ -77,6 +104,7 @@ class Comparison:
             "only_after": change.match.only_after,
             "mean_abs_change": change.mean_total,
             "mean_abs_gauge": change.mean_gauge,
+            "mean_abs_unseen": change.mean_unseen,
             "mean_abs_remainder": change.mean_remainder,
             "pearson": change.correlation,
             "pearson_without_gauge": change.gauged_correlation,
@@ -93,12 +121,13 @@ class Comparison:
         if self.agreement is not None:
             predictions = {**asdict(self.agreement), "kl_warning": self.agreement.kl_warning}
         moved = {
-            role: [{**record, "name": str(record["name"])} for record in self.moved_most(role).to_dict("records")]
+            role: [_plain(row | {"name": str(row["name"])}) for row in self.moved_most(role).to_dict("records")]
             for role in self.changes
         }
         return {
             "group": self.group,
             "condition_number": self.condition_number,
+            "fits": self.fits,
             "explained": self.explained,
             "agreement": predictions,
             "changes": [_plain(self._record(role)) for role in self.changes],
@@ -112,18 +141,21 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Show what changed by side and what moved most, as a notebook does."""
-        tables = [("What changed, by side", self.to_frame().set_index("role").T)]
-        tables += [(f"{self.title(role)}s that moved most", self.moved_most(role)) for role in self.changes]
+        import pandas as pd
+
+        tables = [("What changed, by side", self.summary_rows())]
+        tables += [(f"{self.title(role)}s that moved most", self.moved_rows(role)) for role in self.changes]
         shown = [
-            f"<h4>{escape(title)}</h4>{table.to_html(border=0, float_format='{:.4g}'.format)}"
-            for title, table in tables
+            f"<h4>{escape(title)}</h4>{pd.DataFrame(rows).to_html(border=0, index=False)}"
+            for title, rows in tables
+            if rows
         ]
         return f"<p>{escape(self.explain())}</p>" + "".join(shown)
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
+def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
     """Turn what JSON does not know, NaN, into None."""
-    return {k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in record.items()}
+    return {str(k): None if isinstance(v, float) and not np.isfinite(v) else v for k, v in record.items()}
 
 
 def compare(
@@ -137,15 +169,15 @@ def compare(
     """Compare two trained models: how far a gauge explains why their cosines differ.
 
     Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
-    fitted, on the other half they are judged, and the other way round. The change of each cosine is split at the
-    gauged first model: up to there the gauge part, which no prediction sees, from there on the remainder.
+    fitted, on the other half they are judged, and the other way round; only gauges that keep the predictions count. The
+    change of a cosine is what the gauge takes away of it, what dimensions do that no prediction sees, and a remainder.
 
     Parameters
     ----------
     before, after : FactorModel
         Two models over the same entities; their ranks may differ.
     roles : sequence of {"left", "right"}, optional
-        Sides to compare; all that both models have by default. Both sides together pin the gauge better than one.
+        Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
     n_neighbours : int
         Length of the neighbour lists, looked up within each half.
     rng : numpy Generator or int
@@ -158,7 +190,7 @@ def compare(
     Raises
     ------
     InputError
-        If a side is missing or fewer than 8 entities are shared.
+        If a side is missing, fewer than 8 entities are shared, or every score of a model vanishes.
 
     Examples
     --------
@@ -174,20 +206,36 @@ def compare(
     chosen = _roles(before, after, roles)
     if not n_neighbours >= 1:
         raise must_be("n_neighbours", "at least 1", n_neighbours)
-    matches = {role: _limited(match(before, after, role), draw) for role in chosen}
-    rows = shared_rows(before, after, matches)
-    parts = folds(rows, draw)
-    steps = track(matches.items(), "comparing cosines", len(matches))
-    changes = {role: role_change(role, m, rows, parts, n=n_neighbours, rng=draw) for role, m in steps}
+    for model in (before, after):
+        require_ordinary_size(model)
+    # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
+    sides = _roles(before, after, None)
+    matches = {role: _limited(match(before, after, role), draw) for role in sides}
+    found = pairing(before, after, matches)
+    predictions = agreement(before, after, matches["left"], matches["right"], rng=draw) if len(sides) == 2 else None
+    parts, fits = _gauges(found, predictions, draw)
+    steps = track(chosen, "comparing cosines", len(chosen))
+    changes = {role: role_change(role, matches[role], found, parts, n=n_neighbours, rng=draw) for role in steps}
     largest = max(parts, key=lambda fold: list(fold.fits).index(fold.chosen))
-    left = np.mean([change.unexplained[largest.chosen] for change in changes.values()])
-    predictions = None
-    if "left" in before.sides and "left" in after.sides:
-        sides = {role: matches[role] if role in matches else match(before, after, role) for role in before.sides}
-        predictions = agreement(before, after, sides["left"], sides["right"], rng=draw)
-    return Comparison(
-        before.roles, changes, predictions, largest.chosen, largest.gauge.condition_number, bool(left <= 1e-8)
-    )
+    return Comparison(before.roles, changes, predictions, largest.chosen, largest.gauge.condition_number, fits)
+
+
+def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Generator) -> tuple[list[Fold], bool]:
+    """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all."""
+    options = (found.groups, found.shifts)
+    parts = folds(found.fitted, draw, *options)
+    if _fits(found, parts):
+        return parts, True
+    if predictions is not None and predictions.same:
+        together = whole(found.fitted, *options)
+        if _fits(found, together):
+            return together, True
+    return serving(found, parts, draw), False
+
+
+def _fits(found: Pairing, parts: list[Fold]) -> bool:
+    largest = max(parts, key=lambda fold: list(fold.fits).index(fold.chosen)).chosen
+    return bool(np.mean([held_out_error(role, found.fitted, parts)[largest] for role in found.fitted]) <= EXPLAINED)
 
 
 def _roles(before: FactorModel, after: FactorModel, roles: Sequence[Side] | None) -> tuple[Side, ...]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 GROUPS = ("rotation", "diagonal", "linear", "affine")
 """From few to many parameters; the first two do not contain each other."""
 
+LOST = 1e-12
+"""Share of a direction's size below which nothing is left of it but rounding."""
 Rows = dict["Side", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
 """For each side, the rows before and after, in the same order."""
 
@@ -50,12 +52,7 @@ class GaugeFit:
         return rows @ linear + shift
 
 
-def possible_groups(rank_before: int, rank_after: int) -> tuple[str, ...]:
-    """List the groups that make sense: a diagonal gauge needs equal ranks."""
-    return tuple(g for g in GROUPS if g != "diagonal" or rank_before == rank_after)
-
-
-def fit_gauge(rows: Rows, group: str) -> GaugeFit:
+def fit_gauge(rows: Rows, group: str, shifts: tuple[Side, ...] = ("left", "right")) -> GaugeFit:
     """Fit the gauge of a group to the rows of one side or of both.
 
     Parameters
@@ -64,10 +61,13 @@ def fit_gauge(rows: Rows, group: str) -> GaugeFit:
         Matrices of shape (m, k) and (m, k').
     group : str
         "rotation" (with one scale, which no cosine sees), "diagonal", "linear" or "affine".
+    shifts : tuple of {"left", "right"}
+        Sides that an affine gauge may shift.
 
     Returns
     -------
     GaugeFit
+        Where the least squares of a group are singular, which no gauge is, its best rotation.
 
     Examples
     --------
@@ -80,12 +80,21 @@ def fit_gauge(rows: Rows, group: str) -> GaugeFit:
     before, after = next(iter(rows.values()))
     means = {role: (np.zeros(before.shape[1]), np.zeros(after.shape[1])) for role in ("left", "right")}
     if group == "affine":
-        means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items()}
+        means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items() if role in shifts}
         rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
-    solve = {"rotation": _rotation, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
+    turn = _rotation(rows)
+    solve = {"rotation": lambda _: turn, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
     left, right = solve(rows)
-    shifts = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
-    return GaugeFit(group, left, right, *shifts)
+    if not _is_invertible(left, turn[0]):
+        left, right = turn
+    moves = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
+    return GaugeFit(group, left, right, *moves)
+
+
+def _is_invertible(linear: NDArray[np.float64], turn: NDArray[np.float64]) -> bool:
+    """Whether no direction is lost, measured by the scale of the rotation, which κ of a single dimension lacks."""
+    s = np.linalg.svd(linear, compute_uv=False)
+    return bool(s[-1] > LOST * np.linalg.norm(turn, 2))
 
 
 def _weight(x: NDArray[np.float64]) -> float:
@@ -107,14 +116,19 @@ def _rotation(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 def _diagonal(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Minimise `w ‖p d − p'‖² + v ‖q − q' d‖²` for each column apart."""
-    above, below = np.zeros(1), np.zeros(1)
+    above, below, most = np.zeros(1), np.zeros(1), np.zeros(1)
     for role, (x, y) in rows.items():
         source, target = (x, y) if role == "left" else (y, x)
-        above = above + _weight(target) * np.einsum("ij,ij->j", source, target)
-        below = below + _weight(target) * np.einsum("ij,ij->j", source, source)
-    d = np.divide(above, below, out=np.ones_like(above), where=below > 0)
-    least = 1e-12 * np.abs(d).max()
-    d = np.where(np.abs(d) > least, d, max(least, 1e-300))
+        weight, squares = _weight(target), np.einsum("ij,ij->j", source, source)
+        above = above + weight * np.einsum("ij,ij->j", source, target)
+        below = below + weight * squares
+        most = most + weight * np.sqrt(squares * np.einsum("ij,ij->j", target, target))
+    # A column that says nothing, or whose two sides contradict each other, gets the scale of the others.
+    known = np.abs(above) > LOST * most
+    if not known.any():
+        return np.eye(len(known)), np.eye(len(known))
+    d = np.divide(above, below, out=np.full_like(above, np.nan), where=known)
+    d = np.where(known, d, np.nanmax(np.abs(d)))
     return np.diag(d), np.diag(1 / d)
 
 

@@ -82,7 +82,11 @@ def match(before: FactorModel, after: FactorModel, role: Side) -> Match:
         one, two = _shared(ids[0], ids[1])
         found = Match(role, one, two, before.names(role)[one], sizes[0] - len(one), sizes[1] - len(two), by_ids=True)
     if len(found) < LEAST:
-        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), "compare the same data")
+        remedy = "compare the same data"
+        if ids[0] is not None and ids[1] is not None:
+            first, second = (repr(one[:1].tolist()[0]) for one in ids if one is not None)
+            remedy += f", under the same ids: the first model's start with {first}, the second's with {second}"
+        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), remedy)
     return found
 
 

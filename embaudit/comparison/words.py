@@ -4,63 +4,98 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.words import percent
+
 if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
+    from embaudit.comparison.change import RoleChange
     from embaudit.comparison.compare import Comparison
     from embaudit.model import Side
 
 _GAUGES = {
-    "diagonal": "One scale for each dimension",
-    "linear": "A general linear change of the coordinates",
-    "affine": "A general linear change of the coordinates with a shift",
+    "rotation": "a rotation",
+    "diagonal": "one scale for each dimension",
+    "linear": "a general linear change of the coordinates",
+    "affine": "a general linear change of the coordinates with a shift",
 }
 STILL = 0.01
 """Mean change of cosines that nobody would notice."""
+SHOWN = 0.005
+"""Least number that two digits show."""
 
 
 def explain(comparison: Comparison) -> str:
     """Say what changed between two models, why, and what to do next."""
-    parts = [_predictions(comparison.agreement)]
+    parts = [_predictions(comparison)]
     parts += [_side(comparison, role) for role in comparison.changes]
     parts += [_matching(comparison), _next(comparison)]
     return " ".join(part for part in parts if part)
 
 
-def _predictions(found: Agreement | None) -> str:
+def _predictions(comparison: Comparison) -> str:
+    found = comparison.agreement
     if found is None:
         return "Only one side is at hand, so what the models predict could not be compared."
     if found.same:
         return "The two models predict the same."
-    text = (
-        f"The two models predict alike to a correlation of {found.score_correlation:.3f} within a row, and share "
-        f"{found.ranking_overlap:.0%} of their top {found.top_n}."
+    text = ""
+    if found.predicts[0] != found.predicts[1]:
+        text = f"The first model predicts {found.predicts[0]}, the second {found.predicts[1]}. "
+    text += f"Their scores correlate by {found.score_correlation:.3f} within a row, and "
+    text += f"{percent(found.ranking_overlap)} of their top {found.top_n} are shared."
+    return text + _divergence(found)
+
+
+def _divergence(found: Agreement) -> str:
+    if found.kl_divergence is None:
+        return ""
+    return (
+        f" KL divergence {found.kl_divergence:.2g}, distance of log-probability differences "
+        f"{found.difference_distance:.2g} of their size. {found.kl_warning}"
     )
-    if found.kl_divergence is not None:
-        text += f" KL divergence {found.kl_divergence:.2g}, distance of log-probability differences "
-        text += f"{found.difference_distance:.2g} of their size. {found.kl_warning}"
-    return text
 
 
 def _side(comparison: Comparison, role: Side) -> str:
     change, title = comparison.changes[role], comparison.title(role)
     if change.mean_total < STILL:
-        return f"The {title}s' cosines are the same to {change.mean_total:.2g}."
+        size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
+        return f"The {title}s' cosines are the same{size}."
+    start = f"The {title}s' cosines differ by {change.mean_total:.2f} on average"
+    return f"{start}{_parts(comparison, change, title)}.{_neighbours(comparison, change, title)}"
+
+
+def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
+    known = comparison.agreement is not None
+    parts = []
+    if change.mean_gauge >= SHOWN:
+        cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
+        parts.append(f"{change.mean_gauge:.2f} {'is' if known else 'could be'} the work of {cause}")
+    if change.mean_unseen >= SHOWN:
+        parts.append(f"{change.mean_unseen:.2f} comes from dimensions that no prediction sees")
+    if not parts:
+        return ", and no gauge explains it"
+    if change.mean_remainder >= SHOWN:
+        parts.append(f"{change.mean_remainder:.2f} remains, on {title}s that were not used to find it")
+    return ": " + ", ".join(parts)
+
+
+def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
+    known = comparison.agreement is not None
+    same = comparison.agreement is not None and comparison.agreement.same
+    reasons = {
+        "lost_to_gauge": "because of the gauge" if known else "as a gauge could do",
+        "lost_to_unseen": "because of dimensions that no prediction sees",
+        "lost_to_learning": "because the second model learned something else" if known and not same else "otherwise",
+    }
     shares = change.neighbour_shares
-    lost = shares["lost_to_gauge"] + shares["lost_to_learning"]
-    text = f"The {title}s' cosines differ by {change.mean_total:.2f} on average"
-    if comparison.group == "rotation":
-        text += ", and no gauge explains it better than a rotation, which no cosine sees."
-    else:
-        text += (
-            f". {_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g}) moves them by "
-            f"{change.mean_gauge:.2f}; {change.mean_remainder:.2f} remains, on {title}s that were not used to find it."
-        )
-    if lost > 0:
-        text += (
-            f" Of {change.n_neighbours} nearest {title}s, {lost:.0%} changed: {shares['lost_to_gauge']:.0%} because of "
-            f"the gauge, {shares['lost_to_learning']:.0%} because the second model learned something else."
-        )
-    return text
+    lost = {reason: shares[name] for name, reason in reasons.items() if shares[name] > 0}
+    if not lost:
+        return ""
+    start = f" Of {change.n_neighbours} nearest {title}s, {percent(1 - shares['kept'])} changed"
+    if len(lost) == 1:
+        (reason,) = lost
+        return f"{start}{'' if reason == 'otherwise' else f', {reason}'}."
+    return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
 
 
 def _matching(comparison: Comparison) -> str:
@@ -76,14 +111,39 @@ def _matching(comparison: Comparison) -> str:
 
 
 def _next(comparison: Comparison) -> str:
-    if comparison.explained and all(c.mean_total < STILL for c in comparison.changes.values()):
+    found, changes = comparison.agreement, comparison.changes.values()
+    if found is None:
+        return _one_sided(comparison)
+    still = all(change.mean_total < STILL for change in changes)
+    if found.same and still:
         return "Nothing to do: whoever used the one can use the other."
     if comparison.explained:
+        unseen = any(change.mean_unseen >= SHOWN for change in changes)
+        beside = " and dimensions that no prediction sees" if unseen else ""
         return (
-            "The models are the same up to that gauge: compare and index them by `embaudit fix MODEL --as prediction`, "
-            "which gives both the same cosines."
+            f"The models are the same up to that gauge{beside}: compare and index them by "
+            f"`embaudit fix MODEL --as prediction`, which gives both the same cosines."
+        )
+    if found.same:
+        return "No prediction asks for what differs in the cosines: compare what the models predict."
+    if comparison.fits or still:
+        what = "cosines agree" if still else "factors agree up to that gauge"
+        return (
+            f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
+            f"the scores. Compare what the models predict."
         )
     return (
-        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`): what still differs there was "
-        "learned, and is not a matter of coordinates."
+        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves: what "
+        "differs there was learned, and is not a matter of coordinates."
+    )
+
+
+def _one_sided(comparison: Comparison) -> str:
+    (role,) = comparison.changes
+    other = comparison.roles[role == "left"]
+    still = comparison.changes[role].mean_total < STILL
+    what = "" if still or not comparison.fits else "All of the difference could be a gauge. "
+    return (
+        f"{what}Whether the models predict the same cannot be known from one side: load the {other} factors beside "
+        f"these and compare again."
     )

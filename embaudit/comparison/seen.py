@@ -1,0 +1,143 @@
+"""The rows of two models as they are, and as far as predictions see them.
+
+What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score. A
+gauge is fitted on the rest, in which `P Qᵀ` is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.comparison.fits import GROUPS
+from embaudit.comparison.matching import LEAST
+from embaudit.equivalence import Equivalence
+from embaudit.errors import InputError, must_be
+from embaudit.model import Link
+from embaudit.moments import moments, unit_block
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Indices
+    from embaudit.comparison.fits import Rows
+    from embaudit.comparison.matching import Match
+    from embaudit.model import FactorModel, Side
+
+
+@dataclass(frozen=True, eq=False)
+class Pairing:
+    """Shared rows of two models, and what a gauge between them may do."""
+
+    raw: Rows
+    """Rows before and after, of length 1 where a model predicts cosines."""
+    seen: Rows
+    """The same without what no prediction sees, in fewer dimensions where there are such."""
+    groups: tuple[str, ...]
+    """Gauge groups that keep the predictions."""
+    shifts: tuple[Side, ...]
+    """Sides that a translation may move."""
+    forward: bool
+    """Whether the gauge carries the first model to the second; the other way where the second has a lower rank."""
+
+    @property
+    def fitted(self) -> Rows:
+        """The seen rows as (source, target) of the gauge."""
+        return self.seen if self.forward else {role: (y, x) for role, (x, y) in self.seen.items()}
+
+
+def pairing(before: FactorModel, after: FactorModel, matches: dict[Side, Match]) -> Pairing:
+    """Gather the shared rows in float64, and what predictions see of them."""
+    raw = {role: (_rows(before, role, m.before), _rows(after, role, m.after)) for role, m in matches.items()}
+    for role, (x, y) in raw.items():
+        _require_directions(x, y, before.roles[role == "right"])
+    shifts = shifted_sides(before, after)
+    one, two = (seen_directions(model, shifts) for model in (before, after))
+    seen = {role: (_in(x, one), _in(y, two)) for role, (x, y) in raw.items()}
+    cosines = Link.COSINE in (before.link, after.link)
+    aligned = one.shape[1] == two.shape[1] and all(_picks_columns(basis) for basis in (one, two))
+    groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
+    return Pairing(raw, seen, ("rotation",) if cosines else tuple(groups), shifts, one.shape[1] <= two.shape[1])
+
+
+def _rows(model: FactorModel, role: Side, chosen: Indices) -> NDArray[np.float64]:
+    rows = np.asarray(model.factors(role)[chosen], dtype=np.float64)
+    return unit_block(rows) if model.link is Link.COSINE else rows
+
+
+def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: str) -> None:
+    count = int((x.any(axis=1) & y.any(axis=1)).sum())
+    if count < LEAST:
+        remedy = "a row of zeros has no cosine"
+        raise must_be(f"the shared {title}s that are not zero in both models", f"at least {LEAST}", count, remedy)
+
+
+def shifted_sides(before: FactorModel, after: FactorModel) -> tuple[Side, ...]:
+    """List the sides whose mean the predictions of both models leave free.
+
+    A shift of the left rows needs a right bias to absorb it; one of the right rows a left bias, unless only
+    differences within a row count.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> plain, head = FactorModel.from_vectors([[1.0]]), FactorModel.from_softmax([[1.0]])
+    >>> shifted_sides(plain, plain), shifted_sides(head, head)
+    ((), ('right',))
+    """
+    models = (before, after)
+    if any(model.link is Link.COSINE for model in models):
+        return ()
+    left = all(model.right_bias is not None and model.left is not None for model in models)
+    right = all(model.left_bias is not None or model.predicts <= Equivalence.PROBABILITIES for model in models)
+    free: dict[Side, bool] = {"left": left, "right": right}
+    return tuple(side for side, is_free in free.items() if is_free)
+
+
+def seen_directions(model: FactorModel, shifts: tuple[Side, ...]) -> NDArray[np.float64]:
+    """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
+
+    Raises
+    ------
+    InputError
+        If every score vanishes.
+    """
+    if model.left is None or model.link is Link.COSINE:
+        return np.eye(model.rank)
+    sides = {side: moments(model.factors(side)) for side in model.sides}
+    p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
+    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
+    used = (sizes[0] > 0) & (sizes[1] > 0)
+    scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
+    p, q = (p * scale)[:, used], (q / scale)[:, used]
+    precision = max(m.precision for m in sides.values())
+    resolution = precision * np.linalg.norm(p, 2) * np.linalg.norm(q, 2) if used.any() else 0.0
+    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum()) if used.any() else 0
+    if rank == 0:
+        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+    columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
+    if len(columns) == rank:
+        return np.eye(model.rank)[:, columns]
+    return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
+
+
+def _basis(
+    p: NDArray[np.float64], q: NDArray[np.float64], scale: NDArray[np.float64], rank: int, precision: float
+) -> NDArray[np.float64]:
+    """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
+    _, s, vt = np.linalg.svd(p)
+    rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
+    space = np.linalg.qr(rows.T)[0]
+    held = (q * scale) @ space
+    return np.asarray(space @ np.linalg.svd(held)[2][:rank].T)
+
+
+def _picks_columns(basis: NDArray[np.float64]) -> bool:
+    return bool(((basis == 0) | (basis == 1)).all())
+
+
+def _in(x: NDArray[np.float64], basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    return x if basis.shape[0] == basis.shape[1] and _picks_columns(basis) else x @ basis
