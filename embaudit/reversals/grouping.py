@@ -1,4 +1,4 @@
-"""Grouping: what one way to group the rows does to an association, and in which of four ways it misleads."""
+"""Grouping: what one way to group the rows does to an association, and in which of four ways it misleads, if in any."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.reversals.grouped import Association, GroupMoments
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,18 @@ class Kind(StrEnum):
     """Within groups there is an association, pooled next to none."""
     NONE = "no change"
     """The groups tell what the pooled rows tell."""
+    UNDECIDED = "undecided"
+    """Fewer than two groups have a vote, or nothing varies within groups."""
 
     @property
     def rank(self) -> int:
         """Position in the list above."""
         return list(Kind).index(self)
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the groups tell something else than the pooled rows."""
+        return self not in (Kind.NONE, Kind.UNDECIDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +149,7 @@ class Grouping:
         """What the grouping does."""
         pooled, within = self.pooled.r, self.within.r
         if math.isnan(within) or self.votes.sum() < 2:
-            return Kind.NONE
+            return Kind.UNDECIDED
         opposed = pooled * within < 0
         if opposed and self.share_reversed >= self.share:
             return Kind.REVERSAL
@@ -152,6 +160,11 @@ class Grouping:
         if abs(pooled) <= FADED * abs(within) and not self.within.p > self.alpha:
             return Kind.MASKED
         return Kind.NONE
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the grouping changes the answer."""
+        return self.kind.is_finding
 
     @property
     def is_significant(self) -> bool:
@@ -165,7 +178,7 @@ class Grouping:
         Both signs of a reversal (the larger of two p-values tests the two together), the pooled one of a vanishing,
         the one within groups of a masked association.
         """
-        if self.kind is Kind.NONE or not self.is_significant:
+        if not (self.is_finding and self.is_significant):
             return False
         rests_on = {Kind.VANISHING: (self.pooled,), Kind.MASKED: (self.within,)}
         return all(found.p <= self.alpha for found in rests_on.get(self.kind, (self.pooled, self.within)))
@@ -188,9 +201,9 @@ class Grouping:
         """Say what was left aside and why."""
         small, constant = int(self.is_small.sum()), int((self.is_constant & ~self.is_small).sum())
         found = [
-            (self.n_missing, f"{self.n_missing} rows without a group left out"),
-            (small, f"{small} groups of fewer than {self.min_size} rows have no vote"),
-            (constant, f"{constant} groups in which x or y is constant have no correlation"),
+            (self.n_missing, f"{counted(self.n_missing, 'row')} without a group left out"),
+            (small, f"{counted(small, 'group')} of fewer than {self.min_size} rows without a vote"),
+            (constant, f"{counted(constant, 'group')} in which x or y is constant, without a correlation"),
         ]
         return [f"{self.name}: {text}" for number, text in found if number]
 

@@ -7,12 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import must_be
 from embaudit.reversals.grouping import Grouping, Kind, plain
+from embaudit.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
     from embaudit.report.simpson_display import SimpsonDisplay
     from embaudit.reversals.grouped import Association
+
+
+EXPLAINED = 10
+"""Findings spelled out on a page."""
+COLUMNS = (
+    "grouping",
+    "kind",
+    "n_groups",
+    "r_pooled",
+    "r_within",
+    "slope_pooled",
+    "slope_within",
+    "effect",
+    "share_reversed",
+    "covariance_within",
+    "covariance_between",
+    "p_pooled",
+    "p_within",
+    "p_grouping",
+    "p_adjusted",
+    "significant",
+    "confirmed",
+)
+"""Of the table of groupings."""
+
+
+def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
+    """Cut a list short and say how much was cut.
+
+    Examples
+    --------
+    >>> shortened(["a", "b", "c"], 1), shortened(["a"], 1), shortened(["a", "b"], None)
+    (['a', '… and 2 more'], ['a'], ['a', 'b'])
+    """
+    if limit is not None and limit < 1:
+        raise must_be("limit", "a whole number >= 1, or None", limit)
+    kept, n_more = list(lines[:limit]), len(lines) - (len(lines) if limit is None else limit)
+    return [*kept, f"… and {n_more:,} more"] if n_more > 0 else kept
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,14 +85,14 @@ class SimpsonReport:
         found = self.findings
         best = f", first {found[0]!r}" if found else ""
         return (
-            f"SimpsonReport({self.y} on {self.x}, {self.pooled.n:,} rows: {len(found)} findings in "
-            f"{len(self.groupings)} groupings{best})"
+            f"SimpsonReport({self.y} on {self.x}, {counted(self.pooled.n, 'row')}: {counted(len(found), 'finding')} in "
+            f"{counted(len(self.groupings), 'grouping')}{best})"
         )
 
     @property
     def findings(self) -> tuple[Grouping, ...]:
         """Groupings that change the answer, ranked; `is_significant` tells which are beyond chance."""
-        return tuple(grouping for grouping in self.groupings if grouping.kind is not Kind.NONE)
+        return tuple(grouping for grouping in self.groupings if grouping.is_finding)
 
     def __getitem__(self, name: str) -> Grouping:
         """Return the grouping of a column, or of columns joined by " × "."""
@@ -60,39 +101,60 @@ class SimpsonReport:
                 return grouping
         raise KeyError(name)
 
-    def explain(self) -> str:
-        """Say what was found, a line each."""
-        if not self.findings:
-            return f"None of {len(self.groupings)} groupings changes the association of {self.x} and {self.y}."
-        return "\n".join(grouping.explain(*(self.titles or (self.x, self.y))) for grouping in self.findings)
+    @property
+    def undecided(self) -> tuple[Grouping, ...]:
+        """Groupings of which nothing can be said: fewer than two groups have a vote, or nothing varies within."""
+        return tuple(grouping for grouping in self.groupings if grouping.kind is Kind.UNDECIDED)
+
+    def explain(self, *, limit: int | None = None) -> str:
+        """Say what was found, a line each.
+
+        Parameters
+        ----------
+        limit : int, optional
+            At most so many findings; a last line says how many more there are.
+        """
+        names = self.titles or (self.x, self.y)
+        lines = shortened([grouping.explain(*names) for grouping in self.findings], limit)
+        if not lines:
+            tried = counted(len(self.groupings), "grouping")
+            lines = [f"None of {tried} changes the association of {self.x} and {self.y}."]
+        if self.undecided:
+            undecided = ", ".join(shortened([grouping.name for grouping in self.undecided], limit))
+            lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")
+        return "\n".join(lines)
+
+    def listed_notes(self, *, limit: int | None = None) -> list[str]:
+        """Return `notes`, at most so many; a last one says how many more there are."""
+        return shortened(self.notes, limit)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a grouping, ranked."""
         import pandas as pd
 
-        rows: list[dict[str, Any]] = [
-            {
-                "grouping": g.name,
-                "kind": str(g.kind),
-                "n_groups": len(g),
-                "r_pooled": g.pooled.r,
-                "r_within": g.within.r,
-                "slope_pooled": g.pooled.slope,
-                "slope_within": g.within.slope,
-                "effect": g.effect,
-                "share_reversed": g.share_reversed,
-                "covariance_within": g.covariance["within"],
-                "covariance_between": g.covariance["between"],
-                "p_pooled": g.pooled.p,
-                "p_within": g.within.p,
-                "p_grouping": g.p_grouping,
-                "p_adjusted": g.p_adjusted,
-                "significant": g.is_significant,
-                "confirmed": g.is_confirmed,
-            }
+        rows = [
+            (
+                g.name,
+                str(g.kind),
+                len(g),
+                g.pooled.r,
+                g.within.r,
+                g.pooled.slope,
+                g.within.slope,
+                g.effect,
+                g.share_reversed,
+                g.covariance["within"],
+                g.covariance["between"],
+                g.pooled.p,
+                g.within.p,
+                g.p_grouping,
+                g.p_adjusted,
+                g.is_significant,
+                g.is_confirmed,
+            )
             for g in self.groupings
         ]
-        return pd.DataFrame(rows or {"grouping": [], "kind": []}).set_index("grouping")
+        return pd.DataFrame(rows, columns=list(COLUMNS)).set_index("grouping")
 
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with at most `limit` groups of each grouping."""
@@ -104,6 +166,7 @@ class SimpsonReport:
             "alpha": self.alpha,
             "pooled": self.pooled.to_dict(),
             "n_findings": len(self.findings),
+            "n_undecided": len(self.undecided),
             "n_significant": sum(g.is_significant for g in self.findings),
             "groupings": [g.to_dict(limit=limit) for g in self.groupings],
             "notes": list(self.notes),
@@ -138,4 +201,4 @@ class SimpsonReport:
 
         frame = self.to_frame().reset_index()
         rows = [{str(key): plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
-        return simpson_html(self.to_dict(limit=0), rows, self.explain())
+        return simpson_html(self.to_dict(limit=0), rows, self.explain(limit=EXPLAINED))

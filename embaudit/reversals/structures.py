@@ -12,6 +12,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.reversals.grouped import GroupMoments
 from embaudit.reversals.grouping import Grouping
 from embaudit.reversals.report import SimpsonReport
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -97,8 +98,9 @@ def similarity_reversal(
     has_pairs = sums[:, 0] > 0
     moments = _moments(np.vstack([sums[has_pairs], across]).T)
     levels = (*names[has_pairs].tolist(), BETWEEN)
-    notes = [f"{int((~known).sum())} items without direction left out"] * int(not known.all())
-    notes += [f"{int((~has_pairs).sum())} clusters of one item hold no pair"] * int(not has_pairs.all())
+    lost, single = int((~known).sum()), int((~has_pairs).sum())
+    notes = [f"{counted(lost, 'item')} without direction left out"] * bool(lost)
+    notes += [f"{counted(single, 'cluster')} of one item, without a pair"] * bool(single)
     return _report(moments, levels, share, notes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -24,6 +24,8 @@ FEW = 10
 """A numeric column with at most so many values groups rows as it is; one with more is cut into bins."""
 MAX_LEVELS = 50
 """A column with more categories than this is not tried unasked: it is more like a name than a group."""
+ORDINARY = (1e-60, 1e60)
+"""Largest numbers between which products of sums of squares neither overflow nor vanish."""
 MAX_ROWS = 50_000_000
 """Rows that a column of counts may expand to."""
 
@@ -95,7 +97,7 @@ def require_column(frame: pd.DataFrame, column: str, role: str) -> pd.Series[Any
     if column not in frame.columns:
         known = [str(name) for name in frame.columns]
         listed = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
-        raise must_be(role, f"a column of the table ({listed})", repr(column))
+        raise must_be(role, f"a column of the table ({listed or 'it has none'})", repr(column))
     if list(frame.columns).count(column) > 1:
         raise must_be(role, "a column of its own name", f"several columns {column!r}", "rename them")
     return frame[column]
@@ -111,15 +113,15 @@ def expanded(frame: pd.DataFrame, counts: str | None) -> pd.DataFrame:
     times = np.asarray(pd.to_numeric(column, errors="coerce"), dtype=np.float64)
     if not (np.isfinite(times).all() and (times >= 0).all() and (times == np.round(times)).all()):
         raise must_be("counts", "whole numbers >= 0", f"column {counts!r} with others")
-    if times.sum() > MAX_ROWS:
-        raise must_be("the sum of counts", f"at most {MAX_ROWS:,}", f"{times.sum():,.0f}")
+    if not 0 < times.sum() <= MAX_ROWS:
+        raise must_be("the sum of counts", f"from 1 to {MAX_ROWS:,}", f"{times.sum():,.0f}")
     return frame.drop(columns=counts).loc[frame.index.repeat(times.astype(np.intp))]
 
 
 def numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str, str | None]:
     """Return a column as float64, NaN where missing, and its title; of two categories the second counts as 1.
 
-    A note says which became 0 and which 1.
+    A note says which became 0 and which 1, or by which power of two huge or tiny numbers were divided.
 
     Raises
     ------
@@ -132,7 +134,7 @@ def numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str, s
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_complex_dtype(series.dtype):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     else:
-        codes, levels = pd.factorize(series, sort=True)
+        codes, levels = _factorized(series, f"{role} ({column!r})")
         if len(levels) != 2:
             raise must_be(f"{role} ({column!r})", "numeric or of two categories", f"{len(levels)} categories")
         values = np.where(codes < 0, np.nan, codes.astype(np.float64))
@@ -142,14 +144,33 @@ def numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str, s
     known = values[~np.isnan(values)]
     if not len(known) or known.min() == known.max():
         raise must_be(f"{role} ({column!r})", "a column that varies", "one value only" if len(known) else "no value")
-    return values, title, note
+    exponent = _exponent(float(np.abs(known).max()))
+    if exponent:
+        note = f"{column}: divided by 2^{exponent}; slopes, means and covariances are in that unit"
+    return np.ldexp(values, -exponent), title, note
+
+
+def _exponent(largest: float) -> int:
+    """Power of two that numbers are divided by so that their squares stay within float64; 0 for ordinary ones."""
+    return 0 if ORDINARY[0] <= largest <= ORDINARY[1] else int(np.frexp(largest)[1])
+
+
+def _factorized(series: pd.Series[Any], what: str) -> tuple[NDArray[np.intp], pd.Index[Any]]:
+    """Number the distinct values of a column in sorted order, −1 where missing."""
+    import pandas as pd
+
+    try:
+        codes, levels = pd.factorize(series, sort=True)
+    except TypeError as error:
+        raise must_be(
+            what, "of plain values", f"cells such as {series.iloc[0]!r}", "tables hold one value a cell"
+        ) from error
+    return codes.astype(np.intp), levels
 
 
 def _levels(series: pd.Series[Any]) -> tuple[NDArray[np.intp], tuple[str, ...]]:
-    import pandas as pd
-
-    codes, levels = pd.factorize(series, sort=True)
-    return codes.astype(np.intp), tuple(str(level) for level in levels)
+    codes, levels = _factorized(series, f"the grouping {str(series.name)!r}")
+    return codes, tuple(str(level) for level in levels)
 
 
 def _binned(series: pd.Series[Any], bins: int) -> tuple[NDArray[np.intp], tuple[str, ...]]:
@@ -222,7 +243,7 @@ def find_groupings(
     depth : int
         Combine up to this many columns (tuples are taken as they are).
     """
-    wanted: list[str | tuple[str, ...]] = [groups] if isinstance(groups, str) else list(groups or [])
+    wanted = _wanted(groups)
     notes: list[str] = []
     if groups is None:
         for column in (str(name) for name in frame.columns if name not in taken):
@@ -244,6 +265,17 @@ def find_groupings(
         raise InputError("the table must have a column to group its rows by; got none beside x and y.")
     every = [(name,) for name in singles] + combined + tuples
     return [_cross(parts, combo) for combo in dict.fromkeys(every)], notes
+
+
+def _wanted(groups: Groups | None) -> list[str | tuple[str, ...]]:
+    """List the columns and combinations asked for."""
+    if groups is None or isinstance(groups, str):
+        return [] if groups is None else [groups]
+    given: list[Any] = list(groups) if isinstance(groups, Iterable) else [groups]
+    combos = [tuple(name) if isinstance(name, list) else name for name in given]
+    if not all(isinstance(name, (str, tuple)) and name and all(isinstance(c, str) for c in name) for name in combos):
+        raise must_be("groups", "names of columns, or tuples of them", repr(groups))
+    return combos
 
 
 def _cross(parts: dict[str, Labelled], combo: tuple[str, ...]) -> Labelled:

@@ -70,7 +70,8 @@ class ProjectorCosines:
         if self.degenerate:
             return (
                 f"With {self.n_labels:,} labels in {counted(self.rank, 'dimension')} the labels are "
-                f"affinely independent, and every projector cosine is -1/(V-1) = {-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
+                "affinely independent, and every projector cosine is -1/(V-1) = "
+                f"{-1 / (self.n_labels - 1):.4g}: they say nothing about this head."
             )
         if self.thin:
             return (

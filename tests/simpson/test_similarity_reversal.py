@@ -89,9 +89,9 @@ def test_what_has_no_pairs_or_direction_is_reported() -> None:
     vectors = rng.standard_normal((7, 3))
     vectors[6] = 0
     report = similarity_reversal(vectors, vectors + 0.1, ["a", "a", "a", "b", "b", "c", "c"])
-    assert "1 items without direction left out" in report.notes
-    assert "1 clusters of one item hold no pair" in report.notes
-    assert "cluster: 1 groups in which x or y is constant have no correlation" in report.notes
+    assert "1 item without direction left out" in report.notes
+    assert "1 cluster of one item, without a pair" in report.notes
+    assert "cluster: 1 group in which x or y is constant, without a correlation" in report.notes
 
 
 def test_clear_errors() -> None:

@@ -154,8 +154,8 @@ def test_what_is_missing_small_or_constant_is_reported() -> None:
         "id: not tried as a grouping, it has 106 categories",
         "one: not tried as a grouping, it has a single value",
         "group: 5 rows without a group left out",
-        "group: 1 groups of fewer than 5 rows have no vote",
-        "group: 1 groups in which x or y is constant have no correlation",
+        "group: 1 group of fewer than 5 rows without a vote",
+        "group: 1 group in which x or y is constant, without a correlation",
     ):
         assert note in report.notes
     group = report["group"]
@@ -198,20 +198,21 @@ def test_groupings_that_say_nothing_are_reported() -> None:
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "y": [1.0, 3, 2, 5], "g": ["a", None, "a", None], "h": list("abab")})
     report = simpson(frame, x="x", y="y", groups=["g", "h"], depth=1, min_size=2, n_permutations=9)
     assert [grouping.name for grouping in report.groupings] == ["h"]
-    assert "g: not a grouping, it leaves 1 groups of the rows that have x and y" in report.notes
+    assert "g: not a grouping, it leaves 1 group of the rows that have x and y" in report.notes
     only = simpson(frame, x="x", y="y", groups="g", n_permutations=9)
     assert only.groupings == ()
     assert only.to_frame().empty
+    assert only.to_frame().columns.tolist() == report.to_frame().columns.tolist()
     assert "SimpsonReport(y on x, 4 rows: 0 findings" in repr(only)
     assert "<p>" in only._repr_html_()
     with pytest.raises(InputError, match="at least one grouping"):
         only.plot()
 
 
-def test_groups_without_variation_inside_change_nothing() -> None:
+def test_groups_without_variation_inside_decide_nothing() -> None:
     frame = {"x": np.repeat([1.0, 2.0, 3.0], 6), "y": np.arange(18.0), "g": np.repeat(["a", "b", "c"], 6)}
     (grouping,) = simpson(frame, x="x", y="y", n_permutations=9).groupings
-    assert grouping.kind is Kind.NONE
+    assert grouping.kind is Kind.UNDECIDED
     assert grouping.effect == 0
     assert math.isnan(grouping.within.r)
 
@@ -326,7 +327,32 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: simpson({**TABLE, "n": [1, -1, 2, 2]}, x="x", y="y", counts="n"),
         "counts must be whole numbers",
     ),
-    "too many": (lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"), "sum of counts must be at"),
+    "too many": (
+        lambda: simpson({**TABLE, "n": [10**9] * 4}, x="x", y="y", counts="n"),
+        "sum of counts must be from 1 to",
+    ),
+    "no counts": (
+        lambda: simpson({**TABLE, "n": [0] * 4}, x="x", y="y", counts="n"),
+        "the sum of counts must be from 1 to 50,000,000; got 0",
+    ),
+    "counts of x": (lambda: simpson(TABLE, x="x", y="y", counts="x"), "counts must be another column than x and y"),
+    "x by number": (
+        lambda: simpson(pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), x=0, y="y"),  # type: ignore[arg-type]
+        "x must be the name of a column, as text; got 0",
+    ),
+    "no rows": (lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"), "with rows; got a header only"),
+    "no columns": (lambda: simpson(pd.DataFrame(), x="x", y="y"), "with rows; got nothing"),
+    "groups by number": (lambda: simpson(TABLE, x="x", y="y", groups=3), "groups must be names of columns"),  # type: ignore[arg-type]
+    "empty combination": (lambda: simpson(TABLE, x="x", y="y", groups=[()]), "groups must be names of columns"),
+    "lists as groups": (
+        lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="x", y="y", groups="l"),
+        r"the grouping 'l' must be of plain values; got cells such as \[1\]",
+    ),
+    "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
+    "half a permutation": (lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5), "n_permutations must be a whole"),  # type: ignore[arg-type]
+    "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be a whole number"),  # type: ignore[arg-type]
+    "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0"),  # type: ignore[arg-type]
+    "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be a whole number >= 1"),
     "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be a whole number >= 2"),
     "permutations": (lambda: simpson(TABLE, x="x", y="y", n_permutations=-1), "n_permutations must be"),
     "share": (lambda: simpson(TABLE, x="x", y="y", share=0), "share must be above 0"),
@@ -334,6 +360,58 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "depth": (lambda: simpson(TABLE, x="x", y="y", depth=0), "depth must be a whole number"),
     "correction": (lambda: simpson(TABLE, x="x", y="y", correction="none"), "correction must be"),  # type: ignore[arg-type]
 }
+
+
+@pytest.mark.parametrize(("scale_x", "scale_y"), [(1e-200, 1e-200), (1e200, 1e200), (1e-300, 1e300), (1.0, 1e200)])
+def test_numbers_of_any_size_are_judged_alike(scale_x: float, scale_y: float) -> None:
+    frame = clouds(np.random.default_rng(0), -1.0, 1.0)
+    usual = simpson(frame, x="x", y="y", n_permutations=99)
+    scaled = frame.assign(x=frame["x"] * scale_x, y=frame["y"] * scale_y)
+    report = simpson(scaled, x="x", y="y", n_permutations=99)
+    assert [g.name for g in report.groupings] == [g.name for g in usual.groupings]
+    assert [g.kind for g in report.groupings] == [g.kind for g in usual.groupings]
+    for column in ("r_pooled", "r_within", "effect", "p_grouping"):
+        assert report.to_frame()[column].to_numpy() == pytest.approx(usual.to_frame()[column].to_numpy())
+    assert sum("divided by 2^" in note for note in report.notes) == (scale_x != 1) + (scale_y != 1)
+    assert not any("divided" in note for note in usual.notes)
+    report.display().pooled_line()
+    json.dumps(report.to_dict(), allow_nan=False)
+
+
+def test_slopes_are_in_the_unit_that_the_note_names() -> None:
+    frame = clouds(np.random.default_rng(0), -1.0, 1.0)
+    report = simpson(frame.assign(y=frame["y"] * 2.0**700), x="x", y="y", n_permutations=0)
+    (note,) = (note for note in report.notes if "divided" in note)
+    exponent = int(note.removeprefix("y: divided by 2^").split(";")[0])
+    usual = simpson(frame, x="x", y="y", n_permutations=0)
+    assert report.pooled.slope * 2.0 ** (exponent - 700) == pytest.approx(usual.pooled.slope, rel=1e-12)
+
+
+def test_where_no_group_has_a_vote_nothing_is_decided() -> None:
+    frame = clouds(np.random.default_rng(0), -1.0, 1.0)
+    decided, undecided = (simpson(frame, x="x", y="y", groups="group", min_size=m) for m in (5, 10_000))
+    assert decided.undecided == ()
+    assert "ndecided" not in decided.explain()
+    (grouping,) = undecided.undecided
+    assert grouping.kind is Kind.UNDECIDED
+    assert not grouping.is_finding
+    assert not grouping.is_confirmed
+    assert undecided.findings == ()
+    assert undecided.explain().splitlines()[-1] == "Undecided, for want of two groups with a vote: group."
+    assert undecided.to_dict()["n_undecided"] == 1
+
+
+def test_long_reports_can_be_cut_short() -> None:
+    frame = clouds(np.random.default_rng(0), -1.0, 1.0)
+    for i in range(6):
+        frame[f"same {i}"] = frame["group"]
+    report = simpson(frame.assign(one=1, other=2), x="x", y="y", depth=1, n_permutations=0)
+    assert len(report.findings) == 7
+    assert report.explain(limit=5).splitlines()[-1] == "… and 2 more"
+    assert len(report.explain(limit=5).splitlines()) == 6
+    assert report.explain(limit=7) == report.explain()
+    assert report.listed_notes(limit=1) == [report.notes[0], f"… and {len(report.notes) - 1} more"]
+    assert report.listed_notes() == list(report.notes)
 
 
 @pytest.mark.parametrize("case", BAD)
