@@ -57,7 +57,11 @@ def gram(X: Interactions, k: int) -> NDArray[Any]:
     """Find V from an eigendecomposition of the Gram matrix of the smaller side."""
     matrix = gram_matrix(X)
     m = len(matrix)
-    _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[m - k, m - 1], overwrite_a=True, check_finite=False)
+    try:
+        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[m - k, m - 1], check_finite=False)
+    except np.linalg.LinAlgError:
+        # LAPACK can fail to separate a range of eigenvalues that are equal up to rounding.
+        vectors = np.linalg.eigh(matrix)[1][:, m - k :]
     return from_smaller_side(RowBlocks.of(X, k), vectors[:, ::-1])
 
 

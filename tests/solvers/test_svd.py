@@ -255,3 +255,22 @@ def test_error_estimate_bounds_the_error() -> None:
     estimate = value_errors(theta, residuals, 5)
     assert (error <= estimate).all()
     assert (estimate < 1e3 * error).all()
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+def test_equal_singular_values_do_not_defeat_the_gram_route(k: int) -> None:
+    for seed in range(100):
+        draw = np.random.default_rng(seed)
+        X = np.linalg.qr(draw.standard_normal((40, 8)))[0] * (1 + 1e-16 * draw.standard_normal(8))
+        found = truncated_svd(X, k, solver="gram")
+        np.testing.assert_allclose(found.singular_values, 1, atol=1e-7)
+
+
+def test_a_failed_range_of_eigenvalues_falls_back_to_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise np.linalg.LinAlgError
+
+    X = np.random.default_rng(0).standard_normal((30, 12))
+    expected = truncated_svd(X, 4, solver="gram").singular_values
+    monkeypatch.setattr("scipy.linalg.eigh", fail)
+    np.testing.assert_allclose(truncated_svd(X, 4, solver="gram").singular_values, expected, rtol=1e-12)
