@@ -243,3 +243,49 @@ def test_gauges_of_the_raw_cosine_change_the_verdict_of_nobody_but_the_raw_cosin
         for name in ("prediction cosine", "balanced cosine", "right-whitened cosine"):
             np.testing.assert_allclose(first.by_query[name], second.by_query[name], atol=1e-9)
         assert np.abs(first.by_query["cosine"] - second.by_query["cosine"]).max() > 0.01
+
+
+def noise(seed):
+    draw = np.random.default_rng(seed)
+    model = FactorModel.from_user_item(draw.standard_normal((100, 5)), draw.standard_normal((80, 5)))
+    return evaluate_similarities(model, draw.integers(3, size=80), rng=seed)
+
+
+def test_noise_is_seldom_called_a_win():
+    """The best of five similarities on random labels: as if chosen beforehand it would win far too often."""
+    wins, naive = 0, 0
+    for seed in range(100):
+        found = noise(seed)
+        wins += "serves these labels better" in found.explain()
+        lift = found.by_query[found.best()][:, 0] - found.by_query["cosine"][:, 0]
+        error = lift.std(ddof=1) / np.sqrt(len(lift))
+        naive += lift.mean() > 1.96 * error > 0
+    assert wins <= 5
+    assert naive >= 10
+
+
+def test_joint_intervals_lie_between_those_of_one_comparison_and_bonferroni():
+    from scipy.stats import norm
+
+    for seed in range(5):
+        frame = noise(seed).to_frame().set_index("measure").loc["auc"].set_index("similarity")
+        found = noise(seed)
+        for name in set(found.by_query) - {"cosine"}:
+            lift = found.by_query[name][:, 1] - found.by_query["cosine"][:, 1]
+            half = (frame.loc[name, "difference_ci_high"] - frame.loc[name, "difference_ci_low"]) / 2
+            width = half / (lift.std(ddof=1) / np.sqrt(len(lift)))
+            assert frame.loc[name, "difference"] == pytest.approx(lift.mean())
+            assert norm.ppf(0.975) * 0.93 < width < norm.ppf(1 - 0.025 / 5) * 1.1
+
+
+def test_a_verdict_says_that_the_best_was_picked():
+    text = evaluate_similarities(make(), GENRES, n=3).explain()
+    assert "picked the best of" in text or "No other similarity" in text
+
+
+def test_too_few_labels_and_factors_out_of_all_size_are_refused_in_words():
+    labels = ["A", "B", *[None] * 10]
+    with pytest.raises(InputError, match="the items that have a label and a direction must be at least 3; got 2"):
+        evaluate_similarities(make(), labels, n=1)
+    with pytest.raises(InputError, match="longest of the item factors must be between"):
+        evaluate_similarities(FactorModel.from_vectors(make().right * 1e200), GENRES)

@@ -15,6 +15,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.model import Link
+from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -80,7 +81,8 @@ class Evaluation:
         -------
         DataFrame
             Columns similarity, measure, value, ci_low, ci_high (95 %, bootstrap over the queries) and the same for
-            the difference from the raw cosine, query by query.
+            the difference from the raw cosine, query by query. The intervals of the differences in one measure hold
+            together: chance keeps all of them true in 95 % of cases, whichever of them is picked afterwards.
         """
         import pandas as pd
 
@@ -94,18 +96,33 @@ class Evaluation:
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""
         counts = self._resamples()
+        joint = {measure: self._differences(counts, i) for i, measure in enumerate(MEASURES)}
         rows = []
         for name, values in self.by_query.items():
-            difference = values - self.by_query[RAW]
             for i, measure in enumerate(MEASURES):
                 low, high = _interval(counts, values[:, i])
-                less, more = _interval(counts, difference[:, i])
+                difference, less, more = joint[measure].get(name, (0.0, 0.0, 0.0))
                 rows.append({
                     "similarity": name, "measure": measure, "value": float(values[:, i].mean()), "ci_low": low,
-                    "ci_high": high, "difference": float(difference[:, i].mean()), "difference_ci_low": less,
-                    "difference_ci_high": more,
+                    "ci_high": high, "difference": difference, "difference_ci_low": less, "difference_ci_high": more,
                 })  # fmt: skip
         return rows
+
+    def _differences(self, counts: NDArray[np.float64], measure: int) -> dict[str, tuple[float, float, float]]:
+        """Compute differences from the raw cosine with joint intervals, since the best one is picked afterwards.
+
+        The largest standardised deviation of any similarity's resampled mean stays below c in 95 % of the draws, and
+        each interval is c standard errors wide on both sides (the max-statistic bootstrap).
+        """
+        names = [name for name in self.by_query if name != RAW]
+        raw = self.by_query[RAW][:, measure]
+        differences = np.stack([self.by_query[name][:, measure] - raw for name in names], axis=1)
+        mean, error = differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
+        # A difference that is the same for all queries up to rounding has no error to be measured in.
+        sure = error <= 64 * np.finfo(np.float64).eps
+        deviations = np.abs(counts @ differences - mean) / np.where(sure, np.inf, error)
+        margin = np.quantile(deviations.max(axis=1), 0.95) * np.where(sure, 0, error)
+        return {name: (float(m), float(m - w), float(m + w)) for name, m, w in zip(names, mean, margin, strict=True)}
 
     def _resamples(self) -> NDArray[np.float64]:
         """Draw how often each query is taken, the same draws for all similarities: differences are paired."""
@@ -116,16 +133,17 @@ class Evaluation:
     def explain(self) -> str:
         """Say in plain words which similarity serves these entities best."""
         best = self.best()
-        counts = self._resamples()
-        difference = self.by_query[best][:, 0] - self.by_query[RAW][:, 0]
-        low, high = _interval(counts, difference)
         start = (
             f"Of the {self.n} nearest {self.title}s by raw cosine, {self.value(RAW):.1%} share a label with the "
             f"{self.title} asked for; {self.chance:.1%} would by chance."
         )
-        if best == RAW:
+        difference, low, high = self._differences(self._resamples(), 0).get(best, (0.0, 0.0, 0.0))
+        if difference <= 0:
             return f"{start} No other similarity does better here."
-        verdict = f"{best} reaches {self.value(best):.1%}, {low:+.1%} to {high:+.1%} of difference (95 %)"
+        verdict = (
+            f"{best} reaches {self.value(best):.1%}, a difference of {100 * low:+.1f} to {100 * high:+.1f} percentage "
+            f"points (95 %, allowing for having picked the best of {len(self.by_query) - 1})"
+        )
         if low <= 0:
             return f"{start} {verdict}, which these {len(self.queries):,} {self.title}s cannot tell from none."
         return f"{start} {verdict}: it serves these labels better."
@@ -191,12 +209,17 @@ def evaluate_similarities(
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
+    require_ordinary_size(model)
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
     rows = known.labelled
     rows = rows[row_norms(x)[rows] > 0]
     left_out = len(x) - len(rows)
-    if not isinstance(n, int | np.integer) or not 1 <= n < len(rows) - 1:
+    if len(rows) < 3:
+        title = model.roles[role == "right"]
+        remedy = f"label more {title}s; a row of zeros does not count"
+        raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
+    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n < len(rows) - 1:
         raise must_be("n", f"an integer from 1 to {len(rows) - 2}, below the rows that have a label", repr(n))
     if n_queries < 2:
         raise must_be("n_queries", "at least 2", n_queries)
