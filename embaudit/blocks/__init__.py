@@ -14,7 +14,7 @@ from embaudit.blocks.partition import (
     Rows,
     as_partition,
 )
-from embaudit.blocks.thresholds import LocalThreshold, NormChange
+from embaudit.blocks.thresholds import LocalThreshold, NormChange, require_cosine
 
 __all__ = [
     "BlockCosines",
@@ -33,4 +33,5 @@ __all__ = [
     "as_partition",
     "block_cosines",
     "explain_pair",
+    "require_cosine",
 ]

@@ -19,10 +19,12 @@ from embaudit.blocks.partition import (
     Rows,
     as_partition,
 )
-from embaudit.blocks.sources import MemorySource, Source, as_source, single_array
+from embaudit.blocks.sources import UNNAMED, MemorySource, Source, as_source
 from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
+from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
 from embaudit.progress import track
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -38,7 +40,7 @@ FEW_ENTRIES = 2**20
 
 
 def _some(names: list[str]) -> str:
-    listed = ", ".join(repr(name) for name in names[:3])
+    listed = ", ".join(repr(name) if name else "an array without a name" for name in names[:3])
     return listed + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
@@ -49,7 +51,7 @@ def _matched(x: Source, y: Source, missing: str) -> tuple[list[str], list[str]]:
     only_x = [name for name in x.tensors if name not in y.tensors]
     only_y = [name for name in y.tensors if name not in x.tensors]
     if (only_x or only_y) and missing == "error":
-        sides = [f"only x has {_some(only_x)}"] * bool(only_x) + [f"only y has {_some(only_y)}"] * bool(only_y)
+        sides = [f"only {side} has {_some(names)}" for side, names in (("x", only_x), ("y", only_y)) if names]
         remedy = "rename them, or compare what both have with missing='skip'"
         raise must_be("x and y", "of the same keys", ", ".join(sides), remedy)
     notes = [f"{side} alone has {_some(names)}: left out" for side, names in (("x", only_x), ("y", only_y)) if names]
@@ -71,26 +73,33 @@ def _dtype_notes(x: Source, y: Source, names: list[str]) -> list[str]:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for name in names:
         counts[x.tensors[name].dtype, y.tensors[name].dtype] += 1
-    return [f"{n} tensors are {a} in x and {b} in y" for (a, b), n in counts.items() if a != b]
+    different = [(a, b, n) for (a, b), n in counts.items() if a != b]
+    return [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
 
 
-def _default_partition(x: Any) -> Partition:
+def _default_partition(x: Source) -> Partition:
     """Choose the natural parts: coordinates of a vector, rows of a matrix, tensors of what holds several."""
-    array = single_array(x)
-    if array is None:
+    if not is_single(x):
         return Partition()
-    return Coordinates() if len(array.shape) <= 1 else Rows()
+    return Coordinates() if len(x.tensors[UNNAMED].shape) <= 1 else Rows()
 
 
-def _sorted_sources(x: Any, y: Any, partition: Labels | Boundaries) -> tuple[Source, Source, Partition]:
+def _sorted_sources(x: Source, y: Source, partition: Labels | Boundaries) -> tuple[Source, Source, Partition]:
     """Bring entries of equal label together, so that labels become edges."""
-    a, b = single_array(x), single_array(y)
-    if a is None or b is None:
-        raise must_be("x and y", f"one array each to be cut by {partition.title}", "several arrays or a file")
-    _require_same_shapes(MemorySource({"": a}), MemorySource({"": b}), [""])
-    order, edges, names = partition.sorting(int(np.prod(a.shape)))
-    left, right = (MemorySource({"": array.reshape(-1)[order]}) for array in (a, b))
+    if not (is_single(x) and is_single(y)):
+        raise must_be("x and y", f"one array each to be cut by {partition.title}", "named or several arrays")
+    order, edges, names = partition.sorting(x.tensors[UNNAMED].size)
+    left, right = (MemorySource({UNNAMED: whole(source)[order]}) for source in (x, y))
     return left, right, Edges(edges, names, partition.title)
+
+
+def _unmatched_notes(partition: Partition, names: list[str]) -> list[str]:
+    """Note patterns that match no name; refuse a partition of which none does."""
+    idle = partition.unmatched(names)
+    if idle and len(idle) == len(partition.patterns):
+        remedy = f"the names are {_some(names)}"
+        raise must_be("partition", "of patterns that match some name", ", ".join(map(repr, idle)), remedy)
+    return [f"no name matches {', '.join(map(repr, idle))}"] if idle else []
 
 
 def _block_sizes(layout: AnyLayout, size: int) -> np.ndarray[Any, np.dtype[np.intp]]:
@@ -151,7 +160,8 @@ def block_cosines(
     ----------
     x, y : mapping, list, array, torch tensor or path
         Name → array (nested mappings are joined by dots), a list of arrays, one array, or a .safetensors,
-        .safetensors.index.json, .npz or .npy file. Files are streamed: memory does not grow with them.
+        .safetensors.index.json, .npz or .npy file. Files are streamed: memory does not grow with them. An array
+        without a name, as in a .npy file, matches any other array that stands alone, whatever that is called.
     partition : optional
         What a block is; see `as_partition`. By default tensors of what holds several, rows of one matrix,
         coordinates of one vector. `Labels` and `Boundaries` cut one array.
@@ -165,7 +175,8 @@ def block_cosines(
     Raises
     ------
     InputError
-        If keys or shapes differ, an entry is not finite, or a side is zero altogether.
+        If keys or shapes differ, an entry is not finite, a side is zero altogether, or no name matches the patterns
+        of the partition.
 
     Notes
     -----
@@ -179,14 +190,15 @@ def block_cosines(
     >>> block_cosines([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], partition=Labels(["a", "b", "a"])).cosines
     array([0.6, 1. ])
     """
-    chosen = _default_partition(x) if partition is None else as_partition(partition)
-    if isinstance(chosen, (Labels, Boundaries)):
-        left, right, chosen = _sorted_sources(x, y, chosen)
-    else:
-        left, right = as_source(x, "x"), as_source(y, "y")
+    left, right = as_source(x, "x"), as_source(y, "y")
+    chosen = _default_partition(left) if partition is None else as_partition(partition)
+    left, right = named_alike(left, right)
     names, notes = _matched(left, right, missing)
     _require_same_shapes(left, right, names)
-    result = _compare(left, right, chosen, notes + _dtype_notes(left, right, names), names)
+    notes += _dtype_notes(left, right, names) + _unmatched_notes(chosen, names)
+    if isinstance(chosen, (Labels, Boundaries)):
+        left, right, chosen = _sorted_sources(left, right, chosen)
+    result = _compare(left, right, chosen, notes, names)
     for side, squares in (("x", result.sums.xx), ("y", result.sums.yy)):
         if not squares.any():
             raise must_be(side, "nonzero somewhere", "zeros only", "a zero vector has no cosine")

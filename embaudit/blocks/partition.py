@@ -7,7 +7,7 @@ two given edges. So a tensor of any size is cut while it streams by.
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -91,6 +91,12 @@ class Partition:
     """One block a tensor; every other partition changes one of three answers."""
 
     title = "tensors"
+    patterns: tuple[str, ...] = ()
+    """Shell patterns that names are asked to match, if any."""
+
+    def unmatched(self, names: Iterable[str]) -> list[str]:
+        """Return the patterns that match none of the names."""
+        return [p for p in self.patterns if not any(fnmatch.fnmatchcase(name, p) for name in names)]
 
     def owner(self, tensor: str) -> str:
         """Return the name its blocks go by; tensors of one owner share their blocks."""
@@ -237,6 +243,7 @@ class Names(Partition):
     """
 
     function: Callable[[str], str]
+    patterns: tuple[str, ...] = ()
     title = "names"
 
     @classmethod
@@ -247,7 +254,7 @@ class Names(Partition):
         def first_match(name: str) -> str:
             return next((title for title, p in titled.items() if fnmatch.fnmatchcase(name, p)), "other")
 
-        return cls(first_match)
+        return cls(first_match, tuple(titled.values()))
 
     def owner(self, tensor: str) -> str:
         """Return the group of a tensor."""

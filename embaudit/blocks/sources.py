@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+UNNAMED = ""
+"""The name of an array that stands alone: whatever its file is called, it matches another one."""
+
 Read: TypeAlias = "Callable[[int], NDArray[Any]]"
 """Return the next so many entries of a tensor in C order, as real numbers numpy computes with."""
 
@@ -232,7 +235,7 @@ class NumpySource:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._archive = path.suffix == ".npz"
-        names = self._members() if self._archive else [path.stem]
+        names = self._members() if self._archive else [UNNAMED]
         self._order: dict[str, bool] = {}
         self.tensors = {name: self._describe(name) for name in names}
 
@@ -257,8 +260,10 @@ class NumpySource:
 
     def _describe(self, name: str) -> Tensor:
         with self._stream(name) as file:
-            shape, self._order[name], dtype = _npy_header(file, f"array {name!r} of {self._path}")
-        _require_real(name, dtype.kind, str(dtype))
+            shape, self._order[name], dtype = _npy_header(
+                file, f"array {name!r} of {self._path}" if name else str(self._path)
+            )
+        _require_real(name or self._path.name, dtype.kind, str(dtype))
         return Tensor(shape, dtype.name)
 
     @contextmanager
@@ -285,6 +290,9 @@ def _npy_header(file: IO[bytes], name: str) -> tuple[Shape, bool, np.dtype[Any]]
 
 def existing(path: Path) -> Path:
     """Return a path that is there, or say that it is not."""
+    if path.is_dir():
+        remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
+        raise must_be("the path", "a file", f"the folder {path}", remedy)
     if not path.is_file():
         raise must_be("the path", "an existing file", str(path))
     return path
@@ -331,11 +339,6 @@ def _leaves(given: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     for key, value in pairs:
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
-
-
-def single_array(given: Any) -> Any | None:
-    """Return the array if `given` is one, None if it is several or a file."""
-    return None if isinstance(given, (str, os.PathLike)) else _as_leaf(given)
 
 
 def as_source(given: Any, name: str) -> Source:

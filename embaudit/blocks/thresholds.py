@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from embaudit.arrays import is_number
 from embaudit.errors import must_be
 
 if TYPE_CHECKING:
@@ -24,8 +25,21 @@ SideXY: TypeAlias = Literal["x", "y"]
 
 
 def require_cosine(name: str, value: float) -> float:
-    """Return a threshold that a cosine can have."""
-    if not -1 <= value <= 1:
+    """Return a threshold that a cosine can have.
+
+    Raises
+    ------
+    InputError
+        If it is no number from −1 to 1.
+
+    Examples
+    --------
+    >>> require_cosine("the threshold", 1.5)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the threshold must be a cosine, from -1 to 1; got 1.5.
+    """
+    if not (is_number(value) and -1 <= value <= 1):
         raise must_be(name, "a cosine, from -1 to 1", value)
     return float(value)
 

@@ -1,0 +1,60 @@
+"""An array that stands alone has no name: what it is called by a file does not count."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from embaudit.blocks.sources import UNNAMED, Source
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from embaudit.blocks.sources import Read
+
+
+def is_single(source: Source) -> bool:
+    """Whether a source is one array without a name, in memory or in a .npy file."""
+    return list(source.tensors) == [UNNAMED]
+
+
+class _Named:
+    """The one array of a source under another name."""
+
+    def __init__(self, source: Source, name: str) -> None:
+        self._source = source
+        self.tensors = {name: source.tensors[UNNAMED]}
+
+    def open(self, name: str) -> AbstractContextManager[Read]:  # noqa: ARG002
+        """Read the array."""
+        return self._source.open(UNNAMED)
+
+
+def named_alike(x: Source, y: Source) -> tuple[Source, Source]:
+    """Give an array without a name the name of the one array on the other side.
+
+    Examples
+    --------
+    >>> from embaudit.blocks.sources import as_source
+    >>> x, y = named_alike(as_source([1.0, 2.0], "x"), as_source({"bias": [3.0, 4.0]}, "y"))
+    >>> list(x.tensors), list(y.tensors)
+    (['bias'], ['bias'])
+    """
+    (first, *more), (other, *others) = x.tensors, y.tensors
+    if more or others or first == other or UNNAMED not in (first, other):
+        return x, y
+    return (_Named(x, other), y) if is_single(x) else (x, _Named(y, first))
+
+
+def whole(source: Source) -> NDArray[Any]:
+    """Read the one array of a source, flat.
+
+    Examples
+    --------
+    >>> from embaudit.blocks.sources import as_source
+    >>> whole(as_source([[1.0, 2.0], [3.0, 4.0]], "x"))
+    array([1., 2., 3., 4.])
+    """
+    with source.open(UNNAMED) as read:
+        return read(source.tensors[UNNAMED].size)
