@@ -33,6 +33,10 @@ Json = Annotated[Path | None, typer.Option("--json", help="Write every number to
 Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
+Reading = Annotated[
+    list[str] | None,
+    typer.Option("--load", help="How to read the model, as NAME=VALUE: left, weight, bias, labels, transpose, link."),
+]
 Objective = Annotated[
     str | None,
     typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),

@@ -62,7 +62,8 @@ def audit(
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link}
     options = {name: str(value) for name, value in given.items() if value is not None}
-    distinct_outputs([path, labels], [json, out])
+    beside = [left, bias] if path.suffix == ".npy" else []
+    distinct_outputs([path, labels, *beside], [json, out])
     with ExitStack() as stack:
         json_file, page = (promised(stack, target, force=force) for target in (json, out))
         with progress_bars(quiet=quiet):

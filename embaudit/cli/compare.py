@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Json, Model, Page, Quiet, Seed, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
+from embaudit.cli.app import Force, Json, Model, Page, Quiet, Reading, Seed, app
+from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, reading_options, write_json
 
 
 @app.command(short_help="What a gauge explains between two trained models.")
@@ -19,6 +19,7 @@ def compare(
     *,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     kind: Annotated[str, typer.Option(help="What the files hold: auto, factors, head or vectors.")] = "auto",
+    reading: Reading = None,
     seed: Seed = 0,
     json: Json = None,
     out: Page = None,
@@ -33,7 +34,7 @@ def compare(
     distinct_outputs([before, after], [json, out])
     with ExitStack() as stack:
         json_file, html = (promised(stack, target, force=force) for target in (json, out))
-        one, other = (load(path, kind=kind) for path in (before, after))
+        one, other = (load(path, kind=kind, **reading_options(reading)) for path in (before, after))
         with progress_bars(quiet=quiet):
             found = run(one, other, n_neighbours=top, rng=seed)
         write_json(json_file, found.to_dict())

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Quiet, Seed, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars
+from embaudit.cli.app import Model, Quiet, Reading, Seed, app
+from embaudit.cli.terminal import frame_table, make_console, progress_bars, reading_options
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel
@@ -24,6 +24,7 @@ def evaluate(
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    reading: Reading = None,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -31,7 +32,7 @@ def evaluate(
     from embaudit.evaluation import evaluate_similarities
     from embaudit.io import load
 
-    model = load(path, kind=kind)
+    model = load(path, kind=kind, **reading_options(reading))
     with progress_bars(quiet=quiet):
         labels = _labels(model, items, id, truth, separator)
         found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)

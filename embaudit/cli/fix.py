@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Seed, app
-from embaudit.cli.terminal import make_console, progress_bars
+from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
+from embaudit.cli.terminal import make_console, progress_bars, reading_options
 
 
 class Kind(StrEnum):
@@ -41,6 +41,7 @@ def fix(
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    reading: Reading = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -51,7 +52,7 @@ def fix(
 
     distinct_outputs([path], [out])
     require_output(out, force=force)
-    model = load(path, kind=kind)
+    model = load(path, kind=kind, **reading_options(reading))
     with progress_bars(quiet=quiet):
         remedy = mend(
             model, str(as_), role=None if role is None else role.value, dimensions=dimensions, unit=unit, rng=seed

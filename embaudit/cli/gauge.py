@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Seed, app
-from embaudit.cli.terminal import make_console
+from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
+from embaudit.cli.terminal import make_console, reading_options
 
 if TYPE_CHECKING:
     from embaudit.equivalents import EquivalentModel
@@ -38,6 +38,7 @@ def gauge(
         float | None, typer.Option(help="Largest over smallest stretch of a random change.", show_default="2")
     ] = None,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    reading: Reading = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -52,7 +53,7 @@ def gauge(
         raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
     distinct_outputs([path], [out])
     require_output(out, force=force)
-    model = load(path, kind=kind)
+    model = load(path, kind=kind, **reading_options(reading))
     require_output(out, sides=1 if model.left is None else 2, force=force)
     chosen = one_equivalent(
         model,

@@ -92,3 +92,22 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.4g}"
     return str(value)
+
+
+def reading_options(given: list[str] | None) -> dict[str, str]:
+    """Split `--load NAME=VALUE` into options of `load`, which checks the names.
+
+    Examples
+    --------
+    >>> reading_options(["left=enc", "weight=dec"])
+    {'left': 'enc', 'weight': 'dec'}
+    """
+    from embaudit.errors import must_be
+
+    options = {}
+    for pair in given or ():
+        name, separator, value = pair.partition("=")
+        if not (name and separator and value):
+            raise must_be("--load", "NAME=VALUE", repr(pair), "write for example --load left=users")
+        options[name] = value
+    return options

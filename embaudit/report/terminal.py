@@ -91,6 +91,6 @@ def print_demonstration(shown: Demonstration, console: Console) -> None:
         _print_grids(movement_grids(audit), console)
         _print_verdict(audit, console, title="verdict")
     console.print(
-        f"Eq. 2 keeps {shown.effective_rank} of the {shown.product.evidence.model.rank} dimensions asked for: "
-        "only so many singular values exceed its penalty."
+        f"Eq. 2 keeps {shown.effective_rank} of the {shown.rank} dimensions asked for: so many singular values exceed "
+        "its penalty."
     )

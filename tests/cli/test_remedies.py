@@ -102,3 +102,17 @@ def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit):
 
 def test_reproduce_refuses_another_name(embaudit):
     assert embaudit("reproduce", "mona-lisa").code == 2
+
+
+def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudit):
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
+    np.savez(tmp_path / "odd.npz", enc=users, dec=items)
+    reading = ("--load", "left=enc", "--load", "right=dec")
+    assert embaudit("audit", "odd.npz", "--left", "enc", "--weight", "dec", "--gauges", 1).code == 0
+    assert embaudit("gauge", "odd.npz", *reading, "--out", "g.npz").code == 0
+    np.testing.assert_allclose(ea.load("g.npz").scores(), users @ items.T, atol=1e-12)
+    assert embaudit("fix", "odd.npz", *reading, "--out", "f.npz").code == 0
+    assert embaudit("compare", "odd.npz", "odd.npz", *reading).code == 0
+    for wrong in ("left", "=enc", "magic=1"):
+        assert embaudit("fix", "odd.npz", "--load", wrong, "--out", "h.npz").code == 2
