@@ -210,5 +210,69 @@ def test_an_existing_file_is_kept_unless_forced(tmp_path):
 
 
 def test_one_side_alone_is_refused_with_what_is_missing():
-    with pytest.raises(InputError, match="load the user factors"):
+    with pytest.raises(
+        InputError, match=r"prediction vectors must be read from the predictions.*load the user factors"
+    ):
         fix(FactorModel.from_vectors([[1.0, 2.0]]))
+    with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
+        fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
+
+
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("link", ["identity", "softmax", "ranking", "cosine"])
+@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",), ("left_bias", "right_bias")])
+def test_the_sentence_names_the_cosine_that_the_vectors_have(role, link, biases):
+    """The scores, centred as the sentence says and not otherwise, give the cosines of the vectors."""
+    draw = np.random.default_rng(1)
+    sizes = {"left_bias": 50, "right_bias": 30}
+    model = make(11, link=link, offset=2.5, **{b: 3 * draw.standard_normal(sizes[b]) for b in biases})
+    remedy = fix(model, role=role)
+    text = remedy.explain()
+    table = model.scores()
+    if "without the offset" in text:
+        table = table - model.offset
+    if "each item's centred over the users" in text:
+        table = table - table.mean(axis=0)
+    if "each user's centred over the items" in text:
+        table = table - table.mean(axis=1, keepdims=True)
+    table = table.T if role == "right" else table
+    pairs = all_pairs(len(table))
+    vectors = remedy.vectors()
+    np.testing.assert_allclose(pair_cosines(vectors, vectors, pairs), pair_cosines(table, table, pairs), atol=1e-10)
+    assert ("no bias enters" in text) == (bool(biases) and link != "cosine")
+    assert f"over all {50 if role == 'right' else 30} " in text
+
+
+def test_words_for_fewer_dimensions_do_not_claim_the_same_predictions():
+    model = make(6)
+    assert "The predictions stay the same" in fix(model, "balanced").explain()
+    text = fix(model, "balanced", dimensions=3).explain()
+    assert "The predictions stay the same" not in text
+    assert "change by what is dropped" in text
+    assert "comes near the cosine" in fix(model, dimensions=3).explain()
+
+
+def test_one_is_not_many():
+    remedy = fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]]))
+    assert "over the one user." in remedy.explain()
+    assert repr(remedy) == "Remedy(prediction vectors of items, 1 dimension)"
+
+
+def test_the_only_side_is_the_one_that_is_meant():
+    remedy = fix(make(0), role="left")
+    np.testing.assert_array_equal(remedy.vectors(), remedy.vectors("left"))
+    assert len(remedy.vectors()) == 50
+    assert len(fix(make(0), "balanced").vectors()) == 30
+    with pytest.raises(InputError, match="role must be one of left"):
+        remedy.vectors("right")
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_factors_out_of_all_size_are_refused(size):
+    model = make(0)
+    with pytest.raises(InputError, match="longest of the user factors must be between"):
+        fix(model.replace(left=model.left * size))
+    with pytest.raises(InputError, match="longest of the item factors must be between"):
+        fix(model.replace(right=model.right * size, right_bias=np.zeros(30)), "centred")
+    cosines = make(0, link="cosine")
+    np.testing.assert_allclose(fix(cosines.replace(left=cosines.left * size)).vectors(), fix(cosines).vectors())

@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from embaudit.arrays import is_number
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, absorbed_biases, affine, canonical_form, free_means
+from embaudit.canonical.form import (
+    EXPONENTS,
+    CanonicalForm,
+    absorbed_biases,
+    affine,
+    canonical_form,
+    free_means,
+    require_both_sides,
+)
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.model import FactorModel, Link
 from embaudit.moments import moments, unit_block
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 from embaudit.similarity import pair_cosines, sample_pairs
+from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from embaudit.canonical.form import RowMap
@@ -64,7 +73,8 @@ def fix(
     Raises
     ------
     InputError
-        For an unknown kind, a side that is missing, more dimensions than the predictions see.
+        For an unknown kind, a side that is missing, more dimensions than the predictions see, factors of no ordinary
+        length.
     EquivalenceError
         If the change would alter the predictions.
 
@@ -86,10 +96,13 @@ def fix(
     roles: tuple[Side, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:
         raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
+    if model.link is not Link.COSINE:
+        require_ordinary_size(model)
     if as_ == "centred":
         remedy = _centred(model, roles, dimensions)
     else:
         _require_scores(model, as_)
+        require_both_sides(model, f"{as_} vectors")
         remedy = _canonical(model, as_, roles, dimensions, form or canonical_form(model), rng)
     return _with_unit_length(remedy) if unit else remedy
 

@@ -15,6 +15,7 @@ from embaudit.io.files import plain_suffix
 from embaudit.model import FactorModel, Link
 from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, write_vectors
 from embaudit.remedy.words import explain
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +69,7 @@ class Remedy:
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
-        return f"Remedy({self.kind} vectors of {sides}, {self.columns} dimensions)"
+        return f"Remedy({self.kind} vectors of {sides}, {counted(self.columns, 'dimension')})"
 
     def _title(self, role: Side) -> str:
         return f"{self.model.roles[role == 'right']}s"
@@ -86,9 +87,9 @@ class Remedy:
         function = self.maps[role]
         return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
 
-    def vectors(self, role: Side = "right") -> Matrix:
-        """Compute the vectors of a side in memory."""
-        stream = self.stream(role)
+    def vectors(self, role: Side | None = None) -> Matrix:
+        """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
+        stream = self.stream(self.roles[-1] if role is None else role)
         return gathered(stream.blocks(), stream.shape, stream.dtype)
 
     def to_model(self) -> FactorModel:

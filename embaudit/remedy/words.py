@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.canonical.form import free_means
+from embaudit.model import Link
+from embaudit.words import counted
+
 if TYPE_CHECKING:
+    from embaudit.model import FactorModel, Side
     from embaudit.remedy.vectors import Remedy
 
 _CONVENTIONS = {
@@ -22,23 +27,21 @@ def explain(remedy: Remedy) -> str:
     >>> from embaudit.model import FactorModel
     >>> from embaudit.remedy import fix
     >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
-    item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over all 1 users. Every ...
+    item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
     """
     roles = dict(zip(("left", "right"), remedy.model.roles, strict=True))
     sides = " and ".join(roles[role] for role in remedy.roles)
-    size = f"{remedy.columns} dimension{'' if remedy.columns == 1 else 's'}"
+    size = counted(remedy.columns, "dimension")
     parts = [f"{sides} vectors of {size}, {_kind(remedy, roles)}", _reduction(remedy), _use(remedy)]
     return " ".join(part for part in parts if part)
 
 
 def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
     if remedy.kind == "prediction":
-        role = remedy.roles[0]
-        other = "left" if role == "right" else "right"
-        count = len(remedy.model.factors(other))  # type: ignore[arg-type]
+        is_ = "is" if remedy.reduction is None else "comes near"
         return (
-            f"whose plain cosine is the cosine of the {roles[role]}s' scores over all {count:,} {roles[other]}s. "
-            f"Every model that predicts the same gives the same."
+            f"whose plain cosine {is_} {_prediction_cosine(remedy.model, remedy.roles[0])}. Every model that predicts "
+            f"the same gives the same."
         )
     if remedy.kind == "centred":
         return (
@@ -46,10 +49,31 @@ def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
             "directions can do is not."
         )
     convention = _CONVENTIONS[remedy.kind].format(**roles)
+    same = "The predictions stay the same and do not ask"
+    if remedy.reduction is not None:
+        same = "The predictions change by what is dropped, and do not ask"
     return (
-        f"in the {remedy.kind} gauge: {convention}. The predictions stay the same and do not ask for this gauge, so "
-        f"name it where you report cosines, and use it for every model you compare."
+        f"in the {remedy.kind} gauge: {convention}. {same} for this gauge, so name it where you report cosines, and "
+        f"use it for every model you compare."
     )
+
+
+def _prediction_cosine(model: FactorModel, role: Side) -> str:
+    """Say which cosine it is: of which numbers, over whom, centred how."""
+    users, items = model.roles
+    own, other = (items, users) if role == "right" else (users, items)
+    count = len(model.factors("left" if role == "right" else "right"))
+    numbers = {Link.SOFTMAX: "logits", Link.COSINE: "predicted cosines"}.get(model.link, "scores")
+    over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
+    left, right = free_means(model)
+    centred = [f"each {items}'s centred over the {users}s"] if left else []
+    centred += [f"each {users}'s centred over the {items}s"] if right else []
+    how = f", {' and '.join(centred)}" if centred else ""
+    if model.link is not Link.COSINE and (model.left_bias is not None or model.right_bias is not None):
+        how += ", so that no bias enters"
+    elif not centred and model.offset and model.link is not Link.COSINE:
+        how = ", without the offset"
+    return f"the cosine of the {own}s' {numbers} over {over}{how}"
 
 
 def _reduction(remedy: Remedy) -> str:
