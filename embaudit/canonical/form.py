@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, frozen, gram, row_blocks
+from embaudit.arrays import Matrix, Vector, frozen, gram, is_number, row_blocks
 from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Gauge
 from embaudit.model import Link
 from embaudit.moments import Moments, cached_blocks, each_chunk, moments
+from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -146,8 +147,8 @@ class CanonicalForm:
 
 def require_exponent(exponent: float) -> float:
     """Refuse an exponent outside [0, 1]."""
-    if not 0 <= exponent <= 1:
-        raise must_be("the exponent", "a number from 0 (left-whitened) to 1 (right-whitened)", exponent)
+    if not is_number(exponent) or not 0 <= exponent <= 1:
+        raise must_be("the exponent", "a number from 0 (left-whitened) to 1 (right-whitened)", repr(exponent))
     return float(exponent)
 
 
@@ -166,7 +167,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     Raises
     ------
     InputError
-        If a side is missing or every score is zero.
+        If a side is missing, every score is zero, or the factors are of no ordinary length.
 
     Examples
     --------
@@ -181,6 +182,8 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     require_both_sides(model, "the canonical form")
     unit = model.link is Link.COSINE
     left, right = (moments(x, normalise=unit) for x in (model.factors("left"), model.right))
+    if not unit and not all(_is_ordinary(side) for side in (left, right)):
+        require_ordinary_size(model)
     centre_left, centre_right = free_means(model)
     left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
@@ -203,6 +206,12 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         v=frozen(vt[:rank].T),
         shifts_left=centre_left and model.right_bias is not None,
     )
+
+
+def _is_ordinary(side: Moments) -> bool:
+    """Whether products of two such sides surely fit into float64; others are looked at row by row."""
+    largest = np.abs(side.root).max()
+    return bool(largest == 0 or 1e-90 < largest < 1e90)
 
 
 def _root(side: Moments, *, centred: bool) -> Matrix:
@@ -297,6 +306,7 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
            [0., 1.]])
     """
     require_exponent(exponent)
+    require_both_sides(model, "a model at another exponent")
     return _at(model, canonical_form(model), exponent)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.arrays import Vector, frozen
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
 from embaudit.canonical.habits import Habit, log_condition, recognise
 from embaudit.canonical.words import explain
 
@@ -130,6 +130,7 @@ def position(model: FactorModel, *, form: CanonicalForm | None = None) -> Positi
     >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
     {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
     """
+    require_both_sides(model, "the gauge position")
     form = canonical_form(model) if form is None else form
     exponent, distance = nearest_exponent(form)
     return Position(

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from embaudit.canonical.positions import Position
 
 
+AT = 0.01
+"""ln κ below which a model counts as being at a canonical gauge."""
+
+
 def explain(position: Position) -> str:
     """Say where the cosines of a model sit and what to do next.
 
@@ -41,18 +45,30 @@ def _where(position: Position) -> str:
             f"condition number {np.exp(position.distance):.3g} is still between. Which {items}s look alike was "
             f"settled by how the model was trained or stored, not by what it predicts."
         )
-    exact = position.distance < 1e-3 and min(abs(position.exponent - e) for e in (0, 0.5, 1)) < 0.005
-    meaning = _meaning(position.exponent, "" if exact else "nearly ", users, items)
-    return f"Your cosines sit at exponent {position.exponent:.2f}: {meaning}"
+    start = f"Your cosines sit at exponent {position.exponent:.2f}:"
+    nearest = min(position.distances, key=lambda name: position.distances[name])
+    if position.distances[nearest] > NEAR:
+        return f"{start} {_between(position)}"
+    near = "" if position.distances[nearest] < AT else "nearly "
+    return f"{start} {_meaning(nearest, near, users, items)}"
 
 
-def _meaning(exponent: float, near: str, users: str, items: str) -> str:
-    if exponent >= 0.75:
+def _between(position: Position) -> str:
+    ends = ("left-whitened", "balanced") if position.exponent < 0.5 else ("balanced", "right-whitened")
+    kappa = [np.exp(position.distances[name]) for name in ends]
+    return (
+        f"between {ends[0]} (a gauge of condition number {kappa[0]:.3g} away) and {ends[1]} ({kappa[1]:.3g} away), "
+        f"near neither. How the directions are shared out was settled by training or storage, not by what is predicted."
+    )
+
+
+def _meaning(name: str, near: str, users: str, items: str) -> str:
+    if name == "right-whitened":
         return (
             f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
             f"little it matters to the predictions; at full rank such cosines say nothing."
         )
-    if exponent <= 0.25:
+    if name == "left-whitened":
         return (
             f"the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines, which compare "
             f"{items}s by their scores for all {users}s; the {users}s' own cosines are the doubtful ones."
@@ -101,7 +117,7 @@ def _next(position: Position) -> str:
         return "Check with the rank test whether training on the cosine pinned the factors."
     if position.effective_rank == 1:
         return f"Do not compare {items}s by cosine; compare their scores."
-    if position.exponent < 0.005 and position.distance < 1e-3:
+    if position.distances["left-whitened"] < AT:
         return f"Keep the {items} vectors; for {users}s use `embaudit fix MODEL --as prediction`."
     return (
         "Next: `embaudit fix MODEL --as prediction` writes vectors whose plain cosine is fixed by the predictions, "

@@ -10,6 +10,7 @@ from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
 from embaudit.canonical.habits import log_condition
+from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
 
@@ -139,7 +140,8 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
         (1.0, "exponent 1.00: the items are whitened"),
         (0.0, "exponent 0.00: the users are whitened"),
         (0.5, "exponent 0.50: balanced"),
-        (0.4, "exponent 0.40: nearly balanced"),
+        (0.45, "exponent 0.45: nearly balanced"),
+        (0.4, "exponent 0.40: between left-whitened"),
     ],
 )
 def test_words_name_the_place_and_the_next_step(exponent, words):
@@ -169,3 +171,47 @@ def test_the_position_of_balanced_factors_is_found_whatever_the_rounding() -> No
         sigma = np.sort(draw.uniform(1, 100, k))[::-1]
         p, q = (np.linalg.qr(draw.standard_normal((20, k)))[0] * np.sqrt(sigma) for _ in range(2))
         assert log_condition(canonical_form(FactorModel(p, q)), 0.5) < 1e-10
+
+
+def spread_out(exponent, most=1000.0):
+    """`U sᵉ, V s¹⁻ᵉ` with singular values from 1 to `most`."""
+    draw = np.random.default_rng(0)
+    u, v = (np.linalg.qr(draw.standard_normal((n, 6)))[0] for n in (60, 40))
+    s = np.geomspace(most, 1, 6)
+    return FactorModel.from_user_item(u * s**exponent, v * s ** (1 - exponent))
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.01, 0.1, 0.2, 0.24, 0.3, 0.4, 0.47, 0.5, 0.55, 0.7, 0.8, 0.97, 1.0])
+@pytest.mark.parametrize("most", [1.2, 30.0, 1000.0])
+def test_words_call_near_only_what_a_small_gauge_reaches(exponent, most):
+    text = position(spread_out(exponent, most)).explain()
+    kappas = {e: most ** abs(exponent - e) for e in (0.0, 0.5, 1.0)}
+    nearest = min(kappas, key=kappas.get)
+    words = {0.0: "users are {}whitened", 0.5: ": {}balanced, each", 1.0: "items are {}whitened"}
+    called = [e for e, w in words.items() if w.format("") in text or w.format("nearly ") in text]
+    assert called == ([nearest] if kappas[nearest] < 1.25 else [])
+    if not called:
+        assert "near neither" in text
+        assert f"{kappas[0.5]:.3g} away" in text
+
+
+def test_an_exponent_that_is_no_number_is_refused():
+    for exponent in ("a", None, float("nan"), 1.5):
+        with pytest.raises(InputError, match="the exponent must be a number from 0"):
+            at_exponent(make(), exponent)
+
+
+def test_a_side_that_is_missing_is_asked_for_by_the_name_of_what_was_asked():
+    alone = FactorModel.from_vectors(make().right)
+    for function, what in ((position, "the gauge position"), (lambda m: at_exponent(m, 0.5), "a model at another")):
+        with pytest.raises(InputError, match=what):
+            function(alone)
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_factors_out_of_all_size_are_refused_and_large_ones_are_not(size):
+    model = make()
+    with pytest.raises(InputError, match="longest of the item factors must be between"):
+        position(model.replace(right=model.right * size))
+    fine = model.replace(left=model.left / size**0.3, right=model.right * size**0.3)
+    assert position(fine).distances == pytest.approx(position(model).distances)
