@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Force, Json, Model, Page, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, reading_options, write_json
+from embaudit.cli.terminal import make_console, progress_bars, promised, reading_options, rows_table, write_json
 
 
 @app.command(short_help="What a gauge explains between two trained models.")
@@ -41,7 +41,9 @@ def compare(
         if html is not None:
             html.write(page(f"{before.name} and {after.name}", found._repr_html_()))
     console = make_console(quiet=quiet)
-    console.print(frame_table(found.to_frame().set_index("role").T.rename_axis("measure"), "what changed, by side"))
+    console.print(rows_table(found.summary_rows(), "what changed"))
     for role in found.changes:
-        console.print(frame_table(found.moved_most(role).set_index("name"), f"{found.title(role)}s that moved most"))
+        moved = found.moved_rows(role)
+        if moved:
+            console.print(rows_table(moved, f"{found.title(role)}s that moved most"))
     console.print(found.explain(), markup=False)

@@ -88,6 +88,14 @@ def frame_table(frame: pd.DataFrame, title: str) -> Table:
     return drawn
 
 
+def rows_table(rows: list[dict[str, Any]], title: str) -> Table:
+    """Draw records of one shape: the first column is text, the others are numbers."""
+    import pandas as pd
+
+    frame = pd.DataFrame(rows)
+    return frame_table(frame.set_index(frame.columns[0]), title)
+
+
 def _cell(value: object) -> str:
     if isinstance(value, float):
         return "–" if math.isnan(value) else f"{value:.4g}"
