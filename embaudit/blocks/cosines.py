@@ -21,6 +21,7 @@ import numpy as np
 
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,8 +99,9 @@ class BlockCosines:
 
     def __repr__(self) -> str:
         return (
-            f"BlockCosines({len(self):,} blocks, {int(self.sizes.sum()):,} entries, by {self.names.partition.title}: "
-            f"global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × {self.mean_cosine:.4f})"
+            f"BlockCosines({counted(len(self), 'block')}, {int(self.sizes.sum()):,} entries, by "
+            f"{self.names.partition.title}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
+            f"{self.mean_cosine:.4f})"
         )
 
     @cached_property

@@ -22,6 +22,7 @@ from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.logit_cosines import logit_cosines
 from embaudit.softmax.projector import ProjectorCosines, projector_cosines_in
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ class HeadReport:
 
     def __repr__(self) -> str:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
-        return f"HeadReport({self.n_labels:,} labels, rank {self.rank}, {codes})"
+        return f"HeadReport({counted(self.n_labels, 'label')}, rank {self.rank}, {codes})"
 
     @property
     def offset(self) -> float:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from embaudit.words import counted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -97,7 +99,7 @@ def block_html(summary: dict[str, Any]) -> str:
     low, high = summary["bounds"]
     text = (
         f"<p><b>Global cosine {number(summary['global_cosine'])}</b> = ρ {number(summary['norm_cosine'])} × weighted "
-        f"mean of the local cosines {number(summary['mean_cosine'])}; {summary['n_blocks']:,} blocks by "
+        f"mean of the local cosines {number(summary['mean_cosine'])}; {counted(summary['n_blocks'], 'block')} by "
         f"{escape(summary['partition'])}, {summary['n_entries']:,} entries. With these norms and local cosines in "
         f"their range it lies in [{number(low)}, {number(high)}].</p>"
     )

@@ -16,7 +16,8 @@ from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
 from embaudit.reproduce.netflix_models import measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, as_setting
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
-from embaudit.reproduce.remedies import REMEDIES, remedy_records, summarise
+from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_records, summarise
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +63,7 @@ class NetflixFigure:
 
     def __repr__(self) -> str:
         n, p = self.setting.n_users, self.setting.n_items
-        return f"NetflixFigure({n:,} users × {p:,} items, {len(self.seeds)} seeds)"
+        return f"NetflixFigure({n:,} users × {p:,} items, {counted(len(self.seeds), 'seed')})"
 
     @property
     def caption(self) -> str:
@@ -86,13 +87,16 @@ class NetflixFigure:
     def notes(self) -> list[str]:
         """What to know before relying on the numbers."""
         best = self.remedies[self.remedies["unique"]].iloc[0]
-        free = self.remedies.loc[~self.remedies["unique"], "remedy"].tolist()
+        free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
+        changed = free[free != NO_TRAINING_CHANGE].tolist()
         notes = [
             "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
             f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
             f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
             f"AUC {best.auc_low:.4f}.",
-            "Not unique, whatever the training data: cosines of Eq. 1 after " + ", ".join(free) + ".",
+            f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after "
+            + ", ".join(changed)
+            + ".",
         ]
         if "inside" in self.spread:
             outside = self.spread[self.spread["inside"] == "no"]
@@ -241,10 +245,17 @@ def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
         The numbers of all seeds below one another.
     compare : bool
         Add the ranges of the independent run, which are for the paper's size.
+
+    Returns
+    -------
+    DataFrame
+        With `mean`, `std` (of the population, not a sample: ddof = 0; NaN for one seed), `smallest` and `largest`.
     """
     long = tables.melt("model", MEASURES, var_name="measure")
     groups = long.groupby(["model", "measure"], sort=False)["value"]
-    columns = {"mean": groups.mean(), "std": groups.std(ddof=0), "smallest": groups.min(), "largest": groups.max()}
+    # One seed has no spread to show.
+    std = groups.std(ddof=0).where(groups.size() > 1)
+    columns = {"mean": groups.mean(), "std": std, "smallest": groups.min(), "largest": groups.max()}
     frame = pd.DataFrame(columns).reset_index()
     if compare:
         keys = zip(frame["model"], frame["measure"], strict=True)

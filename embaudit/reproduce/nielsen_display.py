@@ -61,7 +61,7 @@ class NielsenDisplay(Picture):
         _arrows(ax, self.rows[row.panel])
         shift = f"v = ({row.shift_x:g}, {row.shift_y:g})"
         ax.set_title(f"{TITLES[row.panel]}: cos = {two_decimals(row.cosine)}\n{shift}, same probabilities")
-        ax.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal")
+        ax.set(xlim=(-3, 3), ylim=(-3, 3), aspect="equal", xlabel="first coordinate", ylabel="second coordinate")
 
     def _hull(self, ax: Any, name: str) -> None:
         rows, table = self.heads[name], self.pairs[self.pairs["head"] == name]
@@ -77,9 +77,10 @@ class NielsenDisplay(Picture):
             text = f"{pair[0]}–{pair[1]}: cos {found.cosine:.3f}, {reach}"
             lines += ax.plot(*rows[list(pair)].T, style, color=colour, linewidth=2.6, zorder=2, label=text)
         _arrows(ax, rows)
-        ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False, ncols=1)
+        ax.legend(handles=lines, loc="upper center", bbox_to_anchor=(0.5, -0.16), frameon=False, ncols=1)
         ax.set_title(f"{name}: the edges of the hull decide")
         ax.set(xlim=(-1.75, 1.75), ylim=(-1.3, 1.3), aspect="equal")
+        ax.set(xlabel="first coordinate", ylabel="second coordinate")
 
 
 def _arrows(ax: Any, rows: NDArray[np.float64]) -> None:

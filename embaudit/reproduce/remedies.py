@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NEGATIVES = 5
 """Negative samples for each positive, as word2vec takes for small data."""
-NO_TRAINING_CHANGE = "none"
+NO_TRAINING_CHANGE = "Eq. 1 as it is"
 NO_MODEL = "no model"
 EQ2_INSTEAD = "Eq. 2 instead"
 NOTHING, PREDICTIONS, PENALTY, DATA = "nothing", "the predictions", "the penalty", "the data"
@@ -174,7 +174,8 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     -------
     DataFrame
         `remedy`, `similarity`, `unique`, `pinned_by` (what makes it so), and `_low`, `_high` of the AUC and of the
-        share of the top 10 that lies in the item's cluster; `auc_std` is the largest standard deviation over seeds.
+        share of the top 10 that lies in the item's cluster; `auc_std` is the largest standard deviation over seeds
+        (of the population, not a sample: ddof = 0; NaN for one seed).
     """
     import pandas as pd
 
@@ -182,7 +183,8 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
     kinds = records.assign(kind=records["similarity"].str.split(",").str[0])
     for (remedy, kind), group in kinds.groupby(["remedy", "kind"], sort=False):
         means = group.groupby("similarity")[["auc", "top10_in_cluster"]].mean()
-        spread = group.groupby("similarity")["auc"].std(ddof=0)
+        by_kind = group.groupby("similarity")["auc"]
+        spread = by_kind.std(ddof=0).where(by_kind.size() > 1)
         rows.append(
             {
                 "remedy": remedy,

@@ -98,7 +98,7 @@ class Grouping:
     def __repr__(self) -> str:
         return (
             f"Grouping({self.name}: {self.kind}, r {self.pooled.r:+.3f} pooled and {self.within.r:+.3f} within "
-            f"{len(self)} groups)"
+            f"{counted(len(self), 'group')})"
         )
 
     @property
@@ -188,8 +188,9 @@ class Grouping:
         cov, n_groups = self.covariance, int(self.votes.sum())
         text = (
             f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
-            f"{self.pooled.r:+.3f}, within {len(self)} groups {self.within.r:+.3f}; {int(self.opposes.sum())} of "
-            f"{n_groups} groups with a vote ({self.share_reversed:.0%} of their rows) have the opposite sign. "
+            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}; "
+            f"{int(self.opposes.sum())} of {counted(n_groups, 'group')} with a vote "
+            f"({self.share_reversed:.0%} of their rows) have the opposite sign. "
             f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
         )
         if self.kind in (Kind.REVERSAL, Kind.PARTIAL, Kind.VANISHING):

@@ -12,6 +12,7 @@ from embaudit.similarity import as_pairs
 from embaudit.softmax.argmaxable import WORDS
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,7 +39,7 @@ class SharedHalves:
 
     def __repr__(self) -> str:
         can, left = int(self.can_share.sum()), int((~self.decided).sum())
-        return f"SharedHalves({can:,} of {len(self.pairs):,} pairs can share ½/½, {left:,} undecided)"
+        return f"SharedHalves({can:,} of {counted(len(self.pairs), 'pair')} can share ½/½, {left:,} undecided)"
 
     def to_frame(self) -> pd.DataFrame:
         """One row a pair: numbers, names, answer (yes, no, undecided) and lead."""

@@ -38,7 +38,7 @@ class ProjectorCosines:
 
     def __repr__(self) -> str:
         state = "degenerate" if self.degenerate else "thin" if self.thin else "informative"
-        return f"ProjectorCosines({len(self.pairs):,} pairs, V/k = {self.labels_per_dimension:.3g}, {state})"
+        return f"ProjectorCosines({counted(len(self.pairs), 'pair')}, V/k = {self.labels_per_dimension:.3g}, {state})"
 
     @property
     def labels_per_dimension(self) -> float:

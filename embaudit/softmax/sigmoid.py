@@ -12,6 +12,7 @@ from embaudit.errors import must_be
 from embaudit.progress import track
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.programs import best_lead
+from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +34,9 @@ class LabelCombinations:
     """(V,) the labels."""
 
     def __repr__(self) -> str:
-        return f"LabelCombinations({len(self.on):,} of {2 ** len(self.names):,} for {len(self.names)} labels)"
+        return (
+            f"LabelCombinations({len(self.on):,} of {2 ** len(self.names):,} for {counted(len(self.names), 'label')})"
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row a combination, one column a label."""

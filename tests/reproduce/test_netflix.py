@@ -13,13 +13,14 @@ from scipy import sparse
 
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
+from embaudit.gauges import Gauge
 from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix import spread
 from embaudit.reproduce.netflix_models import EQ2, SCALINGS, measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, SMALL
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
-from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows
+from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows, summarise
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
 TINY = replace(SMALL, n_users=800, n_items=80, rank=10, alpha_product=200.0, alpha_factors=14.0)
@@ -90,6 +91,25 @@ def test_spread_is_the_mean_and_range_over_seeds(figure):
     assert REFERENCE_ROUNDING < 0.01
 
 
+def test_one_seed_has_no_spread(figure):
+    single = spread(figure.per_seed[figure.per_seed["seed"] == figure.seeds[0]], compare=False)
+    assert single["std"].isna().all()
+    assert (single["smallest"] == single["largest"]).all()
+    records = figure.remedy_records
+    assert summarise(records[records["seed"] == figure.seeds[0]])["auc_std"].isna().all()
+    assert summarise(records)["auc_std"].notna().all()
+
+
+def test_other_rescalings_reach_beyond_the_four(solved):
+    model = solved.models["identity"]
+    scales = np.ones(model.rank)
+    scales[:6] = 10
+    further = Gauge.diagonal(scales).act(model)
+    np.testing.assert_allclose(further.scores(), model.scores(), atol=1e-12)
+    four = [cluster_recovery(cosine_matrix(m.right), solved.clusters).auc for n, m in solved.models.items() if n != EQ2]
+    assert cluster_recovery(cosine_matrix(further.right), solved.clusters).auc < min(four) - 0.02
+
+
 def test_full_rank_statements_hold_and_fail_at_lower_rank():
     assert full_rank_checks()["holds"].all()
     data = TINY.simulate(0).matrix.toarray()
@@ -105,7 +125,7 @@ def test_prediction_cosine_is_that_of_the_columns_of_the_scores(solved):
 
 def test_every_remedy_is_reported_unique_or_as_a_range(figure):
     remedies = figure.remedies
-    trained = ["none", *(remedy.name for remedy in REMEDIES)]
+    trained = ["Eq. 1 as it is", *(remedy.name for remedy in REMEDIES)]
     for name in trained:
         rows = remedies[remedies["remedy"] == name].set_index("similarity")
         assert not rows.loc["cosine", "unique"]
@@ -113,6 +133,9 @@ def test_every_remedy_is_reported_unique_or_as_a_range(figure):
         assert rows.loc["prediction cosine", "unique"]
         assert rows.loc["prediction cosine", "auc_low"] == rows.loc["prediction cosine", "auc_high"]
     assert remedies["auc_low"].is_monotonic_decreasing
+    note = next(note for note in figure.notes if note.startswith("Not unique"))
+    assert "cosines of Eq. 1 as it is, and of Eq. 1 after " in note
+    assert all(remedy.name in note for remedy in REMEDIES)
     assert set(remedies["remedy"]) - set(trained) == {"Eq. 2 instead", "no model"}
 
 

@@ -105,3 +105,9 @@ def test_caption_and_files_have_the_numbers_of_the_tables(figure, tmp_path):
 def test_too_few_inputs_are_refused():
     with pytest.raises(InputError, match="n_inputs"):
         nielsen(n_inputs=0)
+
+
+def test_every_panel_says_what_its_axes_are(figure):
+    axes = figure.plot().figure_.axes
+    assert {ax.get_xlabel() for ax in axes} == {"first coordinate"}
+    assert {ax.get_ylabel() for ax in axes} == {"second coordinate"}
