@@ -1,0 +1,174 @@
+"""What an attack maximises: the mean movement of pairs, or the share of list entries driven out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from embaudit.arrays import row_blocks, unit_rows
+from embaudit.attacks.metric import rate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.attacks.metric import Metric
+    from embaudit.model import FactorModel, Role, Side
+    from embaudit.ranges import CertifiedNeighbours
+
+    Array = NDArray[np.float64]
+
+N_RIVALS = 3
+"""The smooth objective follows this many times N excluded items of each list."""
+N_SCREENED = 10
+"""Many metrics at once are compared by this many times N excluded items of each list, the nearest ones."""
+TIE = 1e-9
+BLOCK_BYTES = 2**19
+
+
+class Target(Protocol):
+    """What an attack maximises."""
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """Multiplications `screen` needs for its axes, and for each spectrum."""
+        ...
+
+    def value(self, metric: Metric) -> float:
+        """Return what counts in the end, under a metric."""
+        ...
+
+    def screen(self, axes: Array | None, logs: Array) -> Array:
+        """Return about the value of many metrics with the same axes, for (m, k) spectra."""
+        ...
+
+    def gradient(self, metric: Metric) -> Array:
+        """Direction H of steepest ascent of something smooth that follows the value, k×k symmetric."""
+        ...
+
+
+def _along(rows: Array, axes: Array | None) -> Array:
+    return rows if axes is None else np.asarray(rows @ axes)
+
+
+class Movement:
+    """Mean |Δcos| over sampled pairs."""
+
+    def __init__(self, model: FactorModel, role: Role, pairs: NDArray[np.intp], before: Array) -> None:
+        sides = ("left", "right") if role == "cross" else (role, role)
+        known = ~np.isnan(before)
+        self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
+        self.x, self.y = (
+            unit_rows(model.factors(side)[column])  # type: ignore[arg-type]
+            for side, column in zip(sides, self.pairs.T, strict=True)
+        )
+        m, k = self.x.shape
+        self.cost = (2.0 * m * k * k + 30.0 * m * k, 3.0 * m * (k + 20))
+
+    def _moved(self, metric: Metric) -> tuple[Array, Array, Array]:
+        x = unit_rows(metric.apply(self.x))
+        y = unit_rows(metric.apply(self.y, -1.0 if self.cross else 1.0))
+        return x, y, np.einsum("ij,ij->i", x, y)
+
+    def value(self, metric: Metric) -> float:
+        """Mean |Δcos|."""
+        return float(np.abs(self._moved(metric)[2] - self.before).mean())
+
+    def screen(self, axes: Array | None, logs: Array) -> Array:
+        """Return the value itself, of many metrics."""
+        x, y, weights = _along(self.x, axes), _along(self.y, axes), np.exp(logs.T)
+        if self.cross:
+            dot, norms = (x * y).sum(axis=1)[:, None], (x * x @ weights) * (y * y @ (1 / weights))
+        else:
+            dot, norms = x * y @ weights, (x * x @ weights) * (y * y @ weights)
+        return np.asarray(np.abs(dot / np.sqrt(norms) - self.before[:, None]).mean(axis=0))
+
+    def gradient(self, metric: Metric) -> Array:
+        """Push each cosine on in the direction it moved."""
+        x, y, cosine = self._moved(metric)
+        return rate(x, y, cosine, np.sign(cosine - self.before), cross=self.cross)
+
+
+class Lists:
+    """Share of the entries of top-N lists that a gauge drives out, over sampled rows."""
+
+    def __init__(self, model: FactorModel, side: Side, found: CertifiedNeighbours) -> None:
+        self.all = np.nan_to_num(unit_rows(model.factors(side)))
+        self.empty: NDArray[np.bool_] = np.asarray(~self.all.any(axis=1))
+        self._last: tuple[Metric, Array] | None = None
+        whole = ~np.isnan(found.radii).any(axis=1)
+        self.rows, self.entries = found.rows[whole], found.indices[whole]
+        outside = max(0, len(self.all) - int(self.empty.sum()) - found.n - 1)
+        self.n_rivals = min(N_RIVALS * found.n, outside)
+        # The items that screening knows, each once: those of the lists, then of the nearest outside them.
+        pool = self._excluded(self.all, min(max(N_SCREENED * found.n, 50), outside)) if outside > 0 else self.entries
+        table = np.hstack([self.rows[:, None], self.entries, pool])
+        self.known, places = np.unique(table, return_inverse=True)
+        self.places = places.reshape(table.shape)
+        k = self.all.shape[1]
+        self.cost = (float(len(self.known) * k * k + 10 * table.size * k), float(table.size * (k + 60)))
+
+    def _cosines(self, rows: Array) -> Array:
+        cosines = rows[self.rows] @ rows.T
+        cosines[:, self.empty] = -np.inf
+        cosines[np.arange(len(self.rows)), self.rows] = -np.inf
+        return np.asarray(cosines)
+
+    def _excluded(self, rows: Array, count: int) -> NDArray[np.intp]:
+        """Strongest items outside each list."""
+        cosines = self._cosines(rows)
+        np.put_along_axis(cosines, self.entries, -np.inf, axis=1)
+        return np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+
+    def _moved(self, metric: Metric) -> Array:
+        """Unit rows under a metric; the gradient asks for those its value has just been taken from."""
+        if self._last is None or self._last[0] is not metric:
+            rows = metric.apply(self.all)
+            lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            rows /= np.where(self.empty, 1.0, lengths)[:, None]
+            self._last = (metric, rows)
+        return self._last[1]
+
+    def value(self, metric: Metric) -> float:
+        """Share of entries driven out by all items."""
+        negated = -self._cosines(self._moved(metric))
+        entries = np.take_along_axis(negated, self.entries, axis=1)
+        return float(_driven_out(entries, negated, self.entries.shape[1]).mean())
+
+    def screen(self, axes: Array | None, logs: Array) -> Array:
+        """Never more than the value: an item that is not looked at drives nothing out."""
+        weights, rows = np.exp(logs), _along(self.all[self.known], axes)
+        void = self.empty[self.known]
+        # Signs turned over, so that the nearest come first.
+        inverse = -1 / np.sqrt(weights @ (rows * rows).T + void)
+        out, n = np.zeros(len(logs)), self.entries.shape[1]
+        for block in row_blocks(len(self.places), self.places.shape[1] * max(logs.shape), budget=BLOCK_BYTES):
+            own, others = self.places[block, :1], self.places[block, 1:]
+            products = rows[others] * rows[own]
+            negated = (weights @ products.reshape(-1, rows.shape[1]).T).reshape(-1, *others.shape)
+            negated *= inverse[:, others]
+            negated *= -inverse[:, own]
+            negated[:, void[others] | (others == own)] = np.inf
+            out += _driven_out(negated[..., :n], negated, n).sum(axis=(1, 2))
+        return np.asarray(out / self.entries.size)
+
+    def gradient(self, metric: Metric) -> Array:
+        """Push every rival above every entry it is near to, weighted by a logistic function of how near."""
+        rows = self._moved(metric)
+        rivals = self._excluded(rows, self.n_rivals)
+        a = rows[self.rows]
+        inside, outside = (np.einsum("ik,ijk->ij", a, rows[index]) for index in (self.entries, rivals))
+        margins = outside[:, None, :] - inside[:, :, None]
+        width = np.abs(margins).mean() / 4 + 1e-12
+        push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
+        total = np.zeros((a.shape[1],) * 2)
+        for index, cosine, force in ((rivals, outside, push.sum(1)), (self.entries, inside, -push.sum(2))):
+            first = np.repeat(a, index.shape[1], axis=0)
+            total += rate(first, rows[index.ravel()], cosine.ravel(), force.ravel(), cross=False)
+        return total
+
+
+def _driven_out(entries: Array, all_: Array, n: int) -> NDArray[np.bool_]:
+    """Which entries have n others ahead of them, by negated cosines; equal within rounding is not ahead."""
+    nth = np.partition(all_, n - 1, axis=-1)[..., n - 1]
+    return np.asarray(entries > nth[..., None] + TIE)

@@ -1,0 +1,217 @@
+"""The worst gauge within a budget that a search can find, beside what no gauge within it can exceed.
+
+The best of several seeded starts is an inner bound, `embaudit.ranges` gives the outer one: *attack <= truth <=
+certificate*. They differ for two reasons: the certificate lets every pair choose its own worst gauge, where the attack
+must find one for all, and the search may stop at a local optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from embaudit.arrays import gram
+from embaudit.attacks.metric import Metric
+from embaudit.attacks.search import Search
+from embaudit.attacks.targets import Lists, Movement
+from embaudit.errors import must_be
+from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
+from embaudit.progress import track
+from embaudit.ranges import certified_neighbours, cosine_range
+from embaudit.similarity import sample_pairs
+from embaudit.words import percent
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.arrays import Matrix
+    from embaudit.attacks.targets import Target
+    from embaudit.model import FactorModel, Role
+
+    Array = NDArray[np.float64]
+
+Objective: TypeAlias = Literal["movement", "neighbours"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Attack:
+    """The worst gauge found, and the bound it cannot pass."""
+
+    gauge: Gauge
+    """A gauge within the budget."""
+    objective: Objective
+    role: Role
+    group: GaugeGroup
+    achieved: float
+    """What the gauge does: mean |Δcos| over the pairs, or the share of list entries destroyed."""
+    bound: float
+    """What no gauge of the set can exceed, by ranges or certificates."""
+    n_items: int
+    """Number of pairs, or of list entries, both numbers are about."""
+
+    @property
+    def gap(self) -> float:
+        """How far the truth may lie above what was achieved."""
+        return self.bound - self.achieved
+
+    def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
+        """Say in one sentence what was found and what is proven.
+
+        Parameters
+        ----------
+        roles : tuple of str
+            What the rows of both sides are, as in `model.roles`.
+
+        Examples
+        --------
+        >>> from embaudit.model import FactorModel
+        >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+        >>> worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
+        'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average; proven: by at most 0.80.'
+        """
+        budget = getattr(self.group, "max_condition", None) or np.inf
+        left, right = roles
+        pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
+        found = f"The worst gauge found within κ = {budget:g}"
+        if self.objective == "movement":
+            return (
+                f"{found} moves {pairs} cosines by {self.achieved:.2f} on average; proven: by at most {self.bound:.2f}."
+            )
+        ties = ", because of ties" if budget == 1 and self.bound > 0 else ""
+        lists = f"{percent(self.achieved)} of the entries of {pairs} lists"
+        return f"{found} drives out {lists}; proven: at most {percent(self.bound)}{ties}."
+
+    def __repr__(self) -> str:
+        return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"
+
+
+def _require_counts(objective: str, **counts: int) -> None:
+    if objective not in ("movement", "neighbours"):
+        raise must_be("objective", 'one of "movement", "neighbours"', repr(objective))
+    unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
+    for name, given in counts.items():
+        least = 0 if name == "n_steps" else 1
+        whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+        if name not in unused and not (whole and given >= least):
+            raise must_be(name, f"an integer >= {least}", repr(given))
+
+
+def _require_budget(group: GaugeGroup) -> float:
+    if not isinstance(group, (Diagonal, GeneralLinear)) or group.max_condition is None:
+        raise must_be(
+            "group", "Diagonal or GeneralLinear with a max_condition", group, "an attack needs a budget to spend"
+        )
+    return group.max_condition
+
+
+def worst_gauge(
+    model: FactorModel,
+    group: GaugeGroup,
+    *,
+    role: Role = "right",
+    objective: Objective = "movement",
+    n_pairs: int = 2_000,
+    n_rows: int = 100,
+    n: int = 10,
+    n_starts: int = 6,
+    n_steps: int = 40,
+    rng: np.random.Generator | int | None = None,
+) -> Attack:
+    """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model.
+    group : Diagonal or GeneralLinear
+        With a `max_condition`.
+    role : {"right", "left", "cross"}
+        Which cosines; cross pairs have no neighbour lists.
+    objective : {"movement", "neighbours"}
+        Maximise the mean |Δcos| of sampled pairs, or the share of top-n entries of sampled rows driven out.
+    n_pairs, n_rows : int
+        Size of the sample, of pairs or of rows.
+    n : int
+        Length of the lists.
+    n_starts, n_steps : int
+        Starting points, the best of many that are compared first, and gradient steps from each.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    Attack
+        With what it achieved and what the ranges or certificates of the same sample allow at most.
+
+    Raises
+    ------
+    InputError
+        If the group has no budget, the objective does not fit the role, or a number is not one.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+    >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
+    >>> round(attack.achieved, 6), round(attack.bound, 6)
+    (0.8, 0.8)
+    """
+    window = 2 * np.log(_require_budget(group))
+    _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
+    draw = np.random.default_rng(rng)
+    if objective == "movement":
+        target, bound, size = _movement_target(model, group, role, n_pairs, draw)
+    else:
+        target, bound, size = _list_target(model, group, role, n, n_rows, draw)
+    best, metric = 0.0, Metric(None, np.zeros(model.rank))
+    if not size or group.fixes_cosines:
+        return Attack(metric.gauge(role), objective, role, group, best, bound, size)
+    spread = _spread(model.factors("left" if role == "cross" else role))
+    # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
+    kinds = [True] if isinstance(group, Diagonal) else [True, False]
+    seeds = draw.integers(2**62, size=2)
+    # Threads of BLAS cost more than they give on k×k matrices.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for diagonal, seed in track(zip(kinds, seeds, strict=False), "attack", len(kinds)):
+            search = Search(target, spread, window, bound, n_starts, n_steps, diagonal, np.random.default_rng(seed))
+            value, found = search.best(*([metric] if best else []))
+            if value > best:
+                best, metric = value, found
+            if best >= bound:
+                break
+    return Attack(metric.gauge(role), objective, role, group, best, bound, size)
+
+
+def _spread(factors: Matrix) -> Array:
+    total = gram(factors)
+    return np.asarray(total / max(float(np.trace(total)), np.finfo(float).tiny))
+
+
+def _movement_target(
+    model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
+) -> tuple[Target, float, int]:
+    first = model.factors("left" if role == "cross" else role)
+    pairs = sample_pairs(len(first), n_pairs, n_columns=model.n_right if role == "cross" else None, rng=draw)
+    found = cosine_range(model, group, role=role, pairs=pairs)
+    before = found.before
+    reach = np.maximum(found.upper - before, before - found.lower)
+    target = Movement(model, role, pairs, before)
+    return target, float(np.nanmean(reach)) if len(target.pairs) else 0.0, len(target.pairs)
+
+
+def _list_target(
+    model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
+) -> tuple[Target, float, int]:
+    if role == "cross":
+        raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
+    total = len(model.factors(role))
+    rows = np.sort(draw.permutation(total)[:n_rows])
+    found = certified_neighbours(model, role=role, n=n, rows=rows)
+    target = Lists(model, role, found)
+    known = found.radii[np.isin(found.rows, target.rows)]
+    bound = float((known <= _require_budget(group)).mean()) if known.size else 0.0
+    # Lists that hold everything have no rival.
+    return target, bound, int(known.size) if target.n_rivals > 0 else 0
