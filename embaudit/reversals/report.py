@@ -116,9 +116,11 @@ class SimpsonReport:
         """
         names = self.titles or (self.x, self.y)
         lines = shortened([grouping.explain(*names) for grouping in self.findings], limit)
-        if not lines:
-            tried = counted(len(self.groupings), "grouping")
-            lines = [f"None of {tried} changes the association of {self.x} and {self.y}."]
+        n_decided = len(self.groupings) - len(self.undecided)
+        if not lines and n_decided == 1:
+            lines = [f"The one grouping does not change the association of {self.x} and {self.y}."]
+        elif not lines and (n_decided or not self.groupings):
+            lines = [f"None of {n_decided} groupings changes the association of {self.x} and {self.y}."]
         if self.undecided:
             undecided = ", ".join(shortened([grouping.name for grouping in self.undecided], limit))
             lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")

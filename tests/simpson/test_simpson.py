@@ -397,7 +397,9 @@ def test_where_no_group_has_a_vote_nothing_is_decided() -> None:
     assert not grouping.is_finding
     assert not grouping.is_confirmed
     assert undecided.findings == ()
-    assert undecided.explain().splitlines()[-1] == "Undecided, for want of two groups with a vote: group."
+    assert undecided.explain() == "Undecided, for want of two groups with a vote: group."
+    single = simpson(frame, x="x", y="y", groups="noise")
+    assert single.explain() == "The one grouping does not change the association of x and y."
     assert undecided.to_dict()["n_undecided"] == 1
 
 
