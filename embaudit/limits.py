@@ -17,6 +17,7 @@ from embaudit.gauges import GeneralLinear
 from embaudit.model import Link
 from embaudit.progress import track
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
+from embaudit.similarity import n_pairs as count_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,12 +143,17 @@ def limits(
     n_pairs = 500 if model.rank > WIDE else 2_000
     ranges: list[RangeSummary] = []
     for role in track(roles, "ranges", len(roles)):
-        ranges += range_summary(model, role=role, budgets=kappas, n_pairs=n_pairs, rng=draw)
+        few = min(n_pairs, _count_pairs(model, role))
+        ranges += range_summary(model, role=role, budgets=kappas, n_pairs=few, rng=draw)
     sides: list[Side] = [role for role in roles if role != "cross"]
     lists = [_certificate(model, side, n_neighbours, kappas, draw) for side in track(sides, "certificates", len(sides))]
     certificates = tuple(certificate for certificate in lists if certificate is not None)
     group = GeneralLinear(model.rank, max_condition=max_condition)
     return Limits(tuple(ranges), certificates, tuple(_attacks(model, group, sides[:1], n_neighbours, n_pairs, draw)))
+
+
+def _count_pairs(model: FactorModel, role: Role) -> int:
+    return count_pairs(model.n_left, model.n_right) if role == "cross" else count_pairs(len(model.factors(role)))
 
 
 def _attacks(

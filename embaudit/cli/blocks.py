@@ -28,8 +28,9 @@ def blocks(
     y: Annotated[Path, typer.Argument(help="The same names and shapes.", show_default=False)],
     *,
     partition: Annotated[
-        str, typer.Option(help="tensors, rows, columns, coordinates, heads:N, chunks:N or a pattern like 'layers.3.*'.")
-    ] = "tensors",
+        str | None,
+        typer.Option(help="tensors, rows, columns, coordinates, heads:N, chunks:N or a pattern like 'layers.3.*'."),
+    ] = None,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out names only one side has.")] = False,
     threshold: Annotated[
         float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
@@ -40,11 +41,13 @@ def blocks(
     force: Force = False,
 ) -> None:
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
-    from embaudit.blocks import block_cosines
+    from embaudit.blocks import block_cosines, require_cosine
     from embaudit.io import distinct_outputs
     from embaudit.report.page import page, picture
 
     distinct_outputs([x, y], [json, out])
+    if threshold is not None:
+        require_cosine("the threshold", threshold)
     with ExitStack() as stack:
         json_file, html = (promised(stack, target, force=force) for target in (json, out))
         with progress_bars(quiet=quiet):

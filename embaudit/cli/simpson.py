@@ -11,6 +11,7 @@ import typer
 from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Page, Quiet, Seed, app
 from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
 
+LISTED = 5
 SHOWN = ["kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted"]
 
 
@@ -56,7 +57,7 @@ def simpson(
             html.write(page(f"{y} on {x} in {table.name}", found._repr_html_(), drawn))
     console = make_console(quiet=quiet)
     console.print(frame_table(found.to_frame()[SHOWN], f"{y} on {x}, {found.pooled.n:,} rows"))
-    for line in (*found.explain().splitlines(), *found.notes):
+    for line in (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED)):
         console.print(line, markup=False)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)
     raise typer.Exit(

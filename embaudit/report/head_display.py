@@ -43,7 +43,7 @@ class HeadDisplay:
     names : pair of str
         The two labels.
     shifts : array of shape (3, q)
-        For the cosines 0, −1 and 1, quantiles of the shortest shift over pairs, in median row lengths.
+        For the cosines 0, −1 and 1, quantiles of the shortest shift over pairs, in typical row lengths.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class HeadDisplay:
                 lengths, shares, color=COLOURS[target], label=f"to cosine {target:+.0f}" if target else "to cosine 0"
             )
         ax.set(
-            xlim=(0, None), ylim=(0, 1), xlabel="shift of all labels, in median row lengths", ylabel="share of pairs"
+            xlim=(0, None), ylim=(0, 1), xlabel="shift of all labels, in typical row lengths", ylabel="share of pairs"
         )
         ax.set_title("How short a shift suffices")
         ax.legend(fontsize="small", loc="lower right")

@@ -84,7 +84,8 @@ def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...
 
 
 def _movement_note(record: Movement) -> str:
-    note = f"all {record.n_pairs:,} pairs" if record.exact else f"{record.n_pairs:,} sampled pairs"
+    pairs = counted(record.n_pairs, "pair" if record.exact else "sampled pair")
+    note = f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
@@ -139,10 +140,11 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         certificate = next((c for c in limits.certificates if c.role == role), None)
         kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
         headings = ["any gauge", "width, linear", "sign fixed", "width, rescaling", "sign fixed"]
-        note = f"{found[0].n_pairs:,} sampled pairs"
+        note = counted(found[0].n_pairs, "sampled pair")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
-            note += f", lists of {certificate.n_rows:,} rows, {percent(certificate.tied_share)} of their entries tied"
+            note += f", lists of {counted(certificate.n_rows, 'row')}"
+            note += f", {percent(certificate.tied_share)} of their entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], certificate) for kappa in by_kappa)
         title = f"{role_title(model, role)} cosines: how far they could move"
@@ -151,20 +153,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
 
 def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
     """Put what was reached beside what cannot be passed."""
-    sentences = []
-    for attack in limits.attacks:
-        pairs = role_title(model, attack.role)
-        kappa = getattr(attack.group, "max_condition", np.inf)
-        if attack.objective == "movement":
-            reached, bound, what = (
-                f"{attack.achieved:.2f}",
-                f"{attack.bound:.2f}",
-                f"move {pairs} cosines on average by",
-            )
-        else:
-            reached, bound, what = percent(attack.achieved), percent(attack.bound), "drive out of the neighbour lists"
-        sentences.append(f"Worst gauge found within κ = {kappa:g}: it can {what} {reached}; none can exceed {bound}.")
-    return sentences
+    return [attack.explain(model.roles) for attack in limits.attacks]
 
 
 def head_grids(head: HeadReport) -> Iterator[Grid]:
@@ -190,7 +179,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
         levels = list(next(iter(head.shifts)).quantiles)
         yield Grid(
             "shortest shift of all labels that brings a pair there",
-            f"{head.shifts[0].n_pairs:,} pairs, in typical row lengths",
+            f"{counted(head.shifts[0].n_pairs, 'pair')}, in typical row lengths",
             ("cosine", *(f"{100 * level:g} %" for level in levels), "within one length"),
             tuple(
                 (f"{s.target:+g}", *(f"{value:.2f}" for value in s.quantiles.values()), percent(s.within_one))
@@ -205,6 +194,7 @@ def head_sentences(head: HeadReport) -> list[str]:
     asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else f"{argmax.n_labels:,} labels"
     sentences = [
         f"Of {asked}, {argmax.n_can:,} can be the most probable one, {argmax.n_cannot:,} cannot"
+        + (f", {argmax.n_tied:,} only together with an equal one" if argmax.n_tied else "")
         + (f", {argmax.n_undecided:,} are undecided." if argmax.n_undecided else ".")
     ]
     for made in head.constructions:
