@@ -30,6 +30,8 @@ def executed(request):
     """Each notebook once; simulated data where it could take other."""
     patch = pytest.MonkeyPatch()
     patch.setenv("MOVIELENS", "no such folder")
+    # The kernel shows its figures in the notebook unless it is told otherwise.
+    patch.delenv("MPLBACKEND", raising=False)
     done = {}
 
     def get(name):
