@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from embaudit.equivalence import Equivalence
-from embaudit.gauges.diagonal import Diagonal
-from embaudit.gauges.gauge import Gauge, require_rank
-from embaudit.gauges.group import (
-    RNG,
-    GaugeGroup,
-    covers,
-    random_rotation,
-    require_budget,
-    sample_spectrum,
-    within_budget,
-)
-from embaudit.gauges.orthogonal import Orthogonal
-
-MOST_CONDITION = 1e12
-"""Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
-
-
-def is_linear(group: GaugeGroup) -> bool:
-    """Whether the gauges of the set shift nothing."""
-    return isinstance(group, (Diagonal, GeneralLinear, Orthogonal))
-
-
-def linear_budget(group: GaugeGroup) -> float | None:
-    """Return the largest condition number of the set's linear parts; None where unbounded."""
-    return group.max_condition if isinstance(group, (Diagonal, GeneralLinear)) else 1.0
+from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
+from embaudit.gauges.gauge import Gauge
+from embaudit.gauges.group import RNG, GaugeGroup, covers, random_rotation, sample_spectrum
 
 
 @dataclass(frozen=True)
-class GeneralLinear(GaugeGroup):
+class GeneralLinear(BudgetedLinear):
     """`P' = P M, Q' = Q M⁻ᵀ` with `κ(M) <= max_condition`.
 
     Up to a rotation and a scale, which no cosine sees, M is the symmetric positive matrix `S = M Mᵀ`: left cosines
@@ -58,41 +36,14 @@ class GeneralLinear(GaugeGroup):
     (False, False)
     """
 
-    rank: int
-    max_condition: float | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        require_rank(self.rank)
-        require_budget("max_condition", self.max_condition, 1.0, MOST_CONDITION)
-
-    @property
-    def preserves(self) -> Equivalence:
-        """Scores, since `M M⁻¹` cancels."""
-        return Equivalence.SCORES
-
-    @property
-    def fixes_cosines(self) -> bool:
-        """Only where M can but rotate and scale as a whole."""
-        return self.rank == 1 or self.max_condition == 1
-
-    @property
-    def is_group(self) -> bool:
-        """False within a budget: two gauges of κ = 2 can make one of κ = 4."""
-        return self.rank == 1 or self.max_condition in (None, 1)
+    most_condition: ClassVar[float] = 1e12
+    """Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
 
     def sample(self, *, rng: RNG = None) -> Gauge:
         """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly."""
         draw = np.random.default_rng(rng)
         scales = sample_spectrum(self.rank, self.max_condition, draw)
         return Gauge.from_svd(random_rotation(self.rank, draw), scales, random_rotation(self.rank, draw))
-
-    def contains(self, gauge: Gauge) -> bool:
-        """Whether κ is within the budget and nothing is shifted."""
-        return (
-            gauge.rank == self.rank
-            and not (gauge.shifts_left or gauge.shifts_right)
-            and within_budget(gauge.condition_number, self.max_condition)
-        )
 
     def includes(self, other: GaugeGroup) -> bool:
         """Every linear set whose budget is not larger."""

@@ -10,8 +10,8 @@ import numpy as np
 from embaudit.arrays import frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
+from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
-from embaudit.gauges.linear import linear_budget
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
