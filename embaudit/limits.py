@@ -160,7 +160,7 @@ def _attacks(
     model: FactorModel, group: GeneralLinear, sides: list[Side], n: int, n_pairs: int, draw: np.random.Generator
 ) -> Iterator[Attack]:
     """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
-    starts, steps = (1, 10) if model.rank > WIDE else (3, 20)
+    starts, steps = (1, 3) if model.rank > WIDE else (3, 20)
     for side in sides if model.rank <= ATTACKED_RANK else []:
         n_rows = len(model.factors(side))
         kinds: list[AttackObjective] = ["movement"]
