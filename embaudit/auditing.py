@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from embaudit.fingerprint import fingerprint
 from embaudit.heads import Guard, HeadReport, head_report
 from embaudit.model import Link
 from embaudit.objectives import training_objective, usual_objectives
+from embaudit.plain import plain
 from embaudit.verdict import training_sentence, verdict
 
 if TYPE_CHECKING:
@@ -31,17 +31,6 @@ PANEL = 2_048
 """Labels of a softmax head that are looked at one by one; drawn where it has more."""
 SCHEMA_VERSION = 1
 """Raised when a field of the JSON changes its meaning or goes away."""
-
-
-def _plain(value: Any) -> Any:
-    """Turn numpy numbers, tuples and non-finite floats into what JSON can hold."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -143,7 +132,7 @@ class Audit:
         model, evidence = self.model, self.evidence
         position = evidence.position
         return dict(
-            _plain(
+            plain(
                 {
                     "embaudit_version": __version__,
                     "schema_version": SCHEMA_VERSION,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.checks import cosines_can_move, level_words, objective_of
 from embaudit.objectives import Status, usual_objectives
-from embaudit.words import counted
-from embaudit.words import percent as percent
+from embaudit.words import counted, percent
 
 if TYPE_CHECKING:
     from embaudit.equivalents import EquivalentModel

@@ -25,11 +25,12 @@ from embaudit.comparison.seen import Pairing, pairing
 from embaudit.comparison.tables import moved_rows, summary_rows
 from embaudit.comparison.words import explain
 from embaudit.errors import InputError, must_be
+from embaudit.plain import plain
 from embaudit.progress import track
 from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
@@ -121,7 +122,7 @@ class Comparison:
         if self.agreement is not None:
             predictions = {**asdict(self.agreement), "kl_warning": self.agreement.kl_warning}
         moved = {
-            role: [_plain(row | {"name": str(row["name"])}) for row in self.moved_most(role).to_dict("records")]
+            role: [plain(row | {"name": str(row["name"])}) for row in self.moved_most(role).to_dict("records")]
             for role in self.changes
         }
         return {
@@ -130,7 +131,7 @@ class Comparison:
             "fits": self.fits,
             "explained": self.explained,
             "agreement": predictions,
-            "changes": [_plain(self._record(role)) for role in self.changes],
+            "changes": [plain(self._record(role)) for role in self.changes],
             "moved_most": moved,
             "explanation": self.explain(),
         }
@@ -151,11 +152,6 @@ class Comparison:
             if rows
         ]
         return f"<p>{escape(self.explain())}</p>" + "".join(shown)
-
-
-def _plain(record: Mapping[Any, Any]) -> dict[str, Any]:
-    """Turn what JSON does not know, NaN, into None."""
-    return {str(k): None if isinstance(v, float) and not np.isfinite(v) else v for k, v in record.items()}
 
 
 def compare(

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from embaudit.errors import InputError
 from embaudit.io.files import writable, written_whole
+from embaudit.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,19 +104,6 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
         if result[name].dtype.kind == "f":
             result[name] = [short(value) for value in result[name]]
     return result
-
-
-def plain(value: Any) -> Any:
-    """Turn tables, arrays and numbers into what JSON knows; an undefined number becomes null."""
-    if hasattr(value, "to_dict"):
-        value = value.to_dict("records") if hasattr(value, "columns") else value.to_dict()
-    if isinstance(value, dict):
-        return {str(key): plain(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def save_files(

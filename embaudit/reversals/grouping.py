@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.plain import plain
 from embaudit.reversals.grouped import Association, GroupMoments
 from embaudit.words import counted
 
@@ -251,15 +252,3 @@ class Grouping:
             "n_groups": len(self),
             "groups": records,
         }
-
-
-def plain(value: Any) -> Any:
-    """Return a Python value, None for NaN.
-
-    Examples
-    --------
-    >>> plain(np.float64("nan")), plain(np.int64(3)), plain(np.True_)
-    (None, 3, True)
-    """
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and math.isnan(value) else value

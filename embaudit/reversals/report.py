@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import must_be
-from embaudit.reversals.grouping import Grouping, Kind, plain
+from embaudit.plain import plain
+from embaudit.reversals.grouping import Grouping, Kind
 from embaudit.words import counted
 
 if TYPE_CHECKING:

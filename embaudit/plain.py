@@ -1,0 +1,26 @@
+"""What JSON can hold: results as plain values."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def plain(value: Any) -> Any:
+    """Turn tables, arrays, tuples and numbers into what JSON can hold; a number that does not exist becomes null.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> plain({"share": np.float64("nan"), 3: (np.int64(1), np.array([0.5]))})
+    {'share': None, '3': [1, [0.5]]}
+    """
+    if hasattr(value, "to_dict"):
+        value = value.to_dict("records") if hasattr(value, "columns") else value.to_dict()
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
