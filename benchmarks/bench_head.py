@@ -35,7 +35,7 @@ def write_head(path: Path, n_labels: int, rank: int) -> None:
 
 def audit_once(path: Path) -> dict[str, object]:
     """Audit a mapped head and read the peak of this process, which began small."""
-    from embaudit.heads import head_report
+    from embaudit.auditing.head_report import head_report
     from embaudit.model import FactorModel
 
     rows = np.load(path, mmap_mode="r")

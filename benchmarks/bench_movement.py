@@ -13,9 +13,10 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from embaudit.arrays import ordered_map, unit_rows
-from embaudit.pairs import TILE, tally_all_pairs
-from embaudit.similarity import n_pairs
+from embaudit.foundation.workers import ordered_map
+from embaudit.kernels.pairs import n_pairs
+from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.tally import TILE, tally_all_pairs
 
 
 def seconds(work: Callable[[], object]) -> float:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import row_blocks
+from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import sample_pairs
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours, cosine_range
-from embaudit.similarity import neighbours, sample_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable

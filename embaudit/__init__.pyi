@@ -9,7 +9,9 @@ from ._version import __version__ as __version__
 from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
 from .auditing import Audit as Audit
+from .auditing import HeadReport as HeadReport
 from .auditing import audit as audit
+from .auditing import head_report as head_report
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
 from .blocks import explain_pair as explain_pair
@@ -23,15 +25,12 @@ from .canonical import normalisation_test as normalisation_test
 from .canonical import position as position
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
-from .equivalence import Equivalence as Equivalence
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
-from .heads import HeadReport as HeadReport
-from .heads import head_report as head_report
-from .heads import probe_inputs as probe_inputs
 from .io import load as load
 from .io import save as save
+from .model import Equivalence as Equivalence
 from .model import FactorModel as FactorModel
 from .model import Link as Link
 from .ranges import CertifiedNeighbours as CertifiedNeighbours
@@ -49,6 +48,7 @@ from .reversals import similarity_reversal as similarity_reversal
 from .reversals import simpson as simpson
 from .simulate import SimulatedInteractions as SimulatedInteractions
 from .simulate import simulate_interactions as simulate_interactions
+from .softmax import probe_inputs as probe_inputs
 from .solvers import RESCALINGS as RESCALINGS
 from .solvers import FactorPenaltyMF as FactorPenaltyMF
 from .solvers import ProductPenaltyMF as ProductPenaltyMF

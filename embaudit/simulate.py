@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from embaudit.arrays import frozen, row_blocks
 from embaudit.errors import must_be
-from embaudit.progress import track
+from embaudit.foundation.checked import frozen
+from embaudit.foundation.progress import track
+from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

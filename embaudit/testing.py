@@ -18,16 +18,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from embaudit.arrays import row_norms, unit_rows
-from embaudit.equivalence import Equivalence, largest_gap
 from embaudit.errors import EquivalenceError
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, Link
+from embaudit.model.equivalence import Equivalence, largest_gap
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Matrix
+    from embaudit.foundation.checked import Matrix
 
 EPS = float(np.finfo(np.float64).eps)
 SEEDS = range(5)

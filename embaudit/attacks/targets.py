@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from embaudit.arrays import row_blocks, unit_rows
 from embaudit.attacks.metric import rate
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

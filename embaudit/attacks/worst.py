@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from embaudit.arrays import gram
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
 from embaudit.errors import must_be
+from embaudit.foundation.progress import track
+from embaudit.foundation.words import percent
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
-from embaudit.progress import track
+from embaudit.kernels.pairs import sample_pairs
+from embaudit.kernels.rows import gram
 from embaudit.ranges import certified_neighbours, cosine_range
-from embaudit.similarity import sample_pairs
-from embaudit.words import percent
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Matrix
     from embaudit.attacks.targets import Target
+    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Role
 
     Array = NDArray[np.float64]

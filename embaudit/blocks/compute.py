@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from embaudit.arrays import Matrix, as_factors, ordered_map
 from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.partition import (
     Boundaries,
@@ -23,8 +22,10 @@ from embaudit.blocks.sources import UNNAMED, MemorySource, Source, as_source
 from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
 from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
-from embaudit.progress import track
-from embaudit.words import counted
+from embaudit.foundation.checked import Matrix, as_factors
+from embaudit.foundation.progress import track
+from embaudit.foundation.words import counted
+from embaudit.foundation.workers import ordered_map
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

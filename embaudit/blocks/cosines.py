@@ -21,7 +21,7 @@ import numpy as np
 
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
-from embaudit.words import counted
+from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import is_number
 from embaudit.errors import must_be
+from embaudit.foundation.checked import is_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

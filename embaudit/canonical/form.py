@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, frozen, gram, is_number, row_blocks
-from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.foundation.checked import Matrix, Vector, frozen, is_number
+from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
+from embaudit.kernels.moments import Moments, cached_blocks, each_chunk, moments
+from embaudit.kernels.rows import gram
 from embaudit.model import Link
-from embaudit.moments import Moments, cached_blocks, each_chunk, moments
-from embaudit.sizes import require_ordinary_size
+from embaudit.model.equivalence import Equivalence
+from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, row_blocks
 from embaudit.canonical.form import (
     CanonicalForm,
     affine,
@@ -20,9 +19,11 @@ from embaudit.canonical.form import (
     prediction_map,
     require_both_sides,
 )
+from embaudit.foundation.checked import Matrix, Vector
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.moments import unit_block
+from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.model import Link
-from embaudit.moments import unit_block
-from embaudit.similarity import as_pairs, pair_cosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

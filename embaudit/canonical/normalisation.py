@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import frozen
 from embaudit.errors import must_be
-from embaudit.moments import unit_block
+from embaudit.foundation.checked import frozen
+from embaudit.kernels.moments import unit_block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Matrix
+    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Side
 
 LARGEST = 8_000

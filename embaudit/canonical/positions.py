@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import Vector, frozen
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
 from embaudit.canonical.habits import Habit, log_condition, recognise
 from embaudit.canonical.words import explain
+from embaudit.foundation.checked import Vector, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from embaudit.kernels.moments import Moments
     from embaudit.model import FactorModel, Link, Side
-    from embaudit.moments import Moments
 
 
 @dataclass(frozen=True)

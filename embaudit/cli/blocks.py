@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Json, Page, Quiet, app
 from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
-from embaudit.words import counted
+from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

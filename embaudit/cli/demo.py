@@ -19,7 +19,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Simulate interactions, fit both objectives of the Netflix paper and audit both models."""
-    from embaudit.demonstration import demonstrate
+    from embaudit.cli.demonstration import demonstrate
     from embaudit.report.terminal import print_demonstration
 
     with progress_bars(quiet=quiet):

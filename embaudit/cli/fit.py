@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Quiet, Seed, app
 from embaudit.cli.terminal import make_console
-from embaudit.words import counted
+from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -25,7 +25,7 @@ def formats() -> None:
 @app.command(short_help="Show versions and check that results can be trusted.")
 def doctor() -> None:
     """Show versions and check that this machine computes what embaudit promises."""
-    from embaudit.diagnosis import diagnose
+    from embaudit.cli.diagnosis import diagnose
 
     diagnosis = diagnose()
     console = make_console(quiet=False)

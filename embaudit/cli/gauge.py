@@ -12,7 +12,7 @@ from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
 from embaudit.cli.terminal import make_console, reading_options
 
 if TYPE_CHECKING:
-    from embaudit.equivalents import EquivalentModel
+    from embaudit.auditing.equivalents import EquivalentModel
     from embaudit.model import FactorModel
 
 
@@ -44,10 +44,10 @@ def gauge(
     force: Force = False,
 ) -> None:
     """Write another model that makes the same predictions with other cosines."""
-    from embaudit.drift import drift
-    from embaudit.equivalents import one_equivalent
+    from embaudit.auditing.equivalents import one_equivalent
     from embaudit.errors import InputError
     from embaudit.io import distinct_outputs, load, require_output, save
+    from embaudit.model.drift import drift
 
     if exponent is not None and (group is not None or max_condition is not None):
         raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
@@ -76,8 +76,8 @@ def gauge(
 
 def _objective(model: FactorModel, chosen: EquivalentModel) -> str | None:
     """Return the objective of which the other model is as good a solution, or None."""
+    from embaudit.auditing.objectives import OBJECTIVES
     from embaudit.gauges import GeneralLinear
-    from embaudit.objectives import OBJECTIVES
 
     if model.objective is None or model.objective not in OBJECTIVES:
         return None

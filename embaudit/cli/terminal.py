@@ -9,7 +9,7 @@ import sys
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from embaudit.progress import reporting
+from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model import Link
+from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
     from embaudit.comparison.matching import Match
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
 
 ROWS = 512

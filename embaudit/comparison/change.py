@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import Indices
 from embaudit.comparison.fits import GROUPS, GaugeFit, fit_gauge, unexplained
-from embaudit.similarity import Neighbours, neighbours, pair_cosines
+from embaudit.foundation.checked import Indices
+from embaudit.kernels.nearest import Neighbours, neighbours
+from embaudit.kernels.pairs import pair_cosines
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,9 +25,9 @@ from embaudit.comparison.seen import Pairing, pairing
 from embaudit.comparison.tables import moved_rows, summary_rows
 from embaudit.comparison.words import explain
 from embaudit.errors import InputError, must_be
-from embaudit.plain import plain
-from embaudit.progress import track
-from embaudit.sizes import require_ordinary_size
+from embaudit.foundation.plain import plain
+from embaudit.foundation.progress import track
+from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

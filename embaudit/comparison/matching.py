@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import Indices
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Indices
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

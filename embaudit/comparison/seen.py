@@ -13,17 +13,17 @@ import numpy as np
 
 from embaudit.comparison.fits import GROUPS
 from embaudit.comparison.matching import LEAST
-from embaudit.equivalence import Equivalence
 from embaudit.errors import InputError, must_be
+from embaudit.kernels.moments import moments, unit_block
 from embaudit.model import Link
-from embaudit.moments import moments, unit_block
+from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
     from embaudit.comparison.fits import Rows
     from embaudit.comparison.matching import Match
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel, Side
 
 

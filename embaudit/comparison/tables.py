@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.words import percent
+from embaudit.foundation.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.words import percent
+from embaudit.foundation.words import percent
 
 if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import row_blocks, row_norms, unit_rows
 from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
 from embaudit.canonical.identified import identified_factors
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model import Link
-from embaudit.sizes import require_ordinary_size
+from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices, Matrix
+    from embaudit.foundation.checked import Indices, Matrix
     from embaudit.gauges.group import RNG
     from embaudit.model import FactorModel, Side
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import ordered_map, row_blocks
-from embaudit.progress import track
+from embaudit.foundation.progress import track
+from embaudit.foundation.workers import ordered_map, row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
     from embaudit.evaluation.truth import Truth
+    from embaudit.foundation.checked import Indices
 
 MEASURES = ("precision", "auc", "ndcg")
 

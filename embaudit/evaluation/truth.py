@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
 
 MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts, in lower case, that say that there is no label."""

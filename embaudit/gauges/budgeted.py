@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from embaudit.equivalence import Equivalence
 from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, require_budget, within_budget
 from embaudit.gauges.orthogonal import Orthogonal
+from embaudit.model.equivalence import Equivalence
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, as_factors, as_vector, float64_blocks, frozen
-from embaudit.equivalence import Equivalence
 from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.foundation.checked import Matrix, Vector, as_factors, as_vector, frozen
+from embaudit.kernels.rows import float64_blocks
 from embaudit.model import Link
+from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import is_number
-from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
+from embaudit.foundation.checked import is_number
 from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
-    from embaudit.arrays import Vector
+    from embaudit.foundation.checked import Vector
     from embaudit.model import FactorModel
 
 RNG = np.random.Generator | int | None

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.equivalence import Equivalence
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, random_rotation
+from embaudit.model.equivalence import Equivalence
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from embaudit.equivalence import Equivalence
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, within_budget
+from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from embaudit.arrays import row_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.workers import row_blocks
 from embaudit.io.assemble import assemble
 from embaudit.io.files import written_whole
 from embaudit.io.numpy_arrays import require_one_side

@@ -13,8 +13,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import row_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.workers import row_blocks
 from embaudit.io.delimited import open_bytes
 from embaudit.io.files import plain_suffix, written_whole
 from embaudit.io.numpy_arrays import require_one_side

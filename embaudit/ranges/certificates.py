@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import frozen
 from embaudit.errors import must_be
+from embaudit.foundation.checked import frozen
 from embaudit.gauges.gauge import EPS
+from embaudit.kernels.nearest import TIE, Neighbours, neighbours
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
-from embaudit.similarity import TIE, Neighbours, neighbours
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.arrays import Indices, Matrix
+    from embaudit.foundation.checked import Indices, Matrix
     from embaudit.model import FactorModel, Side
 
 _NEAR = 0.999

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import frozen, is_number
 from embaudit.errors import EquivalenceError, InputError, must_be
+from embaudit.foundation.checked import frozen, is_number
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
+from embaudit.kernels.pairs import pair_cosines
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
@@ -20,12 +21,11 @@ from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.linear import LinearReach
 from embaudit.ranges.reach import End, Fixed, Reach, as_pair_table, paired_rows, reach_of_pairs
 from embaudit.ranges.translation import TranslationReach
-from embaudit.similarity import pair_cosines
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.arrays import Matrix
+    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Role
 
 SLACK = 1e-9

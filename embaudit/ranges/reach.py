@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
-from embaudit.arrays import Matrix, ordered_map, row_blocks
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Matrix
+from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.pairs import as_pairs
 from embaudit.ranges.half_angle import between, tamed
-from embaudit.similarity import as_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

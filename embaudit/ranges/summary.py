@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.kernels.pairs import sample_pairs
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
-from embaudit.similarity import sample_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

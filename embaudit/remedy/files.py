@@ -13,9 +13,9 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.progress import track
 from embaudit.io.files import plain_suffix, written_whole
 from embaudit.io.native import MARK, VERSION
-from embaudit.progress import track
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Matrix
+    from embaudit.foundation.checked import Matrix
     from embaudit.io.files import AnyPath
 
 Blocks: TypeAlias = "Iterator[tuple[slice, Matrix]]"

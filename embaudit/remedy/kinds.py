@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from embaudit.arrays import is_number
 from embaudit.canonical.form import (
     EXPONENTS,
     CanonicalForm,
@@ -19,11 +18,12 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
+from embaudit.foundation.checked import is_number
+from embaudit.kernels.moments import moments, unit_block
+from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.model import FactorModel, Link
-from embaudit.moments import moments, unit_block
+from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
-from embaudit.similarity import pair_cosines, sample_pairs
-from embaudit.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from embaudit.canonical.form import RowMap

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import Matrix, Vector, row_blocks
 from embaudit.canonical.form import gathered, mapped_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Matrix, Vector
+from embaudit.foundation.words import counted
+from embaudit.foundation.workers import row_blocks
 from embaudit.io.files import plain_suffix
 from embaudit.model import FactorModel, Link
 from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, write_vectors
 from embaudit.remedy.words import explain
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

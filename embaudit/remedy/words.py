@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.canonical.form import free_means
+from embaudit.foundation.words import counted
 from embaudit.model import Link
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel, Side

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.words import counted
+from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

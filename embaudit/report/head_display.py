@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.heads.panel import make_panel, most_alike
-from embaudit.heads.shifts import TARGETS, panel_pairs
+from embaudit.foundation.words import visible
 from embaudit.ranges import shift_to_reach
-from embaudit.words import visible
+from embaudit.softmax.panel import make_panel, most_alike
+from embaudit.softmax.shifts import TARGETS, panel_pairs
 
 if TYPE_CHECKING:
     from typing import Self

@@ -6,8 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
+from embaudit.foundation.words import visible
 from embaudit.report.summary import grids, neighbour_lists, sentences
-from embaudit.words import visible
 
 if TYPE_CHECKING:
     import jinja2

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.words import counted, percent
+from embaudit.foundation.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
-    from embaudit.drift import Drift
-    from embaudit.equivalents import EquivalentModel
-    from embaudit.heads import HeadReport
-    from embaudit.limits import Certificate, Limits
+    from embaudit.auditing.equivalents import EquivalentModel
+    from embaudit.auditing.head_report import HeadReport
+    from embaudit.auditing.limits import Certificate, Limits
     from embaudit.model import FactorModel, Role
-    from embaudit.movement import Movement
-    from embaudit.neighbourhoods import Neighbourhood
+    from embaudit.model.drift import Drift
+    from embaudit.movements.movement import Movement
+    from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
 
     Visit = tuple[EquivalentModel, Movement, Drift]

@@ -8,9 +8,9 @@ from rich.panel import Panel
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from embaudit.checks import Severity
+from embaudit.auditing.checks import Severity
+from embaudit.foundation.words import visible
 from embaudit.report.summary import grids, movement_grids, neighbour_lists, sentences
-from embaudit.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from embaudit.auditing import Audit
-    from embaudit.demonstration import Demonstration
-    from embaudit.neighbourhoods import Neighbourhood
+    from embaudit.cli.demonstration import Demonstration
+    from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.summary import Grid
 
 EXAMPLES = 5

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.equivalence import Equivalence, largest_gap
+from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.quality import cosine_matrix
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import ProductPenaltyMF

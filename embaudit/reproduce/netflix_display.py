@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
 
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import row_blocks
+from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix, nearest, top_overlap
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.reproduce.netflix_setting import NetflixSetting
     from embaudit.simulate import SimulatedInteractions

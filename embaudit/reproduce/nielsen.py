@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from embaudit.equivalence import log_softmax
 from embaudit.errors import must_be
 from embaudit.gauges import Gauge
+from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
+from embaudit.model.equivalence import log_softmax
 from embaudit.reproduce.nielsen_display import NielsenDisplay
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
-from embaudit.similarity import all_pairs
 from embaudit.softmax import shared_halves
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 """The label rows of Figure 1."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError
+from embaudit.foundation.plain import plain
 from embaudit.io.files import writable, written_whole
-from embaudit.plain import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import Matrix, unit_rows
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Matrix
+from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
 
 N_NEIGHBOURS = 10
 

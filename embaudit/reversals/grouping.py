@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.plain import plain
+from embaudit.foundation.plain import plain
+from embaudit.foundation.words import counted
 from embaudit.reversals.grouped import Association, GroupMoments
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

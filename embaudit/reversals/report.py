@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import must_be
-from embaudit.plain import plain
+from embaudit.foundation.plain import plain
+from embaudit.foundation.words import counted
 from embaudit.reversals.grouping import Grouping, Kind
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

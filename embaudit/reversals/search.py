@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import is_number
 from embaudit.errors import InputError, must_be
-from embaudit.progress import track
+from embaudit.foundation.checked import is_number
+from embaudit.foundation.progress import track
+from embaudit.foundation.words import counted
 from embaudit.reversals.grouped import Association, GroupedRows
 from embaudit.reversals.grouping import Grouping, Sample
 from embaudit.reversals.permutation import Correction, adjusted, grouping_p_value, within_p_values
 from embaudit.reversals.report import SimpsonReport
 from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings, numbers, read_table
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import as_factors, unit_rows
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import as_factors
+from embaudit.foundation.words import counted
+from embaudit.kernels.rows import unit_rows
 from embaudit.reversals.grouped import GroupMoments
 from embaudit.reversals.grouping import Grouping
 from embaudit.reversals.report import SimpsonReport
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

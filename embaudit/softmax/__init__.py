@@ -3,6 +3,7 @@
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable
 from embaudit.softmax.hull_edges import SharedHalves, shared_halves
 from embaudit.softmax.logit_cosines import logit_cosines
+from embaudit.softmax.panel import probe_inputs
 from embaudit.softmax.projector import ProjectorCosines, projector_cosines
 from embaudit.softmax.rankings import label_rankings
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
@@ -16,6 +17,7 @@ __all__ = [
     "label_combinations",
     "label_rankings",
     "logit_cosines",
+    "probe_inputs",
     "projector_cosines",
     "shared_halves",
 ]

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.progress import track
+from embaudit.foundation.progress import track
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_leads
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
     from embaudit.softmax.coordinates import LabelCoordinates
 
 MARGIN = 1e-6

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import float64_blocks, frozen, row_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import frozen
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.moments import moments
+from embaudit.kernels.rows import float64_blocks
 from embaudit.model import Link
-from embaudit.moments import moments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices, Matrix, Vector
+    from embaudit.foundation.checked import Indices, Matrix, Vector
+    from embaudit.kernels.moments import Moments
     from embaudit.model import FactorModel
-    from embaudit.moments import Moments
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
 ORDINARY = (1e-100, 1e100)

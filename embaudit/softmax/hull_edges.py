@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.similarity import as_pairs
+from embaudit.foundation.words import counted
+from embaudit.kernels.pairs import as_pairs
 from embaudit.softmax.argmaxable import WORDS
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
 
 

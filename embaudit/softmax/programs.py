@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import WORKERS
 from embaudit.errors import InputError
+from embaudit.foundation.workers import WORKERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

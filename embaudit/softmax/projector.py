@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.similarity import as_pairs, pair_cosines
+from embaudit.foundation.words import counted
+from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.arrays import Indices
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.progress import track
+from embaudit.foundation.progress import track
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.programs import best_lead

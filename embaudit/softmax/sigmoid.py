@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.arrays import unit_rows
 from embaudit.errors import must_be
-from embaudit.progress import track
+from embaudit.foundation.progress import track
+from embaudit.foundation.words import counted
+from embaudit.kernels.rows import unit_rows
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.programs import best_lead
-from embaudit.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.arrays import row_blocks
+from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.arrays import Indices, Vector
+    from embaudit.foundation.checked import Indices, Vector
     from embaudit.softmax.coordinates import LabelCoordinates
 
 ROUNDING = 256 * np.finfo(np.float64).eps

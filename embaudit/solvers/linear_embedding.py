@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from embaudit.arrays import row_blocks
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.workers import row_blocks
 from embaudit.model import FactorModel
 from embaudit.solvers.products import is_sparse
 from embaudit.solvers.svd import truncated_svd, zero_below

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import numpy as np
 import scipy.sparse as sp
 
-from embaudit.arrays import ordered_map, row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import scipy.linalg
 
-from embaudit.arrays import ordered_map, row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.solvers.krylov import block_krylov, orthonormal
 from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
 

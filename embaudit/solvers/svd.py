@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from embaudit.arrays import Matrix, Vector, frozen, triangular_factor
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Matrix, Vector, frozen
+from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors
 from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse

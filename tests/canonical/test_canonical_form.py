@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form
 from embaudit.canonical.form import free_means
-from embaudit.equivalence import largest_gap
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
+from embaudit.model.equivalence import largest_gap
 
 BIASES = ((), ("user_bias",), ("item_bias",), ("user_bias", "item_bias"))
 

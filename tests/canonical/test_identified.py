@@ -11,8 +11,8 @@ from embaudit.canonical import identified_cosines, identified_factors
 from embaudit.canonical.form import free_means
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.kernels.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel
-from embaudit.similarity import all_pairs, pair_cosines
 
 SIDES = ["left", "right"]
 LINKS = ["identity", "softmax", "ranking", "cosine"]

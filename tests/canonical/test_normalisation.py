@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embaudit.arrays import unit_rows
 from embaudit.canonical import normalisation_test
 from embaudit.errors import InputError
+from embaudit.kernels.pairs import all_pairs, pair_cosines
+from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
-from embaudit.similarity import all_pairs, pair_cosines
 
 
 def vectors(n, k, seed=0):

@@ -88,7 +88,7 @@ def test_findings_decide_the_exit_code(model, embaudit, objective, fail_on, code
 
 
 def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, monkeypatch):
-    monkeypatch.setattr("embaudit.drift.rounding_bound", lambda *_: 0.0)
+    monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
     result = embaudit("audit", model, "--gauges", 1)
     assert result.code == 1
     assert result.out.index("check failed") < result.out.index("item-item")

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from mpmath import matrix as mp_matrix
 from mpmath import mp
 
-from embaudit.arrays import row_blocks
-from embaudit.equivalence import Equivalence, largest_gap
 from embaudit.errors import EquivalenceError, InputError
+from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
+from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.testing import (
     EPS,
     assert_equivalent,

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import embaudit.gauges
-from embaudit.equivalence import Equivalence
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation, sample_spectrum, within_budget
+from embaudit.model.equivalence import Equivalence
 from embaudit.testing import EPS, LAW, GaugeGroupContract, factor_models, gauge_groups, ranks, seeds
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from embaudit.attacks import worst_gauge
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours, condition_to_reach, cosine_range, range_summary
 from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.range_display import RangeDisplay
-from embaudit.similarity import neighbours
 
 
 def vectors(n: int, k: int, seed: int = 0) -> FactorModel:

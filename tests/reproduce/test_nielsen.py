@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy.spatial import ConvexHull
 
-from embaudit.equivalence import log_softmax
 from embaudit.errors import InputError
+from embaudit.model.equivalence import log_softmax
 from embaudit.reproduce import nielsen
 from embaudit.reproduce.nielsen import FIGURE_1, HEADS, both_reach, shifts
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
+from embaudit.foundation.progress import reporting
+from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.progress import reporting
-from embaudit.similarity import all_pairs
 from embaudit.softmax import argmaxable, contests, programs
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.mixtures import are_mixtures

@@ -11,8 +11,8 @@ from scipy.optimize import minimize
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
+from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.similarity import all_pairs
 from embaudit.softmax import argmaxable, shared_halves
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import InputError
+from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.similarity import all_pairs
 from embaudit.softmax import logit_cosines, projector_cosines
 
 SEEDS = st.integers(0, 2**32 - 1)

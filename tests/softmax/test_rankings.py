@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from embaudit.errors import InputError
+from embaudit.kernels.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel
-from embaudit.similarity import all_pairs, pair_cosines
 from embaudit.softmax import argmaxable, label_rankings
 
 SEEDS = st.integers(0, 2**32 - 1)

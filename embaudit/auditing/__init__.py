@@ -1,0 +1,6 @@
+"""The audit of a model: what was measured, what follows from it, and how far."""
+
+from embaudit.auditing.audit import Audit, audit
+from embaudit.auditing.head_report import HeadReport, head_report
+
+__all__ = ["Audit", "HeadReport", "audit", "head_report"]

@@ -1,0 +1,289 @@
+"""The audit: verify that predictions stay, collect how cosines move, and conclude."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit._version import __version__
+from embaudit.auditing.checks import Finding, Severity, findings
+from embaudit.auditing.evidence import Evidence, gather
+from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.head_report import HeadReport, head_report
+from embaudit.auditing.objectives import training_objective, usual_objectives
+from embaudit.auditing.verdict import training_sentence, verdict
+from embaudit.errors import must_be
+from embaudit.foundation.plain import plain
+from embaudit.model import Link
+from embaudit.softmax.guards import Guard
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from embaudit.gauges import GaugeGroup
+    from embaudit.model import FactorModel, Role
+
+PANEL = 2_048
+"""Labels of a softmax head that are looked at one by one; drawn where it has more."""
+SCHEMA_VERSION = 1
+"""Raised when a field of the JSON changes its meaning or goes away."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """What an audit found: the evidence, the findings and the verdict.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.normal(size=(30, 4)), draw.normal(size=(20, 4)), objective="product")
+    >>> result = audit(model, n_gauges=2)
+    >>> result.evidence.predictions_hold, [finding.code for finding in result.findings]
+    (True, ['EMB101'])
+    """
+
+    model: FactorModel
+    """The model at hand."""
+    evidence: Evidence
+    """Everything measured; of a softmax head with very many labels, on a sample of them."""
+    head: HeadReport | None = None
+    """What was measured besides where the model is a softmax head."""
+    source: str | None = None
+    """Where the model came from."""
+
+    @property
+    def predictions_hold(self) -> bool:
+        """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        return self.evidence.predictions_hold and (self.head is None or self.head.verified)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """Conclusions with code, severity and remedy, the gravest first."""
+        own = self.head.findings if self.head is not None else ()
+        seen = {finding.code for finding in own}
+        found = [*own, *(finding for finding in findings(self.evidence) if finding.code not in seen)]
+        return tuple(sorted(found, key=lambda finding: -finding.severity))
+
+    @cached_property
+    def verdict(self) -> str:
+        """One paragraph in plain words."""
+        if self.head is None or not self.evidence.predictions_hold:
+            return verdict(self.evidence)
+        return f"{self.head.verdict} {training_sentence(self.evidence)}" if self.head.verified else self.head.verdict
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of factors and biases: equal for equal models."""
+        return fingerprint(self.model)
+
+    @property
+    def worst(self) -> Severity | None:
+        """Severity of the gravest finding, None without findings."""
+        return max((finding.severity for finding in self.findings), default=None)
+
+    def __repr__(self) -> str:
+        codes = ", ".join(finding.code for finding in self.findings) or "no findings"
+        return f"Audit({self.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
+
+    def _repr_html_(self) -> str:
+        from embaudit.report.html import render
+
+        return render(self, template="fragment.html.j2")
+
+    def report(self) -> str:
+        """Return the audit as a whole HTML page."""
+        from embaudit.report.html import render
+
+        return render(self)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each equivalent model and role: how its cosines moved, how its predictions did.
+
+        Columns are those of the JSON's `movement` records, and `drift`, `drift_tolerance` and `drift_ok`.
+        """
+        import pandas as pd
+
+        frame = pd.DataFrame(self._movement_records()).drop(columns="quantiles", errors="ignore")
+        drift = pd.DataFrame(self._drift_records())[["gauge", "max_abs", "tolerance", "ok"]]
+        drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])
+        return frame.merge(drift, on="gauge") if len(frame) else drift
+
+    def _labels(self) -> list[dict[str, Any]]:
+        return [
+            {"gauge": e.name, "kind": e.kind, "condition_number": e.condition_number, "shift": e.shift}
+            for e in self.evidence.equivalents
+        ]
+
+    def _movement_records(self) -> list[dict[str, Any]]:
+        pairs = zip(self._labels(), self.evidence.movement, strict=True)
+        return [label | record.to_dict() for label, records in pairs for record in records]
+
+    def _drift_records(self) -> list[dict[str, Any]]:
+        return [label | d.to_dict() for label, d in zip(self._labels(), self.evidence.drift, strict=True)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as JSON can hold it; see the README for the schema."""
+        model, evidence = self.model, self.evidence
+        position = evidence.position
+        return dict(
+            plain(
+                {
+                    "embaudit_version": __version__,
+                    "schema_version": SCHEMA_VERSION,
+                    "seed": evidence.seed,
+                    "input": {"source": self.source, "fingerprint": self.fingerprint},
+                    "model": {
+                        "roles": model.roles,
+                        "n_left": model.n_left,
+                        "n_right": model.n_right,
+                        "rank": model.rank,
+                        "link": str(model.link),
+                        "predicts": model.predicts.title,
+                        "dtype": str(model.right.dtype),
+                        "left_bias": model.left_bias is not None,
+                        "right_bias": model.right_bias is not None,
+                        "objective": model.objective,
+                    },
+                    "group": {
+                        "max_condition": evidence.max_condition,
+                        "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
+                        "n_equivalents": len(evidence.equivalents),
+                    },
+                    "drift": self._drift_records(),
+                    "movement": self._movement_records(),
+                    **evidence.limits.to_dict(),
+                    "position": None if position is None else position.to_dict(),
+                    "head": None if self.head is None else self.head.to_dict(),
+                    "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
+                    "findings": [finding.to_dict() for finding in self.findings],
+                    "verdict": self.verdict,
+                }
+            )
+        )
+
+
+def audit(
+    model: FactorModel,
+    *,
+    groups: Sequence[str | GaugeGroup] | None = None,
+    roles: Sequence[Role] | None = None,
+    n_gauges: int = 8,
+    n_pairs: int = 100_000,
+    n_neighbours: int = 10,
+    max_condition: float = 2.0,
+    show: Sequence[str] = (),
+    objective: str | None = None,
+    soft_cap: float | None = None,
+    normalised: bool = False,
+    source: str | None = None,
+    rng: int = 0,
+) -> Audit:
+    """Audit the cosines of a model: how far do they move while every prediction stays the same?
+
+    Parameters
+    ----------
+    model : FactorModel
+        One side or both.
+    groups : sequence of str or GaugeGroup, optional
+        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation") or groups
+        of your own; all that keep the predictions by default.
+    roles : sequence of {"left", "right", "cross"}, optional
+        Which cosines; all that the model has by default.
+    n_gauges : int
+        Random draws from each group.
+    n_pairs : int
+        Pairs to sample where there are too many to visit all.
+    n_neighbours : int
+        N of the neighbour lists.
+    max_condition : float
+        Budget of the random linear gauges: largest stretch over smallest.
+    show : sequence of str
+        Ids or titles of right rows whose neighbours to show; a few drawn ones by default.
+    objective : str, optional
+        How the model was trained, where it does not say so itself (see `embaudit.auditing.objectives`).
+    soft_cap : float, optional
+        Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
+    normalised : bool
+        Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
+    source : str, optional
+        Where the model came from, for the report.
+    rng : int
+        Seed; the same seed gives the same numbers.
+
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    InputError
+        For parameters outside their sets.
+    """
+    model = _with_objective(model, objective)
+    guard = Guard(soft_cap, normalised)
+    head = None
+    if model.link is Link.SOFTMAX:
+        head = head_report(
+            model,
+            n_labels=PANEL,
+            n_neighbours=n_neighbours,
+            max_condition=max_condition,
+            soft_cap=soft_cap,
+            normalised=normalised,
+            rng=rng,
+        )
+    elif not guard.keeps_translations:
+        raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
+    evidence = gather(
+        _subject(model, guard, rng),
+        trained_as=model.link,
+        groups=() if groups is None else groups,
+        roles=roles,
+        n_gauges=n_gauges,
+        n_pairs=n_pairs,
+        n_neighbours=n_neighbours,
+        max_condition=max_condition,
+        show=show,
+        rng=rng,
+    )
+    return Audit(model, evidence, head, source)
+
+
+def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
+    """Note how the model was trained, in a way that makes models of its link."""
+    if name is None:
+        if model.objective is not None:
+            training_objective(model.objective)
+        return model
+    objective = training_objective(name)
+    # Vectors alone have the identity link for want of a better one.
+    known = model.left is not None or model.link is not Link.IDENTITY
+    if known and model.link not in objective.links:
+        usual = ", ".join(row.name for row in usual_objectives(model.link))
+        links = " or ".join(objective.links)
+        raise must_be(
+            "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
+        )
+    return model.replace(objective=objective.name)
+
+
+def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
+    """Choose what the general part of an audit looks at: a sample of very many labels, and what a guard leaves free.
+
+    A capped head must keep its scores, a normalised one its cosines, for its probabilities to stay.
+    """
+    if model.link is not Link.SOFTMAX:
+        return model
+    link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
+    if model.n_right > PANEL:
+        labels = np.sort(np.random.default_rng(seed).choice(model.n_right, PANEL, replace=False))
+        fields = {name: getattr(model, name) for name in ("right", "right_bias", "right_ids", "right_names")}
+        model = model.replace(**{name: None if value is None else value[labels] for name, value in fields.items()})
+    return model.replace(link=link)

@@ -1,0 +1,200 @@
+"""Everything an audit measures, before anything is concluded from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from embaudit.auditing.equivalents import EquivalentModel, equivalent_models
+from embaudit.auditing.limits import Limits, limits
+from embaudit.canonical import Position, position
+from embaudit.errors import must_be
+from embaudit.foundation.checked import is_number
+from embaudit.foundation.progress import track
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import row_norms
+from embaudit.model import Link
+from embaudit.model.drift import Drift, drift
+from embaudit.model.sizes import require_ordinary_size
+from embaudit.movements.movement import Movement, MovementProbe
+from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from embaudit.foundation.checked import Indices
+    from embaudit.gauges import GaugeGroup
+    from embaudit.model import FactorModel, Role, Side
+
+LISTED = 5
+"""Neighbours shown side by side."""
+PROBES = 256
+"""Left rows drawn to check the predictions of a one-sided model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was measured on one model and its equivalent models."""
+
+    model: FactorModel
+    """The model at hand."""
+    trained_as: Link
+    """The link of the model it was made from, which tells how such models are trained."""
+    seed: int
+    """Seed of every draw."""
+    max_condition: float
+    """Budget of the random linear gauges."""
+    equivalents: tuple[EquivalentModel, ...]
+    """The equivalent models visited."""
+    drift: tuple[Drift, ...]
+    """What happened to the predictions, one an equivalent model."""
+    movement: tuple[tuple[Movement, ...], ...]
+    """What happened to the cosines, one a role, for every equivalent model."""
+    limits: Limits
+    """How far the cosines could move at most within a budget."""
+    position: Position | None
+    """Where the model sits among its canonical forms; None for a one-sided model."""
+    chosen: bool
+    """Whether the caller chose whose neighbours to show."""
+    shown_in: str | None
+    """The equivalent model whose neighbours are shown."""
+    examples: tuple[Neighbourhood, ...]
+    """Neighbours of a few right rows in the model and in that one."""
+
+    @property
+    def predictions_hold(self) -> bool:
+        """Whether rounding explains every change of a prediction."""
+        return all(record.ok for record in self.drift)
+
+    def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
+        """Pair the equivalent models with their movement of some roles, all by default."""
+        pairs = zip(self.equivalents, self.movement, strict=True)
+        return [(one, record) for one, records in pairs for record in records if not roles or record.role in roles]
+
+
+def default_roles(model: FactorModel) -> tuple[Role, ...]:
+    """List the roles whose cosines can move: sides with two rows or more that have a direction, and left-right pairs.
+
+    Raises
+    ------
+    InputError
+        If there is no such side.
+    """
+    rows = {side: len(model.factors(side)) - len(model.zero_rows(side)) for side in model.sides}
+    roles: list[Role] = [side for side in ("right", "left") if rows.get(side, 0) > 1]
+    if not roles:
+        raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}")
+    cross = min(rows.values()) > 0 and model.left is not None and model.link is not Link.COSINE
+    return (*roles, "cross") if cross else tuple(roles)
+
+
+def require_roles(model: FactorModel, roles: Sequence[Role]) -> tuple[Role, ...]:
+    """Check chosen roles against those the model has."""
+    possible = default_roles(model)
+    for role in roles:
+        if role not in possible:
+            raise must_be("role", "one of " + ", ".join(possible), repr(role))
+    return tuple(roles)
+
+
+def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
+    """Give a one-sided model left rows, drawn at the scale of its right ones, to check its predictions on."""
+    if model.left is not None:
+        return model
+    k = model.rank
+    scale = float(
+        np.sqrt(
+            np.mean([np.square(model.right[rows], dtype=np.float64).mean() for rows in row_blocks(len(model.right), k)])
+        )
+    )
+    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0))
+
+
+def require_count(name: str, value: int, least: int = 1) -> int:
+    """Refuse a count below its least value."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise must_be(name, f"an integer >= {least}", value)
+    return int(value)
+
+
+def gather(
+    model: FactorModel,
+    *,
+    trained_as: Link | None = None,
+    groups: Sequence[str | GaugeGroup] = (),
+    roles: Sequence[Role] | None = None,
+    n_gauges: int = 8,
+    n_pairs: int = 100_000,
+    n_neighbours: int = 10,
+    max_condition: float = 2.0,
+    show: Sequence[str] = (),
+    n_shown: int = 3,
+    rng: int = 0,
+) -> Evidence:
+    """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
+    for name, value in (("n_gauges", n_gauges), ("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
+        require_count(name, value)
+    draw = np.random.default_rng(require_count("rng", rng, 0))
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", max_condition)
+    chosen = default_roles(model) if roles is None else require_roles(model, roles)
+    require_ordinary_size(model)
+    shown = find_rows(model, "right", show) if show else None
+    checked = with_probes(model, draw)
+    equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+    probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
+    drifts, movements = [], []
+    # The products here are small: threads of the BLAS would wait for each other longer than they compute.
+    with threadpool_limits(limits=1, user_api="blas"):
+        for equivalent in track(equivalents, "equivalent models", len(equivalents)):
+            after = equivalent.of(checked)
+            drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
+            movements.append(probe.measure(after))
+        bounds = limits(model, chosen, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
+    shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
+    return Evidence(
+        model=model,
+        trained_as=trained_as or model.link,
+        seed=rng,
+        max_condition=max_condition,
+        equivalents=tuple(equivalents),
+        drift=tuple(drifts),
+        movement=tuple(movements),
+        limits=bounds,
+        position=position(model) if model.left is not None else None,
+        chosen=bool(show),
+        shown_in=shown_in,
+        examples=examples,
+    )
+
+
+def _examples(
+    model: FactorModel,
+    equivalents: Sequence[EquivalentModel],
+    movements: Sequence[tuple[Movement, ...]],
+    shown: Indices | None,
+    n_shown: int,
+    n: int,
+    draw: np.random.Generator,
+) -> tuple[str | None, tuple[Neighbourhood, ...]]:
+    """Show the neighbours of the chosen, or of a few drawn, rows where the neighbour lists changed most."""
+    overlaps = [
+        next((m.top_n_overlap for m in records if m.role == "right" and m.top_n), np.inf) for records in movements
+    ]
+    if min(overlaps) == np.inf:
+        return None, ()
+    worst = equivalents[int(np.argmin(overlaps))]
+    rows = _long_rows(model, "right", n_shown, draw) if shown is None else shown
+    n = min(n, model.n_right - len(model.zero_rows("right")) - 1)
+    return worst.name, neighbourhoods(model, worst.of(model), role="right", rows=rows, n=n)
+
+
+def _long_rows(model: FactorModel, role: Side, count: int, draw: np.random.Generator) -> Indices:
+    """Draw from the longest twentieth of the rows: entities with much behind them, which people know."""
+    norms = row_norms(model.factors(role))
+    longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
+    longest = longest[norms[longest] > 0]
+    return np.sort(draw.choice(longest, min(count, len(longest)), replace=False))

@@ -1,0 +1,1 @@
+"""What every room stands on: validation, workers, words, plain values, progress."""

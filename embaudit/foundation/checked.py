@@ -1,0 +1,146 @@
+"""Validation of what callers give: numbers, row numbers, vectors and factor matrices, and the types they become.
+
+Factors keep the precision they are stored in (float32 or float64) and may lie on disk.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from embaudit.errors import must_be
+from embaudit.foundation.workers import row_blocks
+
+Matrix: TypeAlias = NDArray[np.floating[Any]]
+"""Two-dimensional, rows are entities, columns are latent dimensions."""
+Vector: TypeAlias = NDArray[np.floating[Any]]
+"""One-dimensional, one number an entity or a latent dimension."""
+Indices: TypeAlias = NDArray[np.integer[Any]]
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only view: the caller's own array stays writeable, ours cannot be changed by mistake."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def is_number(value: object) -> bool:
+    """Whether a parameter is one finite real number.
+
+    Examples
+    --------
+    >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(float("nan"))
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+
+
+def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:
+    """Make an array without copying one; refuse rows of different lengths and hidden entries."""
+    try:
+        given = np.asanyarray(array)
+    except ValueError as error:
+        raise must_be(name, "a rectangular array", "rows that differ in length") from error
+    if np.ma.is_masked(given):
+        raise must_be(name, "finite", "masked entries", "fill them or drop their rows")
+    return given
+
+
+def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp]:
+    """Check a vector of row numbers from 0 to `n_rows - 1`; a mask or a fraction is refused, not cast.
+
+    Examples
+    --------
+    >>> as_rows([True, False], 2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: rows must be a vector of integers; got bool of shape (2,); np.flatnonzero turns ...
+    """
+    given = _as_array(rows, name)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        remedy = "np.flatnonzero turns a mask into row numbers" if given.dtype == bool else ""
+        raise must_be(name, "a vector of integers", f"{given.dtype} of shape {given.shape}", remedy)
+    outside = (given < 0) | (given >= n_rows)
+    if outside.any():
+        raise must_be(name, f"row numbers from 0 to {n_rows - 1}", given[outside][0])
+    return given.astype(np.intp)
+
+
+def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Keep float32 and float64 as they are; widen what is narrower; refuse what is no number."""
+    kind = array.dtype
+    if kind in (np.float32, np.float64):
+        return array
+    if kind.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", f"dtype {kind}", "convert it to float32 or float64")
+    return array.astype(np.float32 if kind == np.float16 else np.float64)
+
+
+def _require_finite(array: Matrix, name: str) -> None:
+    for rows in row_blocks(*array.shape):
+        finite = np.isfinite(array[rows])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            value = array[rows.start + row, column]
+            where = f"{value} at row {rows.start + row}, column {column}"
+            raise must_be(name, "finite", where, "repair or drop that row")
+
+
+def as_factors(array: ArrayLike, name: str) -> Matrix:
+    """Check a factor matrix and return it read-only, in the precision it was stored in.
+
+    Parameters
+    ----------
+    array : array_like of shape (n, k)
+        Rows are entities. float32 and float64 are kept (a memory map stays on disk), float16 becomes
+        float32, integers become float64.
+    name : str
+        What to call it in an error.
+
+    Returns
+    -------
+    Matrix
+        A read-only view or a converted copy; zero rows are allowed, they only have no cosine.
+
+    Raises
+    ------
+    InputError
+        If it is not two-dimensional, is empty, holds no real numbers or a non-finite entry.
+
+    Examples
+    --------
+    >>> as_factors([[1, 2], [3, 4]], "item_factors").dtype
+    dtype('float64')
+    >>> as_factors([[1.0, float("nan")]], "item_factors")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: item_factors must be finite; got nan at row 0, column 1; repair or drop that row.
+    """
+    given = _as_array(array, name)
+    if given.ndim != 2 or 0 in given.shape:
+        got = f"shape {given.shape}" if given.ndim else f"one {type(array).__name__}"
+        raise must_be(name, "a matrix with at least one row and one column", got)
+    stored = _storage(given, name)
+    _require_finite(stored, name)
+    return frozen(stored)
+
+
+def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
+    """Check a vector of `length` finite numbers and return it read-only in float64.
+
+    Examples
+    --------
+    >>> as_vector([1, 2], "item_bias", 3)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: item_bias must be a vector of 3 numbers; got shape (2,).
+    """
+    given = _as_array(array, name)
+    if given.shape != (length,):
+        raise must_be(name, f"a vector of {length} numbers", f"shape {given.shape}")
+    stored = np.array(_storage(given, name), dtype=np.float64)
+    _require_finite(stored[:, None], name)
+    return frozen(stored)

@@ -1,0 +1,1 @@
+"""Arrays only, no models: rows, passes, moments, neighbours, tallies."""

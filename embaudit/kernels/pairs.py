@@ -1,0 +1,123 @@
+"""Pairs of rows: their cosines, how many there are, and how to draw some."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.foundation.checked import Matrix
+
+
+def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
+    """Check that `pairs` are (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
+
+    Examples
+    --------
+    >>> as_pairs([[0, 3]], 2, 2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: pairs must be row numbers from 0 to 1 and from 0 to 1; got (0, 3).
+    """
+    try:
+        given = np.asarray(pairs)
+    except ValueError as error:
+        raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
+    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
+        raise must_be("pairs", "integers of shape (m, 2)", f"{given.dtype} of shape {given.shape}")
+    outside = (given < 0) | (given >= (n_rows, n_columns))
+    if outside.any():
+        i, j = given[outside.any(axis=1)][0]
+        raise must_be("pairs", f"row numbers from 0 to {n_rows - 1} and from 0 to {n_columns - 1}", f"({i}, {j})")
+    return given.astype(np.intp)
+
+
+def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike) -> NDArray[np.float64]:
+    """Compute `cos(x_i, y_j)` for each pair (i, j), a block of pairs at a time.
+
+    Parameters
+    ----------
+    x, y : array of shape (n, k) and (p, k)
+        The two sides; the same matrix for same-side pairs.
+    pairs : array of shape (m, 2)
+        Row numbers.
+
+    Returns
+    -------
+    array of shape (m,)
+        Within [-1, 1]; NaN where a row is zero.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [1.0, 1.0]])
+    >>> pair_cosines(x, x, [[0, 1]]).round(4)
+    array([0.7071])
+    """
+    index = as_pairs(pairs, len(x), len(y))
+    cosines = np.empty(len(index))
+    for rows in row_blocks(len(index), 4 * x.shape[1]):
+        i, j = index[rows].T
+        np.einsum("ij,ij->i", unit_rows(x[i]), unit_rows(y[j]), out=cosines[rows])
+    return np.clip(cosines, -1, 1, out=cosines)
+
+
+def n_pairs(n_rows: int, n_columns: int | None = None) -> int:
+    """Count the pairs i < j of `n_rows`, or all pairs of rows and columns."""
+    return n_rows * (n_rows - 1) // 2 if n_columns is None else n_rows * n_columns
+
+
+def all_pairs(n_rows: int) -> NDArray[np.intp]:
+    """List every pair i < j.
+
+    Examples
+    --------
+    >>> all_pairs(3).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    return np.column_stack(np.triu_indices(n_rows, 1))
+
+
+def sample_pairs(
+    n_rows: int, size: int, *, n_columns: int | None = None, rng: np.random.Generator | int | None = None
+) -> NDArray[np.intp]:
+    """Draw pairs uniformly, with replacement: i < j of one side, or (i, j) of two.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of the side, or of the left side.
+    size : int
+        How many pairs.
+    n_columns : int, optional
+        Rows of the right side, for left-right pairs.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    array of shape (size, 2)
+
+    Examples
+    --------
+    >>> sample_pairs(2, 3, rng=0).tolist()
+    [[0, 1], [0, 1], [0, 1]]
+    """
+    if n_columns is None and n_rows < 2:
+        raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
+    if size < 0:
+        raise must_be("size", "at least 0", size)
+    draw = np.random.default_rng(rng)
+    i = draw.integers(n_rows, size=size)
+    if n_columns is not None:
+        return np.column_stack([i, draw.integers(n_columns, size=size)])
+    # Another row than i, uniformly: skip i by shifting what lies above it.
+    j = draw.integers(n_rows - 1, size=size)
+    j += j >= i
+    return np.sort(np.column_stack([i, j]), axis=1)

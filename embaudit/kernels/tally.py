@@ -1,0 +1,212 @@
+"""Statistics of many pairs of cosines, gathered tile by tile: every pair is visited, none is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.foundation.workers import ordered_map
+from embaudit.kernels.nearest import TIE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+TILE = 256
+"""Rows of a square tile: a handful of them in float64 stay in the second-level cache."""
+BINS = 2048
+"""Bins of |Δ| from 0 to 2."""
+LEVELS = 256
+"""Rank bins a side, for Spearman's correlation."""
+GRID = 2**16
+"""Cells from which a cosine's rank bin is looked up."""
+CHANGES = (BINS - 1) / 2
+"""Bins of |Δ| a unit."""
+REPLICATES = 999
+ROUNDING = 1e-12
+"""A sign flip counts where the product of the two cosines is below minus this."""
+
+
+@dataclass(frozen=True, eq=False)
+class _RankBins:
+    """Puts cosines into `LEVELS` bins that hold about equally many of a sample, by way of a grid over its range."""
+
+    lowest: float
+    scale: float
+    table: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sample: NDArray[np.float64]) -> _RankBins:
+        lowest, width = float(sample.min()), float(np.ptp(sample))
+        # Cosines that differ by rounding only have one rank.
+        scale = (GRID - 1) / width if width > TIE else 0.0
+        cells = np.bincount(((sample - lowest) * scale).astype(np.intp), minlength=GRID)
+        middle = np.cumsum(cells) - cells / 2
+        return cls(lowest, scale, np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64))
+
+    def of_cosines(
+        self, cosines: NDArray[np.float64], *, value: NDArray[np.float64], cell: NDArray[np.intp], out: NDArray[np.intp]
+    ) -> None:
+        """Write the bin of each cosine to `out`; the other two are scratch."""
+        np.subtract(cosines, self.lowest, out=value)
+        np.multiply(value, self.scale, out=cell, casting="unsafe")
+        self.table.take(cell, out=out, mode="clip")
+
+
+@dataclass(frozen=True, eq=False)
+class PairTally:
+    """Counts and sums over pairs (before, after), which add up from tile to tile."""
+
+    count: int
+    sum_abs: float
+    max_abs: float
+    flips: int
+    histogram: NDArray[np.int64]
+    """Counts of |Δ|."""
+    joint: NDArray[np.int64]
+    """Counts of (rank bin before, rank bin after), flattened."""
+
+    def __add__(self, other: PairTally) -> PairTally:
+        return PairTally(
+            self.count + other.count,
+            self.sum_abs + other.sum_abs,
+            max(self.max_abs, other.max_abs),
+            self.flips + other.flips,
+            self.histogram + other.histogram,
+            self.joint + other.joint,
+        )
+
+    @property
+    def mean_abs(self) -> float:
+        """Mean of |Δ|."""
+        return self.sum_abs / self.count
+
+    @property
+    def sign_flips(self) -> float:
+        """Share of pairs whose cosine changed sign."""
+        return self.flips / self.count
+
+    def quantile(self, level: float) -> float:
+        """Quantile of |Δ|, interpolated within its bin."""
+        below = np.concatenate([[0], np.cumsum(self.histogram)]) / self.count
+        edges = np.arange(BINS + 1) / CHANGES
+        return float(min(np.interp(level, below, edges), self.max_abs))
+
+    @property
+    def spearman(self) -> float:
+        """Correlation of mid-ranks; NaN where one side has one rank only."""
+        table = self.joint.reshape(LEVELS, LEVELS).astype(np.float64)
+        rows, columns = table.sum(axis=1), table.sum(axis=0)
+        x, y = (np.cumsum(margin) - margin / 2 - self.count / 2 for margin in (rows, columns))
+        scale = np.sqrt((rows @ x**2) * (columns @ y**2))
+        return float(x @ table @ y / scale) if scale > 0 else float("nan")
+
+    def bootstrap(self, rng: np.random.Generator) -> tuple[float, float]:
+        """95 % percentile interval of the mean of |Δ|, by resampling the pairs (through their histogram)."""
+        filled = np.flatnonzero(self.histogram)
+        counts, centres = self.histogram[filled], (filled + 0.5) / CHANGES
+        drawn = rng.multinomial(self.count, counts / self.count, size=REPLICATES) @ centres / self.count
+        # The histogram's own mean is off by part of a bin; the spread is what the replicates are for.
+        low, high = np.quantile(drawn, (0.025, 0.975)) - counts @ centres / self.count
+        return max(0.0, self.mean_abs + float(low)), self.mean_abs + float(high)
+
+
+class _Sheet:
+    """Adds pairs to a tally, with scratch arrays made once: fresh ones for every tile cost more than the arithmetic."""
+
+    def __init__(self, size: int, bins: tuple[_RankBins, ...]) -> None:
+        self.bins = bins
+        self.value = np.empty(size)
+        self.cells = np.empty((3, size), dtype=np.intp)
+        self.tally = PairTally(0, 0.0, 0.0, 0, np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64))
+
+    def add(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+        """Add flat arrays of cosines."""
+        n = before.size
+        value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
+        flips = np.count_nonzero(np.multiply(before, after, out=value) < -ROUNDING)
+        for cosines, bins, out in zip((before, after), self.bins, (joint, column), strict=True):
+            bins.of_cosines(cosines, value=value, cell=cell, out=out)
+        np.add(np.multiply(joint, LEVELS, out=joint), column, out=joint)
+        np.abs(np.subtract(after, before, out=value), out=value)
+        np.multiply(value, CHANGES, out=cell, casting="unsafe")
+        self.tally += PairTally(
+            count=n,
+            sum_abs=float(value.sum()),
+            max_abs=float(value.max(initial=0.0)),
+            flips=int(flips),
+            histogram=np.bincount(cell, minlength=BINS)[:BINS],
+            joint=np.bincount(joint, minlength=LEVELS**2),
+        )
+
+
+def tally_pairs(before: NDArray[np.float64], after: NDArray[np.float64]) -> PairTally:
+    """Tally given pairs.
+
+    Parameters
+    ----------
+    before, after : array of shape (m,)
+        Their cosines in the two models.
+
+    Examples
+    --------
+    >>> tally = tally_pairs(np.array([0.5, -0.5]), np.array([0.25, 0.5]))
+    >>> tally.mean_abs, tally.sign_flips
+    (0.625, 0.5)
+    """
+    sheet = _Sheet(len(before), (_RankBins.of(before), _RankBins.of(after)))
+    sheet.add(before, after)
+    return sheet.tally
+
+
+def _sampled_bins(
+    sides: tuple[NDArray[np.float64], ...], others: tuple[NDArray[np.float64], ...]
+) -> tuple[_RankBins, ...]:
+    """Rank bins from about 65,000 pairs spread evenly over the rows."""
+    step, step_other = max(1, len(sides[0]) // TILE), max(1, len(others[0]) // TILE)
+    samples = (x[::step] @ y[step_other // 2 :: step_other].T for x, y in zip(sides, others, strict=True))
+    return tuple(_RankBins.of(sample.ravel()) for sample in samples)
+
+
+def tally_all_pairs(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    before_other: NDArray[np.float64] | None = None,
+    after_other: NDArray[np.float64] | None = None,
+) -> PairTally:
+    """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over two threads.
+
+    Parameters
+    ----------
+    before, after : array of shape (p, k) and (p, k')
+        Unit rows in the two models.
+    before_other, after_other : array of shape (q, k) and (q, k'), optional
+        Unit rows of the other side.
+
+    Examples
+    --------
+    >>> x = np.eye(3)
+    >>> tally_all_pairs(x, x).count
+    3
+    """
+    symmetric = before_other is None
+    sides = (before, after)
+    others = sides if before_other is None or after_other is None else (before_other, after_other)
+    bins = _sampled_bins(sides, others)
+
+    def strip(start: int) -> PairTally:
+        rows, sheet = slice(start, start + TILE), _Sheet(TILE**2, bins)
+        for column in range(start if symmetric else 0, len(others[0]), TILE):
+            tiles = [x[rows] @ y[column : column + TILE].T for x, y in zip(sides, others, strict=True)]
+            if symmetric and column == start:
+                upper = np.triu_indices(len(tiles[0]), 1)
+                tiles = [tile[upper] for tile in tiles]
+            sheet.add(tiles[0].ravel(), tiles[1].ravel())
+        return sheet.tally
+
+    parts = ordered_map(strip, range(0, len(before), TILE))
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total

@@ -1,0 +1,139 @@
+"""Drift of the predictions between two models that claim to be equivalent: what must stay, and how exactly it can.
+
+A gauge is applied in floating point, so a score moves by rounding. With u the unit roundoff of float64 and s
+that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖‖M‖`, and likewise Q', so that
+`|Δ score| <= 4 u k^(3/2) κ ‖p‖‖q‖ + 4 s ‖p'‖‖q'‖ + 4 u Σ|bias|`: drift is judged against this bound and no constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import row_norms
+from embaudit.model.equivalence import Equivalence, largest_gap
+from embaudit.model.factor_model import Link
+
+if TYPE_CHECKING:
+    from embaudit.foundation.checked import Indices
+    from embaudit.model.factor_model import FactorModel
+
+MAX_SCORES = 1_000_000
+"""Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """The largest change of the predictions at the level the model predicts."""
+
+    level: Equivalence
+    """What was compared: scores, log-probabilities, order or cosines."""
+    max_abs: float
+    """The largest change."""
+    max_rel: float
+    """The same over the largest prediction compared."""
+    tolerance: float
+    """What rounding can explain."""
+    n_rows: int
+    """Left rows compared with all right ones."""
+    exact: bool
+    """Whether these were all left rows."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether rounding explains the change."""
+        return self.max_abs <= self.tolerance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        return asdict(self) | {"level": self.level.title, "ok": self.ok}
+
+
+def _largest_norm(factors: Any) -> float:
+    return float(row_norms(factors).max())
+
+
+def rounding_bound(before: FactorModel, after: FactorModel, condition_number: float, rows: Indices) -> float:
+    """Bound the change of one score of `rows` that rounding alone can cause.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        The model and what the gauge made of it.
+    condition_number : float
+        κ of the gauge.
+    rows : array of int
+        The left rows compared.
+    """
+    k = float(before.rank)
+    storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors("left"), before.right))
+    if before.link is Link.COSINE:
+        return float(4 * k**1.5 * condition_number * storage)
+    sizes: list[float] = []
+    biases = abs(before.offset)
+    for model in (before, after):
+        sizes.append(_largest_norm(model.factors("left")[rows]) * _largest_norm(model.right))
+        if model.left_bias is not None:
+            biases += float(np.abs(model.left_bias[rows]).max())
+        if model.right_bias is not None:
+            biases += float(np.abs(model.right_bias).max())
+    bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
+    # A change of each score by δ moves a log-probability, or an order, by at most 2δ.
+    return float(bound if before.predicts >= Equivalence.SCORES else 2 * bound)
+
+
+def drift(
+    before: FactorModel,
+    after: FactorModel,
+    *,
+    condition_number: float,
+    rng: np.random.Generator | int | None = 0,
+) -> Drift:
+    """Measure how far the predictions moved when a gauge made `after` of `before`.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        The model and what the gauge made of it; both sides must be at hand.
+    condition_number : float
+        κ of the gauge, which scales the tolerance.
+    rng : numpy Generator or int, optional
+        Draws the left rows where there are more than `MAX_SCORES` scores.
+
+    Returns
+    -------
+    Drift
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0, 2.0]], [[0.3, 0.4], [0.4, 0.3]])
+    >>> gauge = Gauge.diagonal([1.0, 3.0])
+    >>> drift(model, gauge.act(model), condition_number=gauge.condition_number).ok
+    True
+    >>> drift(model, model.replace(left=[[1.0, 2.1]]), condition_number=3.0).ok
+    False
+    """
+    n = before.n_left
+    size = max(1, MAX_SCORES // before.n_right)
+    draw = np.random.default_rng(rng)
+    rows = np.arange(n) if n <= size else np.sort(draw.choice(n, size, replace=False))
+    gap = scale = 0.0
+    for block in row_blocks(len(rows), before.n_right):
+        old, new = (model.scores(rows[block]) for model in (before, after))
+        gap = max(gap, largest_gap(before.predicts, old, new))
+        # A row without direction has no cosine to any other.
+        scale = max(scale, float(np.nanmax(np.abs(old), initial=0.0)))
+    return Drift(
+        level=before.predicts,
+        max_abs=gap,
+        max_rel=gap / scale if scale else gap,
+        tolerance=rounding_bound(before, after, condition_number, rows),
+        n_rows=len(rows),
+        exact=len(rows) == n,
+    )

@@ -1,0 +1,397 @@
+"""Movement of the cosines between two equivalent models: what may change while predictions do not.
+
+Signed mean, RMS and Pearson's r over *all* pairs need no pair: with unit rows B (before) and C (after),
+`Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and `Σ s s' = ½(‖BᵀC‖² − p)` in the Frobenius norm. The rest
+(mean |Δ|, maximum, quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at
+most `EXACT_PAIRS`, and over sampled pairs, with a bootstrap confidence interval, where there are more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.foundation.checked import Matrix
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.nearest import TIE, Neighbours, neighbour_tiles, neighbours
+from embaudit.kernels.pairs import n_pairs, sample_pairs
+from embaudit.kernels.rows import directions, float64_blocks
+from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Indices
+    from embaudit.model import FactorModel, Role, Side
+
+EXACT_PAIRS = 5_000_000
+"""Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
+that stays within a few seconds on two cores (`benchmarks/bench_movement.py`)."""
+QUERIES = 400
+"""Rows whose neighbours are compared; all of them where there are no more."""
+SEARCHED = 20_000_000
+"""Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+RECORD = (
+    *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
+    *("n_lists", "tied_lists", "n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
+)
+"""Fields of the audit's movement records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movement:
+    """How far the cosines of one role moved between two models; Δ is after less before."""
+
+    role: Role
+    """left, right or cross (left-right)."""
+    n_pairs: int
+    """Pairs behind the figures that need pairs."""
+    exact: bool
+    """Whether these were all pairs."""
+    n_zero: int
+    """Rows without direction, left out."""
+    mean: float
+    """Mean of Δ over all pairs."""
+    rms: float
+    """Root mean square of Δ over all pairs."""
+    pearson: float
+    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
+    mean_abs: float
+    """Mean of |Δ|."""
+    ci_low: float
+    """Lower end of its 95 % bootstrap interval; the mean itself where exact."""
+    ci_high: float
+    """Upper end."""
+    max_abs: float
+    """Largest |Δ| among the pairs visited."""
+    quantiles: dict[float, float]
+    """Quantiles of |Δ|, to 0.001."""
+    histogram: NDArray[np.int64]
+    """Counts of |Δ| in equal bins from 0 to 2."""
+    spearman: float
+    """Rank correlation, from 256 quantile bins a side."""
+    sign_flips: float
+    """Share of pairs whose cosine changed sign by more than rounding."""
+    top_n: int
+    """N of the neighbour lists; 0 where there are none (left-right pairs)."""
+    top_n_overlap: float
+    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists."""
+    n_lists: int
+    """Rows whose lists were compared."""
+    tied_lists: float
+    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON, without the histogram."""
+        record = {name: getattr(self, name) for name in RECORD}
+        return record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}
+
+
+@dataclass(frozen=True, eq=False)
+class CosineSums:
+    """Sums of cosines over all pairs, from Gram matrices."""
+
+    total: float
+    before: float
+    after: float
+    before_squared: float
+    after_squared: float
+    product: float
+
+    @property
+    def mean(self) -> float:
+        """Mean of Δ."""
+        return (self.after - self.before) / self.total
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of Δ."""
+        return float(np.sqrt(max(0.0, self.before_squared - 2 * self.product + self.after_squared) / self.total))
+
+    @property
+    def pearson(self) -> float:
+        """Correlation of before and after."""
+        n = self.total
+        variances = (self.before_squared - self.before**2 / n) * (self.after_squared - self.after**2 / n)
+        covariance = self.product - self.before * self.after / n
+        # Below this the variance is the rounding of its own subtraction.
+        floor = (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
+        return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
+
+
+@dataclass(frozen=True)
+class _SideSums:
+    """Sum and Gram matrix of unit rows, those without direction counting as zero."""
+
+    count: int
+    total: NDArray[np.float64]
+    gram: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, unit: Matrix) -> _SideSums:
+        k = unit.shape[1]
+        count, total, square = 0, np.zeros(k), np.zeros((k, k))
+        for _, block in float64_blocks(unit):
+            known = np.nan_to_num(block)
+            count += int(np.count_nonzero(known.any(axis=1)))
+            total += known.sum(axis=0)
+            square += known.T @ known
+        return cls(count, total, square)
+
+
+def _cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
+    square = np.zeros((before.shape[1], after.shape[1]))
+    for rows in row_blocks(len(before), square.size // len(square) + len(square)):
+        b, c = (np.nan_to_num(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
+        square += b.T @ c
+    return square
+
+
+class _Snapshot:
+    """The directions of a model's rows and their sums, computed once for every role that needs them."""
+
+    def __init__(self, model: FactorModel, sides: Iterable[Side]) -> None:
+        self.unit = {side: directions(model.factors(side)) for side in sides}
+        self.sums = {side: _SideSums.of(unit) for side, unit in self.unit.items()}
+
+    def cosines(self, sides: tuple[Side, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+        """Cosines of given pairs of rows."""
+        x, y = self.unit[sides[0]], self.unit[sides[-1]]
+        found = np.empty(len(pairs))
+        for rows in row_blocks(len(pairs), 2 * x.shape[1]):
+            i, j = pairs[rows].T
+            found[rows] = np.einsum("ij,ij->i", x[i], y[j])
+        return np.clip(found, -1, 1, out=found)
+
+
+def _sides(role: Role) -> tuple[Side, ...]:
+    return ("left", "right") if role == "cross" else (role,)
+
+
+def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSums:
+    """Sum the cosines of all pairs of a role, before and after, from k×k matrices.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> round(cosine_sums(model, model, "right").before, 6)
+    1.4
+    """
+    sides = _sides(role)
+    return _sums(_Snapshot(before, sides), _Snapshot(after, sides), sides)
+
+
+def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[Side, ...]) -> CosineSums:
+    b, c = ([shot.sums[side] for side in sides] for shot in (before, after))
+    cross = [_cross_gram(before.unit[side], after.unit[side]) for side in sides]
+    if len(sides) == 1:
+        p = b[0].count
+        doubles = [float((x**2).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
+        return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
+    return CosineSums(
+        b[0].count * b[1].count,
+        float(b[0].total @ b[1].total),
+        float(c[0].total @ c[1].total),
+        *(float((x * y).sum()) for x, y in ((b[0].gram, b[1].gram), (c[0].gram, c[1].gram), (cross[0], cross[1]))),
+    )
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
+
+    role: Role
+    sides: tuple[Side, ...]
+    valid: Mapping[Side, Indices]
+    n_zero: int
+    pairs: NDArray[np.intp] | None
+    """None where all pairs are visited."""
+    cosines: NDArray[np.float64] | None
+    """Of the sampled pairs, before."""
+    top_n: int
+    lists: Neighbours | None
+
+    @property
+    def tied(self) -> float:
+        """Share of the lists whose last entry ties with the first row left out."""
+        if self.lists is None:
+            return float("nan")
+        return float((self.lists.cosines[:, -1] - self.lists.runner_up <= TIE).mean())
+
+
+class MovementProbe:
+    """Measures how far other models' cosines lie from one model's, computing what belongs to that model once.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model before.
+    roles : sequence of {"left", "right", "cross"}
+        Which cosines.
+    n_pairs : int
+        Pairs to sample where there are more than `EXACT_PAIRS`.
+    n_neighbours : int
+        N of the neighbour lists.
+    rng : numpy Generator or int, optional
+        Draws the sampled pairs and rows.
+    """
+
+    def __init__(
+        self,
+        model: FactorModel,
+        roles: Sequence[Role],
+        *,
+        n_pairs: int = 100_000,
+        n_neighbours: int = 10,
+        rng: np.random.Generator | int | None = None,
+    ) -> None:
+        self.model, self.rng = model, np.random.default_rng(rng)
+        self.sides: tuple[Side, ...] = tuple(dict.fromkeys(side for role in roles for side in _sides(role)))
+        self.before = _Snapshot(model, self.sides)
+        self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
+
+    def _plan(self, role: Role, size: int, n: int) -> _Plan:
+        sides = _sides(role)
+        valid = {side: np.flatnonzero(~np.isnan(self.before.unit[side][:, 0])) for side in sides}
+        pairs = self._draw(role, list(valid.values()), size)
+        top_n, lists = self._neighbour_lists(role, valid[sides[0]], n)
+        return _Plan(
+            role=role,
+            sides=sides,
+            valid=valid,
+            n_zero=sum(len(self.before.unit[side]) - len(rows) for side, rows in valid.items()),
+            pairs=pairs,
+            cosines=None if pairs is None else self.before.cosines(sides, pairs),
+            top_n=top_n,
+            lists=lists,
+        )
+
+    def _draw(self, role: Role, valid: list[Indices], size: int) -> NDArray[np.intp] | None:
+        """Draw pairs of rows that have a direction, or None where all pairs will be visited."""
+        if n_pairs(*(len(rows) for rows in valid)) <= EXACT_PAIRS:
+            return None
+        columns = len(valid[-1]) if role == "cross" else None
+        drawn = sample_pairs(len(valid[0]), size, n_columns=columns, rng=self.rng)
+        return np.column_stack([valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]])
+
+    def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, Neighbours | None]:
+        n = min(n, len(rows) - 2)
+        if role == "cross" or n < 1:
+            return 0, None
+        size = max(50, min(QUERIES, SEARCHED // len(rows)))
+        chosen = rows if len(rows) <= size else np.sort(self.rng.choice(rows, size, replace=False))
+        return n, neighbours(self.model.factors(role), n, rows=chosen)
+
+    def measure(self, after: FactorModel) -> tuple[Movement, ...]:
+        """Measure the movement of every role to another model of the same entities."""
+        now = _Snapshot(after, self.sides)
+        return tuple(self._measure(plan, now) for plan in self.plans)
+
+    def _measure(self, plan: _Plan, now: _Snapshot) -> Movement:
+        tally = self._tally(plan, now)
+        sums = _sums(self.before, now, plan.sides)
+        low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
+        return Movement(
+            role=plan.role,
+            n_pairs=tally.count,
+            exact=plan.pairs is None,
+            n_zero=plan.n_zero,
+            mean=sums.mean,
+            rms=sums.rms,
+            pearson=sums.pearson,
+            mean_abs=tally.mean_abs,
+            ci_low=low,
+            ci_high=high,
+            max_abs=tally.max_abs,
+            quantiles={level: tally.quantile(level) for level in QUANTILES},
+            histogram=tally.histogram,
+            spearman=tally.spearman,
+            sign_flips=tally.sign_flips,
+            top_n=plan.top_n,
+            top_n_overlap=float("nan") if plan.lists is None else kept_neighbours(plan.lists, now.unit[plan.sides[0]]),
+            n_lists=0 if plan.lists is None else len(plan.lists.rows),
+            tied_lists=plan.tied,
+        )
+
+    def _tally(self, plan: _Plan, now: _Snapshot) -> PairTally:
+        if plan.pairs is not None and plan.cosines is not None:
+            return tally_pairs(plan.cosines, now.cosines(plan.sides, plan.pairs))
+        rows = [shot.unit[side][plan.valid[side]] for side in plan.sides for shot in (self.before, now)]
+        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
+
+
+def kept_neighbours(lists: Neighbours, unit: Matrix) -> float:
+    """Share of the listed neighbours that are still among the N nearest.
+
+    A neighbour within rounding of the N-th cosine counts as kept: rows of one direction stay tied in every
+    equivalent model, and their order says nothing.
+
+    Parameters
+    ----------
+    lists : Neighbours
+        Lists of rows that all have a direction.
+    unit : array of shape (p, k)
+        Directions of the rows in the other model, NaN for none.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> kept_neighbours(neighbours(x, 1), directions(x))
+    1.0
+    """
+    n, kept, start = lists.indices.shape[1], 0, 0
+    tie = max(TIE, 16 * float(np.finfo(unit.dtype).eps))
+    for part, tile in neighbour_tiles(unit, lists.rows):
+        last = -np.partition(-tile, n - 1, axis=1)[:, n - 1 : n]
+        listed = lists.indices[start : start + len(part)]
+        kept += int(np.count_nonzero(np.take_along_axis(tile, listed, axis=1) >= last - tie))
+        start += len(part)
+    return kept / lists.indices.size
+
+
+def movement(
+    before: FactorModel,
+    after: FactorModel,
+    *,
+    role: Role = "right",
+    n_pairs: int = 100_000,
+    n_neighbours: int = 10,
+    rng: np.random.Generator | int | None = 0,
+) -> Movement:
+    """Measure how far the cosines of a role moved from one model to another.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        Two models of the same entities, row by row.
+    role : {"left", "right", "cross"}
+        Left-left, right-right or left-right cosines.
+    n_pairs : int
+        Pairs to sample where there are more than `EXACT_PAIRS`.
+    n_neighbours : int
+        N of the neighbour lists.
+    rng : numpy Generator or int, optional
+        Draws the sampled pairs and rows.
+
+    Returns
+    -------
+    Movement
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> moved = movement(model, Gauge.diagonal([1.0, 4.0]).act(model))
+    >>> round(moved.max_abs, 4), moved.exact
+    (0.4838, True)
+    """
+    (measured,) = MovementProbe(before, [role], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng).measure(after)
+    return measured

@@ -1,0 +1,110 @@
+"""The neighbours of a few entities, by name, in two equivalent models side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.kernels.nearest import neighbours
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from embaudit.foundation.checked import Indices
+    from embaudit.model import FactorModel, Side
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """One entity's nearest rows in the model at hand and in an equivalent one."""
+
+    name: str
+    """Who it is."""
+    before: tuple[tuple[str, float], ...]
+    """(name, cosine) of its nearest in the model at hand, best first."""
+    after: tuple[tuple[str, float], ...]
+    """The same in the equivalent model."""
+
+    @property
+    def kept(self) -> int:
+        """How many neighbours the two lists share."""
+        return len({name for name, _ in self.before} & {name for name, _ in self.after})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain lists for JSON."""
+        return {
+            "name": self.name,
+            "before": [list(row) for row in self.before],
+            "after": [list(row) for row in self.after],
+        }
+
+
+def find_rows(model: FactorModel, role: Side, wanted: Sequence[str]) -> Indices:
+    """Find rows by id, by title or by the beginning of a title; capitals count only where they have to.
+
+    Raises
+    ------
+    InputError
+        If nothing, or more than one title, fits.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0], [2.0], [3.0]], ids=["ab", "e", "E"])
+    >>> find_rows(model, "right", ["E", "AB", "a"]).tolist()
+    [2, 0, 0]
+    """
+    ids = getattr(model, f"{role}_ids")
+    names = model.names(role).astype(str)
+    texts = [names] if ids is None else [ids.astype(str), names]
+    return np.array([_find_row(texts, names, np.char.lower(names), entity) for entity in wanted], dtype=np.intp)
+
+
+def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
+    searches = [np.flatnonzero(text == entity) for text in texts]
+    searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
+    for hits in searches:
+        if len(hits) == 1:
+            return int(hits[0])
+        if len(hits) > 1:
+            some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
+            raise must_be("show", "one id or title", f"{entity!r}, which fits {len(hits)} ({some})", "write more of it")
+    raise must_be("show", "an id or title in the model", repr(entity))
+
+
+def neighbourhoods(
+    before: FactorModel, after: FactorModel, *, role: Side = "right", rows: Indices, n: int = 5
+) -> tuple[Neighbourhood, ...]:
+    """List the nearest rows of a few entities in two models.
+
+    Parameters
+    ----------
+    before, after : FactorModel
+        The model at hand and an equivalent one.
+    role : {"left", "right"}
+        Which side.
+    rows : array of int
+        Whose neighbours.
+    n : int
+        How many.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], ids=["a", "b", "c"])
+    >>> neighbourhoods(model, model, rows=np.array([0]), n=1)[0].before
+    (('b', 0.995...),)
+    """
+    names = before.names(role).astype(str)
+    lists = [neighbours(model.factors(role), n, rows=rows) for model in (before, after)]
+    named = [
+        [
+            tuple(zip(names[i].tolist(), c.tolist(), strict=True))
+            for i, c in zip(found.indices, found.cosines, strict=True)
+        ]
+        for found in lists
+    ]
+    return tuple(Neighbourhood(str(names[row]), *both) for row, *both in zip(rows, *named, strict=True))

@@ -1,0 +1,206 @@
+"""The labels an audit of a head looks at one by one, and the inputs on which their probabilities are verified."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.kernels.moments import moments
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.rows import float64_blocks, row_norms
+from embaudit.model import FactorModel
+from embaudit.model.sizes import require_ordinary_size
+from embaudit.softmax.coordinates import require_different, require_softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Indices, Matrix, Vector
+    from embaudit.kernels.moments import Moments
+
+N_PROBES = 256
+"""Inputs on which probabilities are verified."""
+AT_MEAN = 1e-12
+"""A row this near to the mean, beside its length, has no direction once the mean is removed."""
+ONE_DIRECTION = 1e-9
+"""Rows whose cosine is this near to 1 make no telling pair."""
+LOGIT_SPREAD = 4.0
+"""Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A head cut down to some labels, in float64, with inputs to verify probabilities on.
+
+    Probabilities among some of the labels (given that one of them is meant) are kept by a gauge whenever
+    those among all are, and only odds enter both.
+    """
+
+    labels: Indices
+    """Rows of the head, in order; all of them in a small one."""
+    model: FactorModel
+    """The head restricted to them, with inputs."""
+    n_labels: int
+    """Labels of the whole head."""
+    summary: Moments
+    """Mean row and root of the whole head."""
+    median_norm: float
+    """Median length of a row of the whole head: the unit of shifts."""
+    n_zero: int
+    """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
+    has_inputs: bool
+    """Whether the inputs are the model's own; if not, they were drawn at the scale of the head."""
+
+    @property
+    def mean(self) -> Vector:
+        """(k,) mean row of the whole head."""
+        return self.summary.mean
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether the head has more labels than the panel."""
+        return len(self.labels) + self.n_zero < self.n_labels
+
+    def place(self, pair: tuple[int, int]) -> tuple[int, int]:
+        """Find where in the panel two of its labels are."""
+        if pair[0] == pair[1]:
+            raise must_be("pair", "two different labels", f"label {pair[0]} twice")
+        first, second = np.searchsorted(self.labels, pair)
+        return int(first), int(second)
+
+
+def probe_inputs(
+    model: FactorModel, n: int = N_PROBES, *, rng: np.random.Generator | int | None = 0
+) -> NDArray[np.float64]:
+    """Draw inputs at the scale of a head, where none are at hand.
+
+    Their entries are normal, with a spread that gives the logits of a label at the typical distance from the mean
+    row a standard deviation of 4. Equivalence of two heads is linear in the inputs, so any k of them
+    in general position verify it for all.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    n : int
+        How many.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    array of shape (n, k)
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, or its numbers are too large or too small to be multiplied.
+
+    Examples
+    --------
+    >>> head = FactorModel.from_softmax([[100.0, 0.0], [-100.0, 0.0]])
+    >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
+    ((3, 2), True)
+    """
+    require_softmax(model, "probe inputs")
+    require_ordinary_size(model)
+    return _probes(moments(model.right), n, np.random.default_rng(rng))
+
+
+def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
+    scale = LOGIT_SPREAD / distance if distance > 0 else 1.0
+    return scale * rng.standard_normal((n, len(summary.mean)))
+
+
+def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()) -> Panel:
+    """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head.
+    n_labels : int
+        Labels to draw where there are more.
+    rng : numpy Generator
+        Source of randomness.
+    include : sequence of int
+        Two labels to take in any case, or none.
+    """
+    norms, summary, alive = _survey(model)
+    _require_pair(include, alive, len(norms))
+    drawn = alive if len(alive) <= n_labels else rng.choice(alive, n_labels, replace=False)
+    labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
+    inputs = _probes(summary, N_PROBES, rng) if model.left is None else _some_rows(model.left, rng)
+    return Panel(
+        labels=labels,
+        model=FactorModel.from_softmax(
+            np.asarray(model.right[labels], dtype=np.float64),
+            None if model.right_bias is None else model.right_bias[labels],
+            embeddings=inputs,
+            labels=model.names("right")[labels],
+        ),
+        n_labels=model.n_right,
+        summary=summary,
+        median_norm=float(np.median(norms)),
+        n_zero=len(norms) - len(alive),
+        has_inputs=model.left is not None,
+    )
+
+
+def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
+    """Sum up a head: lengths of its rows, their moments, and the labels that have a direction."""
+    require_softmax(model, "a head report")
+    require_ordinary_size(model)
+    require_different(model.right, "label rows")
+    norms, summary = row_norms(model.right), moments(model.right)
+    alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
+    if len(norms) == 2 and not norms.all():
+        remedy = "a binary head is rows 0 and w, and has no cosine to audit"
+        raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
+    if len(alive) < 2:
+        raise must_be("a head", "one of at least two labels with a direction", f"{len(alive)} of {len(norms)}")
+    return norms, summary, alive
+
+
+def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
+    """Refuse what is no pair of labels with a direction; no pair at all is fine."""
+    integers = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in pair]
+    if len(pair) not in (0, 2) or not all(integers):
+        raise must_be("pair", "two row numbers", tuple(pair))
+    if not np.isin(pair, alive).all():
+        raise must_be("pair", f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row", tuple(pair))
+
+
+def most_alike(panel: Panel) -> tuple[int, int]:
+    """Find the pair of the panel with the largest cosine that is not one direction twice.
+
+    Where all rows share a direction it is the first two that differ.
+    """
+    n, most = 2, len(panel.labels) - 1
+    while True:
+        nearest = neighbours(panel.model.right, min(n, most))
+        cosines = np.where(nearest.cosines < 1 - ONE_DIRECTION, nearest.cosines, -2)
+        if n >= most or cosines.max() > -2:
+            break
+        n *= 4
+    if cosines.max() == -2:
+        return 0, int(np.argmax((panel.model.right != panel.model.right[0]).any(axis=1)))
+    row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
+    other = int(nearest.indices[row, column])
+    return min(int(row), other), max(int(row), other)
+
+
+def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:
+    return np.concatenate([row_norms(block - point) for _, block in float64_blocks(x)])
+
+
+def _some_rows(inputs: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
+    if len(inputs) > N_PROBES:
+        inputs = inputs[np.sort(rng.choice(len(inputs), N_PROBES, replace=False))]
+    return np.asarray(inputs, dtype=np.float64)

@@ -1,0 +1,277 @@
+"""Attacks keep their budget and the predictions, come near the truth in small cases and break no certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.attacks import Attack, worst_gauge
+from embaudit.attacks.metric import Metric
+from embaudit.attacks.search import Search
+from embaudit.attacks.targets import Lists, Movement
+from embaudit.errors import InputError
+from embaudit.foundation.words import percent
+from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges.group import random_rotation
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import sample_pairs
+from embaudit.model import FactorModel
+from embaudit.ranges import certified_neighbours
+
+GROUPS = (GeneralLinear, Diagonal)
+
+
+def model_of(seed: int, n: int = 40, k: int = 3) -> FactorModel:
+    draw = np.random.default_rng(seed)
+    scale = draw.uniform(0.3, 3, size=k)
+    return FactorModel.from_user_item(draw.normal(size=(n, k)) * scale, draw.normal(size=(n, k)) / scale)
+
+
+def quick(model: FactorModel, group: GaugeGroup, **options: object) -> Attack:
+    return worst_gauge(model, group, **{"n_pairs": 300, "n_rows": 40, "n": 5, "n_steps": 15, "n_starts": 4, **options})
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("kappa", [1.05, 1.5, 5.0])
+def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> None:
+    k = 2 + seed % 4
+    model = model_of(seed, k=k)
+    group = kind(k, max_condition=kappa)
+    for role in ("left", "right", "cross"):
+        attack = quick(model, group, role=role, rng=seed)
+        assert group.contains(attack.gauge)
+        assert 0 < attack.achieved <= attack.bound + 1e-9
+        assert attack.gap == attack.bound - attack.achieved
+        assert f"proven: by at most {attack.bound:.2f}." in attack.explain()
+        if role != "cross":
+            attack = quick(model, group, role=role, objective="neighbours", rng=seed)
+            assert group.contains(attack.gauge)
+            assert attack.achieved <= attack.bound
+            assert_lists_keep_what_is_certified(model, role, attack.gauge, kappa)
+
+
+def assert_lists_keep_what_is_certified(model: FactorModel, role: str, gauge: object, kappa: float) -> None:
+    found = certified_neighbours(model, role=role, n=5)
+    after = neighbours(gauge.act(model).factors(role), 5).indices
+    kept = (found.indices[:, :, None] == after[:, None, :]).any(axis=2)
+    assert kept[found.certified(kappa)].all()
+
+
+@pytest.mark.parametrize("role", ["left", "right", "cross"])
+@pytest.mark.parametrize("kind", GROUPS)
+def test_what_is_reported_is_what_the_gauge_does(kind: type, role: str) -> None:
+    model = model_of(1)
+    group = kind(3, max_condition=2.0)
+    attack = quick(model, group, role=role, rng=5)
+    n_columns = model.n_right if role == "cross" else None
+    pairs = sample_pairs(40, 300, n_columns=n_columns, rng=5)
+    after = attack.gauge.act(model)
+    moved = np.abs(after.cosines(role, pairs) - model.cosines(role, pairs)).mean()
+    assert moved == pytest.approx(attack.achieved, abs=1e-9)
+    np.testing.assert_allclose(after.scores(), model.scores(), atol=1e-9)
+
+
+def test_destroyed_entries_are_counted_as_the_new_lists_show() -> None:
+    model = model_of(2)
+    attack = quick(model, GeneralLinear(3, max_condition=3.0), objective="neighbours", rng=0)
+    before, after = neighbours(model.right, 5), neighbours(attack.gauge.act(model).right, 5)
+    lost = ~(before.indices[:, :, None] == after.indices[:, None, :]).any(axis=2)
+    assert lost.mean() == pytest.approx(attack.achieved)
+    assert attack.n_items == 200
+    assert attack.achieved > 0.05
+
+
+def test_one_pair_is_moved_to_the_end_of_its_range() -> None:
+    # With a single pair the certificate is the truth, so nothing but the search can leave a gap.
+    for seed in range(5):
+        draw = np.random.default_rng(seed)
+        model = FactorModel.from_user_item(draw.normal(size=(1, 3)), draw.normal(size=(2, 3)))
+        for kappa in (1.2, 3.0):
+            for kind in GROUPS:
+                attack = worst_gauge(model, kind(3, max_condition=kappa), n_pairs=1, n_starts=20, rng=0)
+                assert attack.gap == pytest.approx(0, abs=0.02 * attack.bound)
+
+
+def test_in_two_dimensions_the_search_finds_the_truth_and_the_gap_is_the_certificates() -> None:
+    # All metrics of two dimensions within the budget fit on a grid: its best value is the truth to 1e-3.
+    for seed in range(3):
+        model = model_of(seed, n=15, k=2)
+        attack = worst_gauge(model, GeneralLinear(2, max_condition=1.5), n_pairs=400, rng=seed)
+        pairs = sample_pairs(15, 400, rng=seed)
+        before, truth = model.cosines("right", pairs), 0.0
+        for angle in np.linspace(0, np.pi, 181):
+            axes = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+            moved = FactorModel.from_vectors(model.right @ axes.T * [1.5, 1.0])
+            truth = max(truth, np.abs(moved.cosines("right", pairs) - before).mean())
+        assert attack.achieved >= 0.95 * truth
+        assert truth <= attack.bound + 1e-12
+        assert attack.gap > 0.1 * attack.bound, "no one gauge is the worst for every pair"
+
+
+def test_it_beats_random_gauges_of_the_same_budget() -> None:
+    model = model_of(3, n=60, k=6)
+    pairs = sample_pairs(60, 300, rng=0)
+    for kind in GROUPS:
+        group = kind(6, max_condition=2.0)
+        tried = [
+            np.abs(group.sample(rng=i).act(model).cosines("right", pairs) - model.cosines("right", pairs)).mean()
+            for i in range(50)
+        ]
+        assert quick(model, group, rng=0, n_steps=30).achieved > max(tried)
+
+
+def list_target(model: FactorModel, seed: int) -> Lists:
+    rows = np.sort(np.random.default_rng(seed).permutation(len(model.right))[:30])
+    return Lists(model, "right", certified_neighbours(model, n=10, rows=rows))
+
+
+def best_of_random(target: Lists, k: int, n_axes: int, seed: int) -> float:
+    """Largest share driven out by random gauges of condition 2, half of them vertices, four to each set of axes."""
+    draw, window, best = np.random.default_rng(seed), 2 * np.log(2), 0.0
+    for _ in range(n_axes):
+        logs = draw.normal(size=(4, k))
+        logs *= window / np.ptp(logs, axis=1, keepdims=True)
+        logs[::2] = np.where(logs[::2] > 0, window / 2, -window / 2)
+        best = max(best, target.screen(random_rotation(k, draw), logs).max())
+    return best
+
+
+@pytest.mark.parametrize(("k", "n_axes"), [(3, 500), (4, 500), (16, 75)])
+def test_on_lists_it_beats_many_random_gauges(k: int, n_axes: int) -> None:
+    for seed in range(2):
+        draw = np.random.default_rng(seed)
+        model = FactorModel.from_user_item(draw.normal(size=(300, k)), draw.normal(size=(300, k)))
+        # The budget of an audit.
+        options = {"objective": "neighbours", "n_rows": 30, "n_starts": 3, "n_steps": 20, "rng": seed}
+        attack = worst_gauge(model, GeneralLinear(k, max_condition=2.0), **options)
+        assert attack.achieved >= best_of_random(list_target(model, seed), k, n_axes, seed)
+
+
+def test_on_lists_gradients_alone_lose_to_random_gauges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the comparison above is able to see."""
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_user_item(draw.normal(size=(300, 3)), draw.normal(size=(300, 3)))
+    monkeypatch.setattr(Search, "_polish", lambda self, metric: metric)
+    monkeypatch.setattr(Search, "_affordable", lambda self, n_spectra, most, fewest: 1)
+    attack = worst_gauge(
+        model, GeneralLinear(3, max_condition=2.0), objective="neighbours", n_rows=30, n_starts=3, n_steps=20, rng=0
+    )
+    assert attack.achieved < best_of_random(list_target(model, 0), 3, 500, 0)
+
+
+@pytest.mark.parametrize("objective", ["movement", "neighbours"])
+@pytest.mark.parametrize("role", ["right", "left", "cross"])
+def test_a_linear_attack_never_ends_below_the_diagonal_one(role: str, objective: str) -> None:
+    if role == "cross" and objective == "neighbours":
+        return
+    for seed in range(8):
+        k = 2 + seed
+        model = model_of(seed, k=k)
+        # So little effort that a search of its own would often lose.
+        options = {"role": role, "objective": objective, "rng": seed, "n_starts": 1, "n_steps": seed % 3}
+        linear, diagonal = (quick(model, kind(k, max_condition=1.5), **options) for kind in GROUPS)
+        assert linear.achieved >= diagonal.achieved
+        assert linear.n_items == diagonal.n_items
+
+
+@pytest.mark.parametrize("axes", ["coordinates", "random"])
+def test_screening_is_the_value_of_the_lists_it_knows(axes: str) -> None:
+    draw = np.random.default_rng(0)
+    turn = None if axes == "coordinates" else random_rotation(4, draw)
+    logs = draw.uniform(-2, 2, size=(20, 4))
+    for n, exact in ((60, True), (2_000, False)):
+        rows = draw.normal(size=(n, 4))
+        rows[7] = 0
+        target = list_target(FactorModel.from_vectors(rows), 0)
+        screened = target.screen(turn, logs)
+        values = np.array([target.value(Metric(turn, line)) for line in logs])
+        assert values.min() > 0.02
+        assert (screened <= values + 1e-12).all()
+        assert np.allclose(screened, values, atol=1e-12) == exact
+
+
+@pytest.mark.parametrize("role", ["left", "right", "cross"])
+def test_screening_is_the_mean_movement(role: str) -> None:
+    draw, model = np.random.default_rng(0), model_of(0, k=4)
+    pairs = draw.integers(40, size=(50, 2))
+    target = Movement(model, role, pairs, model.cosines(role, pairs))
+    for turn in (None, random_rotation(4, draw)):
+        logs = draw.uniform(-1, 1, size=(10, 4))
+        moved = [
+            np.abs(Metric(turn, line).gauge(role).act(model).cosines(role, pairs) - model.cosines(role, pairs)).mean()
+            for line in logs
+        ]
+        np.testing.assert_allclose(target.screen(turn, logs), moved, atol=1e-12)
+        np.testing.assert_allclose([target.value(Metric(turn, line)) for line in logs], moved, atol=1e-12)
+
+
+def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
+    model = model_of(5)
+    for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
+        attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
+        assert attack.explain(model.roles) == (
+            f"The worst gauge found within κ = 2 moves {pairs} cosines by {attack.achieved:.2f} on average; "
+            f"proven: by at most {attack.bound:.2f}."
+        )
+    attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
+    assert attack.explain(("word", "label")) == (
+        f"The worst gauge found within κ = 1.5 drives out {percent(attack.achieved)} of the entries of label-label "
+        f"lists; proven: at most {percent(attack.bound)}."
+    )
+
+
+def test_ties_are_named_where_nothing_else_can_be_meant() -> None:
+    tied = FactorModel.from_vectors(np.repeat(np.eye(3), 4, axis=0))
+    still = GeneralLinear(3, max_condition=1.0)
+    attack = worst_gauge(tied, still, objective="neighbours", n=1, rng=0)
+    assert (attack.achieved, attack.bound) == (0, 1)
+    assert attack.explain(tied.roles).endswith(
+        "drives out 0 % of the entries of item-item lists; proven: at most 100 %, because of ties."
+    )
+    clear = worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0)
+    assert clear.explain().endswith("proven: at most 0 %.")
+
+
+def test_the_same_seed_gives_the_same_attack() -> None:
+    model = model_of(4)
+    one, two, three = (quick(model, Diagonal(3, max_condition=2.0), rng=seed) for seed in (7, 7, 8))
+    np.testing.assert_array_equal(one.gauge.left, two.gauge.left)
+    assert one.achieved == two.achieved
+    assert three.bound != one.bound
+
+
+def test_where_nothing_can_move_the_attack_is_the_identity() -> None:
+    parallel = FactorModel.from_vectors(np.outer([1.0, 2.0, 3.0], [1.0, 1.0]))
+    for model, group in (
+        (parallel, GeneralLinear(2, max_condition=1.0)),
+        (FactorModel.from_vectors(np.zeros((4, 2))), GeneralLinear(2, max_condition=2.0)),
+        (FactorModel.from_vectors([[1.0], [-2.0], [3.0]]), Diagonal(1, max_condition=2.0)),
+    ):
+        for objective in ("movement", "neighbours"):
+            attack = worst_gauge(model, group, objective=objective, n=1, n_pairs=5, rng=0)
+            assert attack.achieved == 0
+            assert attack.gauge.condition_number == 1
+    few = worst_gauge(model_of(0, n=6), GeneralLinear(3, max_condition=9.0), objective="neighbours", n=5, rng=0)
+    assert (few.achieved, few.bound) == (0, 0)
+
+
+def test_bad_input_is_refused() -> None:
+    model = model_of(0)
+    for group in (GeneralLinear(3), Orthogonal(3), Translation(3, max_shift=1.0)):
+        with pytest.raises(InputError, match="with a max_condition"):
+            worst_gauge(model, group)
+    with pytest.raises(InputError, match="objective must be"):
+        worst_gauge(model, Diagonal(3, max_condition=2.0), objective="chaos")  # type: ignore[arg-type]
+    for name in ("n_pairs", "n_starts", "n_steps"):
+        for bad in (2.5, -3, "4", True, None, 0):
+            if (name, bad) != ("n_steps", 0):
+                with pytest.raises(InputError, match=f"^{name} must be an integer >= "):
+                    worst_gauge(model, Diagonal(3, max_condition=2.0), **{name: bad})
+    for name in ("n_rows", "n"):
+        for bad in (2.5, 0):
+            with pytest.raises(InputError, match=f"^{name} must be an integer >= 1; got {bad}"):
+                worst_gauge(model, Diagonal(3, max_condition=2.0), objective="neighbours", **{name: bad})
+    assert worst_gauge(model, Diagonal(3, max_condition=2.0), n=0, n_rows=0, n_steps=0, rng=0).achieved > 0
+    with pytest.raises(InputError, match="neighbour lists"):
+        worst_gauge(model, Diagonal(3, max_condition=2.0), objective="neighbours", role="cross")

@@ -1,0 +1,108 @@
+"""Every equivalent model an audit visits predicts the same and stays within its budget."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.auditing.equivalents import KINDS, equivalent_models, one_equivalent
+from embaudit.errors import InputError
+from embaudit.gauges import Diagonal
+from embaudit.model import FactorModel, Link
+from embaudit.model.drift import drift
+
+
+def random_model(link="identity", k=4, **options):
+    draw = np.random.default_rng(0)
+    return FactorModel(left=draw.standard_normal((20, k)), right=draw.standard_normal((15, k)), link=link, **options)
+
+
+MODELS = {
+    "identity": random_model(),
+    "biases": random_model(left_bias=np.ones(20), right_bias=np.arange(15.0)),
+    "right bias": random_model(right_bias=np.arange(15.0)),
+    "softmax": random_model("softmax"),
+    "softmax with bias": random_model("softmax", right_bias=np.arange(15.0)),
+    "ranking": random_model("ranking"),
+    "cosine": random_model("cosine"),
+}
+
+
+def kinds(model, **options):
+    found = equivalent_models(model, rng=np.random.default_rng(0), **options)
+    return {e.kind for e in found}
+
+
+def test_every_link_is_listed():
+    assert {model.link for model in MODELS.values()} == set(Link)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_equivalent_predicts_the_same(name):
+    model = MODELS[name]
+    found = equivalent_models(model, n_gauges=3, max_condition=5.0, rng=np.random.default_rng(1))
+    assert len({e.name for e in found}) == len(found)
+    for equivalent in found:
+        after = equivalent.of(model)
+        assert drift(model, after, condition_number=equivalent.condition_number).ok, equivalent.name
+        if equivalent.kind in ("diagonal", "linear"):
+            assert equivalent.condition_number == pytest.approx(5.0, rel=1e-9)
+
+
+def test_which_families_keep_which_predictions():
+    linear = {"canonical", "diagonal", "linear", "orthogonal"}
+    assert kinds(MODELS["identity"]) == linear
+    assert kinds(MODELS["biases"]) == linear | {"translation"}
+    assert kinds(MODELS["right bias"]) == linear | {"translation"}
+    assert kinds(MODELS["softmax"]) == linear | {"translation"}
+    assert kinds(MODELS["cosine"]) == {"orthogonal"}
+    assert kinds(MODELS["identity"].replace(left=None)) == linear - {"canonical"}
+
+
+def test_translations_of_both_sides_need_both_biases():
+    names = {e.name for e in equivalent_models(MODELS["biases"], n_gauges=1, rng=np.random.default_rng(0))}
+    assert {"translation of users 1", "translation of items 1"} <= names
+    names = {e.name for e in equivalent_models(MODELS["right bias"], n_gauges=1, rng=np.random.default_rng(0))}
+    assert "translation of items 1" not in names
+
+
+def test_chosen_families_and_own_groups():
+    assert kinds(MODELS["identity"], groups=["diagonal"]) == {"diagonal"}
+    assert kinds(MODELS["identity"], groups=[Diagonal(4, max_condition=9.0)]) == {"diagonal"}
+    assert kinds(MODELS["identity"], groups=["linear", Diagonal(4, max_condition=9.0)]) == {"linear", "diagonal"}
+
+
+@pytest.mark.parametrize(
+    ("model", "group"), [("identity", "translation"), ("cosine", "linear"), ("identity", "nonsense")]
+)
+def test_a_family_without_gauges_for_the_model_is_refused(model, group):
+    with pytest.raises(InputError, match="group must be"):
+        equivalent_models(MODELS[model], groups=[group], rng=np.random.default_rng(0))
+
+
+def test_a_group_of_another_rank_is_refused():
+    found = equivalent_models(MODELS["identity"], groups=[Diagonal(7)], rng=np.random.default_rng(0))
+    with pytest.raises(InputError, match="rank"):
+        found[0].of(MODELS["identity"])
+
+
+def test_directions_no_prediction_sees_have_canonical_models_without_a_gauge():
+    draw = np.random.default_rng(0)
+    left = draw.standard_normal((20, 4))
+    left[:, 3] = 0
+    model = FactorModel.from_user_item(left, draw.standard_normal((15, 4)))
+    canonical = [e for e in equivalent_models(model, rng=np.random.default_rng(0)) if e.kind == "canonical"]
+    assert len(canonical) == 3
+    for equivalent in canonical:
+        assert equivalent.gauge is None
+        after = equivalent.of(model)
+        assert after.rank == 3
+        np.testing.assert_allclose(after.scores(), model.scores(), atol=1e-12)
+
+
+def test_one_equivalent_at_an_exponent_or_drawn():
+    model = MODELS["identity"]
+    balanced = one_equivalent(model, exponent=0.5).of(model)
+    np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-10)
+    assert one_equivalent(model, kind="linear", max_condition=3.0).condition_number == pytest.approx(3.0)
+    assert set(KINDS) >= {one_equivalent(model, kind=kind).kind for kind in ("diagonal", "linear", "orthogonal")}

@@ -1,0 +1,239 @@
+"""Cosines of pairs, uniform sampling and exact neighbours, against brute force."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from embaudit.errors import InputError
+from embaudit.foundation import workers
+from embaudit.foundation.checked import as_factors
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import all_pairs, as_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.testing import factor_matrices, seeds
+
+SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+
+
+def cosine_matrix(x: np.ndarray) -> np.ndarray:
+    """All cosines in long double; a row itself and rows without direction are -inf."""
+    wide = x.astype(np.longdouble)
+    norms = np.sqrt((wide**2).sum(axis=1))
+    unit = wide / np.where(norms == 0, 1, norms)[:, None]
+    cosines = (unit @ unit.T).astype(np.float64)
+    cosines[:, norms == 0] = -np.inf
+    np.fill_diagonal(cosines, -np.inf)
+    return cosines
+
+
+def brute_force(x: np.ndarray, n: int) -> tuple[list[list[int]], list[list[float]], list[float]]:
+    """Sort everything; only for inputs whose cosines are exact, so that ties are ties."""
+    cosines = cosine_matrix(x)
+    order = [sorted(range(len(x)), key=lambda j, row=row: (-row[j], j)) for row in cosines]
+    ranked = [[row[j] for j in js] for row, js in zip(cosines, order, strict=True)]
+    return [js[:n] for js in order], [values[:n] for values in ranked], [values[n] for values in ranked]
+
+
+@st.composite
+def searches(draw: st.DrawFn) -> tuple[np.ndarray, int, np.ndarray]:
+    x = draw(factor_matrices(draw(st.integers(2, 12)), draw(st.integers(1, 4))))
+    rows = draw(st.lists(st.integers(0, len(x) - 1), min_size=1, max_size=8))
+    return x, draw(st.integers(1, len(x) - 1)), np.array(rows)
+
+
+@given(searches())
+def test_neighbours_are_the_n_largest_cosines(search: tuple[np.ndarray, int, np.ndarray]) -> None:
+    x, n, rows = search
+    found = neighbours(as_factors(x, "item factors"), n, rows=rows)
+    cosines = cosine_matrix(x)
+    np.testing.assert_array_equal(found.rows, rows)
+    assert found.indices.shape == found.cosines.shape == (len(rows), n)
+    for row, listed, values, runner_up in zip(rows, found.indices, found.cosines, found.runner_up, strict=True):
+        if not x[row].any():
+            assert (listed == -1).all()
+            assert np.isnan(values).all()
+            assert np.isnan(runner_up)
+            continue
+        best = np.sort(cosines[row])[::-1]
+        real = np.isfinite(best[:n])
+        assert len(set(listed[real])) == real.sum()
+        assert row not in listed
+        np.testing.assert_allclose(values[real], best[:n][real], rtol=0, atol=1e-14)
+        np.testing.assert_allclose(cosines[row, listed[real]], best[:n][real], rtol=0, atol=1e-14)
+        assert (listed[~real] == -1).all()
+        assert np.isnan(values[~real]).all()
+        np.testing.assert_allclose(runner_up, best[n] if n < len(best) else -np.inf, rtol=0, atol=1e-14)
+        assert (np.diff(values[real]) <= 0).all()
+        assert (np.abs(values[real]) <= 1).all()
+
+
+@given(st.integers(2, 30), st.integers(1, 4), st.data())
+def test_ties_go_by_row_number(n_rows: int, rank: int, data: st.DataObject) -> None:
+    """Rows along the axes have cosines of exactly -1, 0 and 1, so nearly everything ties."""
+    axes = data.draw(st.lists(st.integers(0, rank - 1), min_size=n_rows, max_size=n_rows))
+    lengths = data.draw(st.lists(st.sampled_from([-2.0, 0.0, 1.0, 4.0]), min_size=n_rows, max_size=n_rows))
+    x = np.eye(rank)[axes] * np.array(lengths)[:, None]
+    n = data.draw(st.integers(1, n_rows - 1))
+    indices, cosines, runner_up = brute_force(x, n)
+    found = neighbours(x, n)
+    for row in range(n_rows):
+        if x[row].any():
+            expected = [j if c > -np.inf else -1 for j, c in zip(indices[row], cosines[row], strict=True)]
+            assert found.indices[row].tolist() == expected
+            assert found.runner_up[row] == runner_up[row]
+
+
+def test_a_cut_through_equal_cosines_keeps_the_first_rows() -> None:
+    """A partition alone would leave it to chance which of the equals are in."""
+    found = neighbours(np.ones((300, 3)), 5)
+    assert (found.indices[10:] == np.arange(5)).all()
+    assert found.indices[0].tolist() == [1, 2, 3, 4, 5]
+
+
+def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).standard_normal((60, 4))
+    whole = neighbours(x, 7)
+    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 8 * 60 * 7})
+    tiled = neighbours(x, 7)
+    for field in ("rows", "indices"):
+        np.testing.assert_array_equal(getattr(tiled, field), getattr(whole, field))
+    for field in ("cosines", "runner_up"):
+        np.testing.assert_allclose(getattr(tiled, field), getattr(whole, field), rtol=0, atol=1e-15)
+
+
+def test_all_others_are_neighbours_at_most() -> None:
+    x = np.random.default_rng(0).standard_normal((6, 3))
+    found = neighbours(x, 5)
+    for row, listed in enumerate(found.indices):
+        assert sorted([*listed, row]) == list(range(6))
+    assert (found.runner_up == -np.inf).all()
+
+
+def test_rows_are_listed_as_asked() -> None:
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    everything, some = neighbours(x, 4), neighbours(x, 4, rows=[7, 3, 7])
+    assert some.rows.tolist() == [7, 3, 7]
+    np.testing.assert_array_equal(some.indices, everything.indices[[7, 3, 7]])
+
+
+def test_neighbours_never_build_the_square() -> None:
+    n_rows = 9000
+    x = np.random.default_rng(0).standard_normal((n_rows, 4)).astype(np.float32)
+    tracemalloc.start()
+    try:
+        neighbours(x, 3, rows=np.arange(0, n_rows, 2))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A few tiles wait in the queue; what was asked for would be 324 MB of cosines, all rows 648 MB.
+    assert peak < 8.5 * workers.BLOCK_BYTES < n_rows * n_rows / 2 * 8
+
+
+@pytest.mark.parametrize("n", [0, -1, 3, 1.0, "2", None])
+def test_bad_numbers_of_neighbours(n: object) -> None:
+    with pytest.raises(InputError, match=r"^the number of neighbours must be an integer from 1 to 2; got .+\.$"):
+        neighbours(np.ones((3, 2)), n)
+
+
+def test_one_row_has_no_neighbours() -> None:
+    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to have neighbours; got 1\.$"):
+        neighbours(np.ones((1, 2)), 1)
+
+
+@pytest.mark.parametrize("rows", [[], [3], [-1], [True, False, True], [0.5]], ids=str)
+def test_bad_query_rows(rows: object) -> None:
+    with pytest.raises(InputError) as error:
+        neighbours(np.ones((3, 2)), 1, rows=rows)
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+# --- pairs -------------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
+    rank = data.draw(st.integers(1, 5))
+    x, y = (data.draw(factor_matrices(data.draw(st.integers(1, 5)), rank)) for _ in range(2))
+    pairs = np.stack(np.meshgrid(np.arange(len(x)), np.arange(len(y))), axis=-1).reshape(-1, 2)
+    got = pair_cosines(x, y, pairs)
+    wide = [m.astype(np.longdouble) for m in (x, y)]
+    norms = [np.sqrt((m**2).sum(axis=1)) for m in wide]
+    for (i, j), cosine in zip(pairs, got, strict=True):
+        if norms[0][i] == 0 or norms[1][j] == 0:
+            assert np.isnan(cosine)
+        else:
+            exact = (wide[0][i] * wide[1][j]).sum() / (norms[0][i] * norms[1][j])
+            assert abs(cosine - exact) <= 16 * np.finfo(float).eps
+
+
+def test_parallel_rows_never_pass_one() -> None:
+    """Unrounded, a good part of these would be 1 + eps, which artanh does not survive."""
+    x = np.random.default_rng(0).standard_normal((1000, 3))
+    pairs = np.column_stack([np.arange(1000)] * 2)
+    assert pair_cosines(x, 3 * x, pairs).max() == 1
+    assert pair_cosines(x, -3 * x, pairs).min() == -1
+
+
+def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(0).standard_normal((9, 3))
+    whole = pair_cosines(x, x, all_pairs(9))
+    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 5 * 8 * 12})
+    np.testing.assert_array_equal(pair_cosines(x, x, all_pairs(9)), whole)
+    assert pair_cosines(x, x, np.empty((0, 2), dtype=int)).shape == (0,)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
+def test_all_pairs_are_counted_and_distinct(n_rows: int) -> None:
+    pairs = all_pairs(n_rows)
+    assert len(pairs) == n_pairs(n_rows) == len({tuple(pair) for pair in pairs.tolist()})
+    assert all(i < j for i, j in pairs.tolist())
+    assert n_pairs(n_rows, 4) == 4 * n_rows
+
+
+def test_sampled_pairs_are_uniform() -> None:
+    pairs = sample_pairs(7, 21_000, rng=0)
+    counts = [np.count_nonzero((pairs == pair).all(axis=1)) for pair in all_pairs(7)]
+    assert sum(counts) == 21_000, "every draw is one of the pairs i < j"
+    assert stats.chisquare(counts).pvalue > 0.01
+
+
+def test_sampled_cross_pairs_are_uniform() -> None:
+    pairs = sample_pairs(4, 12_000, n_columns=3, rng=1)
+    counts = np.bincount(np.ravel_multi_index(pairs.T, (4, 3)), minlength=12)
+    assert stats.chisquare(counts).pvalue > 0.01
+
+
+@given(st.integers(2, 50), seeds())
+def test_sampling_follows_its_seed(n_rows: int, seed: int) -> None:
+    pairs = sample_pairs(n_rows, 20, rng=seed)
+    np.testing.assert_array_equal(pairs, sample_pairs(n_rows, 20, rng=np.random.default_rng(seed)))
+    np.testing.assert_array_equal(pairs, as_pairs(pairs, n_rows, n_rows))
+    assert len(sample_pairs(n_rows, 0, rng=seed)) == 0
+
+
+def test_another_seed_draws_other_pairs() -> None:
+    assert (sample_pairs(50, 20, rng=0) != sample_pairs(50, 20, rng=1)).any()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [[[0.0, 1.0]], [0, 1], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
+    ids=str,
+)
+def test_bad_pairs_are_one_sentence(bad: object) -> None:
+    with pytest.raises(InputError, match=r"^pairs must be ") as error:
+        as_pairs(bad, 3, 3)
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+def test_bad_samples_are_one_sentence() -> None:
+    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
+        sample_pairs(1, 5)
+    with pytest.raises(InputError, match=r"^size must be at least 0; got -1\.$"):
+        sample_pairs(3, -1)

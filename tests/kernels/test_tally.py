@@ -1,0 +1,111 @@
+"""The tally of pairs against statistics computed from the full list of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.tally import BINS, TILE, tally_all_pairs, tally_pairs
+
+
+def cosines_of_all_pairs(unit):
+    return (unit @ unit.T)[np.triu_indices(len(unit), 1)]
+
+
+def two_models(rows, rank, seed):
+    draw = np.random.default_rng(seed)
+    before = unit_rows(draw.standard_normal((rows, rank)) + 0.3)
+    return before, unit_rows(before + 0.5 * draw.standard_normal((rows, rank)))
+
+
+@pytest.mark.parametrize("rows", [2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 7])
+def test_tiles_visit_every_pair_once(rows):
+    before, after = two_models(rows, 6, rows)
+    b, c = cosines_of_all_pairs(before), cosines_of_all_pairs(after)
+    change = np.abs(c - b)
+    tally = tally_all_pairs(before, after)
+    assert tally.count == len(b)
+    assert tally.mean_abs == pytest.approx(change.mean(), rel=1e-12)
+    assert tally.max_abs == pytest.approx(change.max(), rel=1e-12)
+    assert tally.sign_flips == pytest.approx((b * c < -1e-12).mean(), abs=1e-15)
+    assert tally.histogram.sum() == tally.count
+    for level in (0.25, 0.5, 0.95):
+        assert tally.quantile(level) == pytest.approx(np.quantile(change, level), abs=5e-3 if rows > 200 else 2)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(5, 300), (300, 5), (TILE + 3, TILE + 9)])
+def test_tiles_of_two_sides_visit_every_pair_once(rows, columns):
+    (x, y), (u, v) = two_models(rows, 4, 1), two_models(columns, 4, 2)
+    change = np.abs((y @ v.T) - (x @ u.T))
+    tally = tally_all_pairs(x, y, u, v)
+    assert tally.count == rows * columns
+    assert tally.mean_abs == pytest.approx(change.mean(), rel=1e-12)
+    assert tally.max_abs == pytest.approx(change.max(), rel=1e-12)
+
+
+def test_spearman_agrees_with_exact_ranks():
+    before, after = two_models(700, 5, 3)
+    b, c = cosines_of_all_pairs(before), cosines_of_all_pairs(after)
+    exact = stats.spearmanr(b, c).statistic
+    assert tally_all_pairs(before, after).spearman == pytest.approx(exact, abs=2e-3)
+    assert tally_pairs(b, c).spearman == pytest.approx(exact, abs=2e-3)
+
+
+def test_spearman_of_cosines_crowded_near_one():
+    draw = np.random.default_rng(4)
+    b = 1 - draw.uniform(0, 2e-2, 20_000)
+    c = 1 - (1 - b) ** 2
+    assert tally_pairs(b, c).spearman > 0.99
+
+
+def test_spearman_sees_reversal_and_constancy():
+    b = np.linspace(-0.9, 0.9, 5000)
+    assert tally_pairs(b, -b).spearman == pytest.approx(-1, abs=1e-4)
+    assert np.isnan(tally_pairs(b, np.full(5000, 0.5)).spearman)
+
+
+def test_extreme_cosines_stay_inside_the_bins():
+    b, c = np.array([1.0, -1.0, 1 + 2e-16]), np.array([-1.0, 1.0, -1 - 2e-16])
+    tally = tally_pairs(b, c)
+    assert tally.histogram[BINS - 1] == 3
+    assert tally.sign_flips == 1
+
+
+def test_rounding_is_no_sign_flip():
+    assert tally_pairs(np.array([1e-16, 0.5]), np.array([-1e-16, 0.5])).sign_flips == 0
+    assert tally_pairs(np.array([1e-3, 0.5]), np.array([-1e-3, 0.5])).sign_flips == 0.5
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 400))
+def test_a_tally_of_parts_adds_up(seed, size):
+    draw = np.random.default_rng(seed)
+    b, c = draw.uniform(-1, 1, (2, size))
+    cut = draw.integers(1, size)
+    whole = tally_pairs(b, c)
+    parts = tally_pairs(b[:cut], c[:cut]) + tally_pairs(b[cut:], c[cut:])
+    assert parts.count == whole.count
+    assert parts.mean_abs == pytest.approx(whole.mean_abs, rel=1e-12)
+    assert parts.max_abs == whole.max_abs
+    assert (parts.histogram == whole.histogram).all()
+
+
+def test_bootstrap_interval_covers_the_mean_of_the_population():
+    draw = np.random.default_rng(5)
+    population = np.abs(draw.standard_normal(200_000)).clip(0, 2) / 2
+    covered = 0
+    for _ in range(200):
+        sample = draw.choice(population, 400)
+        low, high = tally_pairs(np.zeros(400), sample).bootstrap(draw)
+        covered += low <= population.mean() <= high
+    # 95 % of 200 with a standard deviation of 3.1.
+    assert 178 <= covered <= 200
+    assert covered < 200
+
+
+def test_rank_correlation_of_rounding_noise_is_none():
+    noise = 1 - np.random.default_rng(0).uniform(0, 1e-15, 1000)
+    assert np.isnan(tally_pairs(noise, noise[::-1].copy()).spearman)

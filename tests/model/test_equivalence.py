@@ -1,0 +1,120 @@
+"""The levels of agreement and the gap at each, against mpmath and brute force over pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+from mpmath import mp, mpf
+
+from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
+
+EPS = np.finfo(np.float64).eps
+COARSE = st.integers(-3, 3).map(float)
+SHAPES = array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=6)
+
+
+@st.composite
+def two_blocks(draw: st.DrawFn, entries: st.SearchStrategy[float]) -> tuple[np.ndarray, np.ndarray]:
+    shape = draw(SHAPES)
+    return draw(arrays(float, shape, elements=entries)), draw(arrays(float, shape, elements=entries))
+
+
+def slow_ranking_gap(before: np.ndarray, after: np.ndarray) -> float:
+    """The largest `before_i - before_j` of a pair that `after` does not put in that order any more."""
+    return max(
+        (
+            old[i] - old[j]
+            for old, new in zip(before, after, strict=True)
+            for i in range(len(old))
+            for j in range(len(old))
+            if new[i] <= new[j]
+        ),
+        default=0.0,
+    )
+
+
+@given(two_blocks(COARSE))
+def test_ranking_gap_with_many_ties(blocks: tuple[np.ndarray, np.ndarray]) -> None:
+    assert largest_gap(Equivalence.RANKINGS, *blocks) == slow_ranking_gap(*blocks)
+
+
+@given(two_blocks(st.floats(-1e6, 1e6)))
+def test_ranking_gap_of_any_scores(blocks: tuple[np.ndarray, np.ndarray]) -> None:
+    assert largest_gap(Equivalence.RANKINGS, *blocks) == slow_ranking_gap(*blocks)
+
+
+@given(two_blocks(COARSE), st.randoms(use_true_random=False))
+def test_ranking_gap_does_not_depend_on_the_order_of_columns(
+    blocks: tuple[np.ndarray, np.ndarray], random: object
+) -> None:
+    order = list(range(blocks[0].shape[1]))
+    random.shuffle(order)
+    gap = largest_gap(Equivalence.RANKINGS, *blocks)
+    assert largest_gap(Equivalence.RANKINGS, blocks[0][:, order], blocks[1][:, order]) == gap
+
+
+@given(two_blocks(st.floats(-800, 800)))
+def test_probability_gap_against_mpmath(blocks: tuple[np.ndarray, np.ndarray]) -> None:
+    """Differences of log-probabilities, in 60 digits, where exp would overflow or vanish."""
+    with mp.workdps(60):
+        logs = []
+        for block in blocks:
+            rows = [[mpf(float(x)) for x in row] for row in block]
+            logs.append([[x - mp.log(mp.fsum(map(mp.exp, row))) for x in row] for row in rows])
+        exact = max(abs(a - b) for one, two in zip(*logs, strict=True) for a, b in zip(one, two, strict=True))
+        size = 1 + max(float(np.abs(block).max()) for block in blocks)
+        assert abs(mpf(largest_gap(Equivalence.PROBABILITIES, *blocks)) - exact) <= 16 * EPS * size
+
+
+@given(arrays(float, SHAPES, elements=st.floats(-1e300, 1e300)))
+def test_log_softmax_sums_to_one_without_overflow(scores: np.ndarray) -> None:
+    np.testing.assert_allclose(np.exp(log_softmax(scores)).sum(axis=1), 1, rtol=1e-14)
+
+
+@given(arrays(float, SHAPES, elements=COARSE), st.data())
+def test_what_each_level_ignores(scores: np.ndarray, data: st.DataObject) -> None:
+    """A constant a row is invisible to probabilities, a rising function to rankings; each shows one level up."""
+    shifts = data.draw(arrays(float, (len(scores), 1), elements=COARSE))
+    assert largest_gap(Equivalence.PROBABILITIES, scores, scores + shifts) < 1e-13
+    assert largest_gap(Equivalence.SCORES, scores, scores + shifts) == np.abs(shifts).max()
+    assert largest_gap(Equivalence.RANKINGS, scores, np.exp(scores)) == 0
+    if np.ptp(scores, axis=1).max() > 0:
+        assert largest_gap(Equivalence.PROBABILITIES, scores, np.exp(scores)) > 1e-3
+
+
+@given(arrays(float, SHAPES, elements=st.floats(-50, 50)))
+def test_each_level_implies_the_lower_ones(scores: np.ndarray) -> None:
+    for level in Equivalence:
+        assert largest_gap(level, scores, scores.copy()) == 0
+
+
+def test_levels_are_ordered_and_named() -> None:
+    assert sorted(Equivalence) == [
+        Equivalence.NOTHING,
+        Equivalence.RANKINGS,
+        Equivalence.PROBABILITIES,
+        Equivalence.SCORES,
+        Equivalence.COSINES,
+    ]
+    assert [level.title for level in Equivalence] == ["nothing", "rankings", "probabilities", "scores", "cosines"]
+
+
+def test_nothing_is_always_agreed_on() -> None:
+    assert largest_gap(Equivalence.NOTHING, np.zeros((1, 2)), np.ones((1, 2))) == 0
+
+
+def test_a_lost_order_counts_as_turned_around() -> None:
+    assert largest_gap(Equivalence.RANKINGS, np.array([[2.0, 1.0]]), np.zeros((1, 2))) == 1
+    assert largest_gap(Equivalence.RANKINGS, np.array([[1.0, 2.0]]), np.zeros((1, 2))) == 1
+    assert largest_gap(Equivalence.RANKINGS, np.zeros((1, 2)), np.array([[1.0, 2.0]])) == 0
+
+
+def test_an_undefined_cosine_hides_no_other() -> None:
+    """A NaN among the gaps would make any comparison with a tolerance false, or be lost in a maximum."""
+    before = np.array([[np.nan, 0.5], [np.nan, 0.1]])
+    assert largest_gap(Equivalence.COSINES, before, before) == 0
+    assert largest_gap(Equivalence.COSINES, before, before + 0.25) == 0.25
+    assert largest_gap(Equivalence.COSINES, before, np.nan_to_num(before)) == np.inf
+    assert largest_gap(Equivalence.COSINES, np.full((1, 2), np.nan), np.full((1, 2), np.nan)) == 0

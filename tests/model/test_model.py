@@ -1,0 +1,289 @@
+"""FactorModel: what it predicts, what it refuses, and that it is nobody's to change."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+from embaudit.errors import InputError
+from embaudit.model import FactorModel, Link
+from embaudit.model.equivalence import Equivalence
+from embaudit.testing import factor_models, one_sided_models
+
+SENTENCE = re.compile(r"^[^\n;]+ must (be|have) [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
+LEFT = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+RIGHT = np.array([[1.0, 2.0], [3.0, 4.0]])
+EPS = np.finfo(np.float64).eps
+
+
+def slow_scores(model: FactorModel) -> np.ndarray:
+    """The definition, one score at a time in long double."""
+    left, right = (model.factors(side).astype(np.longdouble) for side in ("left", "right"))
+    scores = np.full((len(left), len(right)), np.longdouble(model.offset))
+    for i, p in enumerate(left):
+        for j, q in enumerate(right):
+            scores[i, j] += (p * q).sum()
+            scores[i, j] += 0 if model.left_bias is None else model.left_bias[i]
+            scores[i, j] += 0 if model.right_bias is None else model.right_bias[j]
+    return scores
+
+
+def score_size(model: FactorModel) -> np.ndarray:
+    """Sum of the absolute values of what is added up in each score."""
+    absolute = {field: np.abs(getattr(model, field)) for field in ("left", "right")}
+    biases = {f: None if getattr(model, f) is None else np.abs(getattr(model, f)) for f in ("left_bias", "right_bias")}
+    return slow_scores(model.replace(**absolute, **biases, offset=abs(model.offset))).astype(float)
+
+
+@given(factor_models(links=st.sampled_from([Link.IDENTITY, Link.SOFTMAX, Link.RANKING])))
+def test_scores_are_their_definition(model: FactorModel) -> None:
+    error = np.abs(model.scores() - slow_scores(model)).astype(float)
+    assert (error <= 2 * (model.rank + 3) * EPS * score_size(model)).all()
+
+
+@given(factor_models(links=st.just(Link.COSINE)))
+def test_a_cosine_model_scores_cosines(model: FactorModel) -> None:
+    """Neither biases nor offset enter; a zero row has none."""
+    left, right = (model.factors(side).astype(np.longdouble) for side in ("left", "right"))
+    with np.errstate(invalid="ignore"):
+        norms = np.sqrt(np.outer((left**2).sum(axis=1), (right**2).sum(axis=1)))
+        exact = (left @ right.T / norms).astype(float)
+    np.testing.assert_allclose(model.scores(), exact, rtol=0, atol=16 * EPS)
+
+
+def test_probabilities_against_mpmath() -> None:
+    rng = np.random.default_rng(0)
+    head = FactorModel.from_softmax(
+        10 * rng.standard_normal((5, 3)), rng.standard_normal(5), embeddings=LEFT @ np.ones((2, 3))
+    )
+    with mp.workdps(40):
+        for row, scores in zip(head.predictions(), head.scores(), strict=True):
+            weights = [mp.exp(mpf(float(s))) for s in scores]
+            exact = [float(w / mp.fsum(weights)) for w in weights]
+            np.testing.assert_allclose(row, exact, rtol=1e-13)
+
+
+def test_predictions_of_each_link() -> None:
+    scores = LEFT @ RIGHT.T
+    base = FactorModel(LEFT, RIGHT)
+    np.testing.assert_array_equal(base.predictions(), scores)
+    np.testing.assert_allclose(base.replace(link="softmax").predictions().sum(axis=1), 1)
+    assert base.replace(link="ranking").predictions([0]).tolist() == [[1, 0]]
+    assert base.replace(link="ranking", right=RIGHT[[0, 0]]).predictions([0]).tolist() == [[0, 1]]
+    assert base.replace(link="cosine").predictions().max() <= 1 + EPS
+    assert [FactorModel(None, RIGHT, link=link).predicts for link in Link] == [
+        Equivalence.SCORES,
+        Equivalence.PROBABILITIES,
+        Equivalence.COSINES,
+        Equivalence.RANKINGS,
+    ]
+
+
+@given(factor_models(), st.data())
+def test_selected_rows_are_rows_of_all(model: FactorModel, data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, model.n_left - 1), max_size=4))
+    everything = model.scores()
+    scale = 1 + np.nan_to_num(np.abs(everything)).max()
+    np.testing.assert_allclose(model.scores(rows), everything[rows], rtol=0, atol=64 * EPS * score_scale(model, scale))
+    part = slice(0, data.draw(st.integers(0, model.n_left)))
+    np.testing.assert_allclose(model.scores(part), everything[part], rtol=0, atol=64 * EPS * score_scale(model, scale))
+
+
+def score_scale(model: FactorModel, scale: float) -> float:
+    return scale if model.link is Link.COSINE else float(score_size(model).max())
+
+
+@pytest.mark.parametrize("rows", [[True, False, True], [0.5], [3], [-1], 1, "all", [[0]]], ids=str)
+def test_bad_rows_are_refused_not_cast(rows: object) -> None:
+    for read in (FactorModel(LEFT, RIGHT).scores, FactorModel(LEFT, RIGHT).predictions):
+        with pytest.raises(InputError, match=r"^rows must be ") as error:
+            read(rows)
+        assert SENTENCE.match(str(error.value)), error.value
+
+
+def test_cosines_of_each_role() -> None:
+    model = FactorModel(LEFT, RIGHT)
+    np.testing.assert_allclose(model.cosines("left", [[0, 1], [0, 2]]), [0, np.sqrt(0.5)])
+    np.testing.assert_allclose(model.cosines("right", [[0, 1]]), [11 / np.sqrt(5 * 25)])
+    np.testing.assert_allclose(model.cosines("cross", [[2, 1], [0, 0]]), [7 / np.sqrt(2 * 25), 1 / np.sqrt(5)])
+    with pytest.raises(InputError, match=r"0 to 2 and from 0 to 1; got \(1, 2\)"):
+        model.cosines("cross", [[1, 2]])
+    with pytest.raises(InputError, match=r"^role must be one of \"left\", \"right\", \"cross\"; got 'item'\.$"):
+        model.cosines("item", [[0, 1]])
+
+
+def test_zero_rows_have_no_cosine_and_are_counted() -> None:
+    model = FactorModel(LEFT, [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]])
+    assert model.zero_rows("right").tolist() == [0, 2]
+    assert model.zero_rows("left").tolist() == []
+    assert np.isnan(model.cosines("right", [[0, 1]])).all()
+
+
+# --- one side ----------------------------------------------------------------------------------------------------
+
+
+@given(one_sided_models())
+def test_one_side_answers_what_it_can_and_refuses_the_rest(model: FactorModel) -> None:
+    assert (model.left, model.n_left, model.sides) == (None, 0, ("right",))
+    assert "no users" in repr(model)
+    model.cosines("right", [[0, 0]])
+    refusal = r"^user factors must be at hand for this; got item factors only; load both sides together\.$"
+    for ask in (
+        model.scores,
+        model.predictions,
+        lambda: model.factors("left"),
+        lambda: model.names("left"),
+        lambda: model.zero_rows("left"),
+        lambda: model.cosines("left", [[0, 0]]),
+        lambda: model.cosines("cross", [[0, 0]]),
+    ):
+        with pytest.raises(InputError, match=refusal):
+            ask()
+
+
+def test_constructors_name_their_sides() -> None:
+    users = FactorModel.from_user_item(LEFT, RIGHT, user_bias=[1, 2, 3], item_ids=["a", "b"], objective="factors")
+    assert (users.roles, users.link, users.objective) == (("user", "item"), Link.IDENTITY, "factors")
+    head = FactorModel.from_softmax(RIGHT, [0.5, 0.0], embeddings=LEFT, labels=["cat", "dog"])
+    assert (head.roles, head.link) == (("input", "label"), Link.SOFTMAX)
+    assert head.names("right").tolist() == ["cat", "dog"]
+    vectors = FactorModel.from_vectors(RIGHT, ids=[7, 8])
+    assert vectors.names("right").tolist() == [7, 8]
+
+
+def test_names_fall_back_on_ids_and_numbers() -> None:
+    model = FactorModel(LEFT, RIGHT)
+    assert model.names("right").tolist() == [0, 1]
+    assert model.replace(right_ids=["x", "y"]).names("right").tolist() == ["x", "y"]
+    assert model.replace(right_ids=["x", "y"], right_names=["X", "X"]).names("right").tolist() == ["X", "X"]
+    with pytest.raises(InputError, match=r"^role must be one of"):
+        model.names("bogus")
+
+
+# --- nobody's to change ------------------------------------------------------------------------------------------
+
+
+def test_everything_is_read_only() -> None:
+    bias, ids = np.zeros(2), np.array(["a", "b"])
+    model = FactorModel(LEFT, RIGHT, right_bias=bias, right_ids=ids)
+    for field in ("left", "right", "right_bias", "right_ids"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(model, field)[0] = 0
+    bias[0], ids[0] = 9, "z"
+    assert model.right_bias[0] == 0
+    assert model.right_ids[0] == "a"
+    assert LEFT.flags.writeable
+    with pytest.raises(AttributeError):
+        model.offset = 1.0
+
+
+@given(factor_models())
+def test_reading_changes_nothing(model: FactorModel) -> None:
+    before = {side: model.factors(side).copy() for side in model.sides}
+    model.predictions()
+    model.zero_rows("right")
+    for role in ("left", "right", "cross"):
+        model.cosines(role, [[0, 0]])
+    for side, factors in before.items():
+        np.testing.assert_array_equal(model.factors(side), factors)
+
+
+def test_memory_maps_stay_on_disk(tmp_path: Path) -> None:
+    np.save(tmp_path / "items.npy", RIGHT.astype(np.float32))
+    stored = np.load(tmp_path / "items.npy", mmap_mode="r")
+    model = FactorModel.from_user_item(LEFT, stored)
+    assert np.shares_memory(model.right, stored)
+    assert np.shares_memory(model.replace(offset=1.0).right, stored)
+
+
+def test_replace_checks_anew() -> None:
+    model = FactorModel(LEFT, RIGHT)
+    with pytest.raises(InputError, match="same number of columns; got 2 and 3"):
+        model.replace(right=np.ones((2, 3)))
+    assert model.replace(link="softmax").link is Link.SOFTMAX
+
+
+@given(factor_models())
+def test_repr_shows_shapes_never_values(model: FactorModel) -> None:
+    shown = repr(model.replace(left_names=["secret"] * model.n_left, right_names=["secret"] * model.n_right))
+    sizes = re.match(r"^FactorModel\((\d+) users × (\d+) items, rank (\d+), (\w+) link, (float32|float64)", shown)
+    assert sizes
+    assert sizes.groups()[:4] == (str(model.n_left), str(model.n_right), str(model.rank), str(model.link))
+    assert "secret" not in shown
+    assert ("user bias" in shown) == (model.left_bias is not None)
+    assert ("item bias" in shown) == (model.right_bias is not None)
+
+
+# --- bad input ---------------------------------------------------------------------------------------------------
+
+
+BAD_FIELDS = [
+    ("left", [[1.0, np.nan]], "user factors"),
+    ("right", [[np.inf, 1.0]], "item factors"),
+    ("left", [[1.0], [1.0, 2.0]], "user factors"),
+    ("left", [["a", "b"]], "user factors"),
+    ("right", [[1j, 1]], "item factors"),
+    ("right", [], "item factors"),
+    ("right", None, "item factors"),
+    ("right", np.array([[1, None]], dtype=object), "item factors"),
+    ("right", np.ones((2, 3)), "user and item factors"),
+    ("left_bias", [1.0], "user bias"),
+    ("right_bias", [1.0, np.nan], "item bias"),
+    ("right_bias", ["a", "b"], "item bias"),
+    ("right_bias", [[1.0], [1.0, 2.0]], "item bias"),
+    ("offset", np.nan, "offset"),
+    ("offset", "1", "offset"),
+    ("offset", None, "offset"),
+    ("offset", 1j, "offset"),
+    ("offset", [1.0], "offset"),
+    ("link", "logit", "link"),
+    ("link", None, "link"),
+    ("link", 3, "link"),
+    ("left_ids", ["a", "b"], "user ids"),
+    ("right_ids", ["a", "a"], "item ids"),
+    ("right_ids", [7, 7], "item ids"),
+    ("right_ids", np.array(["a", "a"], dtype=object), "item ids"),
+    ("right_ids", [[1, 2], [3, 4]], "item ids"),
+    ("right_ids", [[1], [1, 2]], "item ids"),
+    ("right_ids", "ab", "item ids"),
+    ("right_names", ["a"], "item names"),
+]
+
+
+@pytest.mark.parametrize(
+    ("field", "bad", "name"), BAD_FIELDS, ids=[f"{field}-{i}" for i, (field, *_) in enumerate(BAD_FIELDS)]
+)
+def test_bad_fields_are_one_sentence(field: str, bad: object, name: str) -> None:
+    with pytest.raises(InputError, match=f"^{name} must ") as error:
+        FactorModel(**{"left": LEFT, "right": RIGHT, field: bad})
+    assert SENTENCE.match(str(error.value)), error.value
+
+
+def test_bad_input_to_the_constructors_is_one_sentence() -> None:
+    for build, name in (
+        (lambda bad: FactorModel.from_user_item(bad, RIGHT), "user factors"),
+        (lambda bad: FactorModel.from_user_item(LEFT, bad), "item factors"),
+        (lambda bad: FactorModel.from_softmax(bad), "label factors"),
+        (lambda bad: FactorModel.from_softmax(RIGHT, embeddings=bad), "input factors"),
+        (lambda bad: FactorModel.from_vectors(bad), "item factors"),
+    ):
+        for bad in ([[1.0], [1.0, 2.0]], [["a"]], 1.0, [[np.nan, 0.0]]):
+            with pytest.raises(InputError, match=f"^{name} must ") as error:
+                build(bad)
+            assert SENTENCE.match(str(error.value)), error.value
+
+
+def test_a_duplicated_id_is_named_and_counted() -> None:
+    with pytest.raises(InputError, match=r"^item ids must be unique; got x 3 times; keep one row for each id\.$"):
+        FactorModel.from_vectors(np.ones((4, 1)), ids=["x", "y", "x", "x"])
+
+
+def test_roles_name_what_is_wrong() -> None:
+    with pytest.raises(InputError, match=r"^buyer bias must be a vector of 3 numbers; got shape \(1,\)\.$"):
+        FactorModel(LEFT, RIGHT, roles=("buyer", "good"), left_bias=[1.0])

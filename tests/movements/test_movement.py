@@ -1,0 +1,173 @@
+"""Movement against the full cosine matrices, sampled against exact, and what must not move."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
+from embaudit.kernels.nearest import neighbours
+from embaudit.model import FactorModel
+from embaudit.movements.movement import MovementProbe, kept_neighbours, movement
+
+ROLES = ("left", "right", "cross")
+
+
+def random_model(n=40, p=30, k=5, seed=0, **options):
+    draw = np.random.default_rng(seed)
+    return FactorModel.from_user_item(draw.standard_normal((n, k)) + 0.4, draw.standard_normal((p, k)) + 0.2, **options)
+
+
+def full_cosines(model, role):
+    unit = {
+        side: f / np.linalg.norm(f, axis=1, keepdims=True) for side, f in (("left", model.left), ("right", model.right))
+    }
+    if role == "cross":
+        return (unit["left"] @ unit["right"].T).ravel()
+    return (unit[role] @ unit[role].T)[np.triu_indices(len(unit[role]), 1)]
+
+
+@pytest.mark.parametrize("role", ROLES)
+@given(seed=st.integers(0, 2**31), condition=st.floats(1.0, 50.0))
+@settings(max_examples=25)
+def test_every_figure_agrees_with_the_full_matrix(role, seed, condition):
+    model = random_model(seed=seed % 1000)
+    after = GeneralLinear(5, max_condition=condition).sample(rng=seed).act(model)
+    b, c = full_cosines(model, role), full_cosines(after, role)
+    moved = movement(model, after, role=role)
+    assert moved.exact
+    assert moved.n_pairs == len(b)
+    assert moved.mean == pytest.approx((c - b).mean(), abs=1e-10)
+    assert moved.rms == pytest.approx(np.sqrt(((c - b) ** 2).mean()), abs=1e-7)
+    assert moved.mean_abs == pytest.approx(np.abs(c - b).mean(), abs=1e-12)
+    assert moved.max_abs == pytest.approx(np.abs(c - b).max(), abs=1e-12)
+    assert moved.pearson == pytest.approx(np.corrcoef(b, c)[0, 1], abs=1e-9)
+    assert moved.ci_low == moved.mean_abs == moved.ci_high
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
+    model = random_model(300, 200, 6)
+    after = Diagonal(6, max_condition=5.0).sample(rng=1).act(model)
+    exact = movement(model, after, role=role)
+    monkeypatch.setattr(sys.modules["embaudit.movements.movement"], "EXACT_PAIRS", 100)
+    inside = 0
+    for seed in range(20):
+        sampled = movement(model, after, role=role, n_pairs=4_000, rng=seed)
+        assert not sampled.exact
+        assert sampled.n_pairs == 4_000
+        assert sampled.ci_low < sampled.mean_abs < sampled.ci_high
+        assert (sampled.mean, sampled.rms, sampled.pearson) == (exact.mean, exact.rms, exact.pearson)
+        assert sampled.spearman == pytest.approx(exact.spearman, abs=0.03)
+        inside += sampled.ci_low <= exact.mean_abs <= sampled.ci_high
+    assert inside >= 15
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_rotation_moves_nothing(role):
+    model = random_model(60, 50, 7)
+    moved = movement(model, Orthogonal(7).sample(rng=0).act(model), role=role)
+    assert moved.max_abs < 1e-13
+    assert moved.sign_flips == 0
+    assert role == "cross" or moved.top_n_overlap == 1
+
+
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize(
+    "gauge",
+    [Diagonal(5, max_condition=2.0).sample(rng=0), GeneralLinear(5, max_condition=2.0).sample(rng=0)],
+    ids=["diagonal", "linear"],
+)
+def test_a_linear_gauge_moves_every_role(role, gauge):
+    model = random_model()
+    moved = movement(model, gauge.act(model), role=role)
+    assert moved.mean_abs > 1e-3
+
+
+def test_a_linear_gauge_never_turns_the_sign_of_a_user_item_cosine():
+    model = random_model(80, 70, 4, seed=3)
+    for seed in range(10):
+        after = GeneralLinear(4, max_condition=100.0).sample(rng=seed).act(model)
+        assert movement(model, after, role="cross").sign_flips == 0
+    assert movement(model, after, role="right").sign_flips > 0
+
+
+def test_a_translation_moves_one_side_only():
+    model = random_model(user_bias=np.zeros(40))
+    after = Translation(5, max_shift=2.0).sample(rng=0).act(model)
+    assert movement(model, after, role="left").max_abs == 0
+    assert movement(model, after, role="right").max_abs > 0.1
+
+
+def test_rows_without_direction_are_left_out_and_counted():
+    model = random_model()
+    items = np.array(model.right)
+    items[[3, 11]] = 0
+    holed = model.replace(right=items)
+    kept = model.replace(right=np.delete(items, [3, 11], axis=0))
+    gauge = Gauge.diagonal([1, 2, 3, 4, 5])
+    for role in ROLES:
+        with_holes, without = (movement(m, gauge.act(m), role=role) for m in (holed, kept))
+        assert with_holes.n_zero == (0 if role == "left" else 2)
+        assert with_holes.n_pairs == without.n_pairs
+        assert with_holes.mean_abs == pytest.approx(without.mean_abs, abs=1e-13)
+        assert with_holes.rms == pytest.approx(without.rms, abs=1e-9)
+        assert with_holes.pearson == pytest.approx(without.pearson, abs=1e-9)
+        assert role == "cross" or with_holes.top_n_overlap == without.top_n_overlap
+
+
+def test_ties_of_parallel_rows_are_kept_neighbours():
+    draw = np.random.default_rng(0)
+    directions = draw.standard_normal((6, 4))
+    # Six bundles of 15 parallel rows: a top-10 list holds an arbitrary choice of its own bundle.
+    items = np.repeat(directions, 15, axis=0) * draw.uniform(0.1, 10, (90, 1))
+    model = FactorModel.from_vectors(items)
+    after = GeneralLinear(4, max_condition=30.0).sample(rng=0).act(model)
+    assert movement(model, after).top_n_overlap == 1
+
+
+def test_lost_neighbours_are_counted():
+    before = np.eye(4)[[0, 0, 1, 1]] + 0.01 * np.arange(16).reshape(4, 4)
+    lists = neighbours(before, 1)
+    assert kept_neighbours(lists, before[[0, 2, 1, 3]]) < 1
+    assert kept_neighbours(lists, before) == 1
+
+
+def test_overlap_agrees_with_sets_where_there_are_no_ties():
+    model = random_model(30, 200, 8)
+    after = Diagonal(8, max_condition=4.0).sample(rng=2).act(model)
+    lists = [neighbours(m.right, 10).indices for m in (model, after)]
+    shared = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*lists, strict=True)])
+    assert movement(model, after).top_n_overlap == pytest.approx(shared, abs=1e-12)
+    assert shared < 1
+
+
+def test_float32_gives_the_float64_answer_to_its_precision():
+    model = random_model(50, 60, 6)
+    small = model.replace(left=model.left.astype(np.float32), right=model.right.astype(np.float32))
+    gauge = GeneralLinear(6, max_condition=3.0).sample(rng=0)
+    for role in ROLES:
+        one, other = (movement(m, gauge.act(m), role=role) for m in (model, small))
+        assert other.mean_abs == pytest.approx(one.mean_abs, abs=2e-6)
+        assert other.top_n_overlap == pytest.approx(one.top_n_overlap, abs=0.01, nan_ok=True)
+
+
+def test_one_probe_measures_many_models_like_one_call_each():
+    model = random_model()
+    probe = MovementProbe(model, ROLES, rng=0)
+    for seed in range(3):
+        after = Diagonal(5, max_condition=3.0).sample(rng=seed).act(model)
+        for record in probe.measure(after):
+            assert str(record.to_dict()) == str(movement(model, after, role=record.role).to_dict())
+
+
+def test_two_rows_have_a_movement_but_no_neighbour_lists():
+    moved = movement(FactorModel.from_vectors(np.eye(2)), FactorModel.from_vectors([[1.0, 0.0], [1.0, 1.0]]))
+    assert moved.n_pairs == 1
+    assert moved.top_n == 0
+    assert np.isnan(moved.top_n_overlap)
+    assert np.isnan(moved.pearson)

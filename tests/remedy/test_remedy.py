@@ -1,0 +1,279 @@
+"""What fix writes: identified similarities as plain cosines, equivalent models, files that read back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.canonical import at_exponent, identified_cosines
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import GeneralLinear
+from embaudit.io import load
+from embaudit.kernels.pairs import all_pairs, pair_cosines
+from embaudit.model import FactorModel
+from embaudit.model.equivalence import largest_gap
+from embaudit.remedy import fix
+from embaudit.remedy.files import stored_rows
+
+IDS = {"integers": np.arange(100, 130), "text": np.array([f"item {i} é" for i in range(30)])}
+
+
+def make(seed=0, *, n=50, p=30, k=5, dtype=np.float64, link="identity", **more):
+    draw = np.random.default_rng(seed)
+    left, right = draw.standard_normal((n, k)) + 0.3, draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k)
+    return FactorModel(left=left.astype(dtype), right=right.astype(dtype), link=link, **more)
+
+
+@given(seed=st.integers(0, 2**32 - 1), kappa=st.floats(1, 1e4), role=st.sampled_from(["left", "right"]))
+@settings(max_examples=25)
+def test_plain_dot_products_of_normalised_rows_are_identified_and_fixed(seed, kappa, role):
+    model = make(seed)
+    table = model.scores() if role == "left" else model.scores().T
+    expected = table @ table.T / np.linalg.norm(table, axis=1) / np.linalg.norm(table, axis=1)[:, None]
+    gauged = GeneralLinear(5, max_condition=kappa).sample(rng=seed).act(model)
+    for case in (model, gauged):
+        rows = fix(case, "prediction", role=role).vectors(role)
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        np.testing.assert_allclose(rows @ rows.T, expected, atol=1e-10 if case is model else 1e-9)
+        unit = fix(case, "prediction", role=role, unit=True).vectors(role)
+        np.testing.assert_allclose(unit @ unit.T, expected, atol=1e-10 if case is model else 1e-9)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".safetensors", ".txt", ".npy"])
+@pytest.mark.parametrize("ids", ["integers", "text", None])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dtype):
+    model = make(1, dtype=dtype, right_ids=None if ids is None else IDS[ids])
+    remedy = fix(model, "prediction")
+    if ids and (suffix == ".npy" or (suffix, ids) == (".safetensors", "text")):
+        with pytest.raises(InputError, match=rf"ids in a {suffix} file must be"):
+            remedy.write(tmp_path / f"v{suffix}")
+        assert not list(tmp_path.iterdir())
+        return
+    back = load(remedy.write(tmp_path / f"v{suffix}"), kind="vectors")
+    tolerance = 1e-6 if dtype == np.float32 or suffix == ".txt" else 1e-15
+    np.testing.assert_allclose(back.right, remedy.vectors(), atol=tolerance * np.abs(back.right).max())
+    if ids:
+        assert back.right_ids.tolist() == (IDS[ids].astype(str) if suffix == ".txt" else IDS[ids]).tolist()
+    pairs = all_pairs(30)
+    np.testing.assert_allclose(
+        pair_cosines(back.right, back.right, pairs),
+        identified_cosines(model, role="right", pairs=pairs),
+        atol=10 * tolerance,
+    )
+
+
+@pytest.mark.parametrize("kind", ["balanced", "left-whitened", "right-whitened"])
+@pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias"), ("right_bias",)])
+@pytest.mark.parametrize("link", ["identity", "softmax"])
+def test_canonical_kinds_are_equivalent_models_in_a_file(tmp_path, kind, biases, link):
+    draw = np.random.default_rng(2)
+    sizes = {"left_bias": 50, "right_bias": 30}
+    model = make(
+        2, link=link, offset=0.5, left_ids=np.arange(50), **{b: draw.standard_normal(sizes[b]) for b in biases}
+    )
+    remedy = fix(model, kind)
+    back = load(remedy.write(tmp_path / "m.npz"))
+    exponent = {"balanced": 0.5, "left-whitened": 0.0, "right-whitened": 1.0}[kind]
+    np.testing.assert_allclose(back.right, at_exponent(model, exponent).right, atol=1e-12)
+    assert back.link == model.link
+    assert back.left_ids.tolist() == list(range(50))
+    assert largest_gap(model.predicts, model.scores(), back.scores()) < 1e-11
+    np.testing.assert_allclose(remedy.to_model().scores(), back.scores(), atol=1e-12)
+
+
+def test_the_objective_is_not_claimed_for_another_gauge(tmp_path):
+    remedy = fix(make(2, objective="factors"), "left-whitened")
+    assert remedy.to_model().objective is None
+    assert load(remedy.write(tmp_path / "m.npz")).objective is None
+
+
+def test_centred_softmax_labels_have_mean_zero_and_the_same_probabilities(tmp_path):
+    model = make(3, link="softmax", right_bias=np.arange(30.0))
+    back = load(fix(model, "centred").write(tmp_path / "m.npz"))
+    np.testing.assert_allclose(back.right.mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(back.left.mean(axis=0), 0, atol=1e-14)
+    np.testing.assert_allclose(back.predictions(), model.predictions(), rtol=1e-11)
+
+
+def test_a_head_alone_can_be_centred_and_stays_a_head(tmp_path):
+    draw = np.random.default_rng(4)
+    head = FactorModel.from_softmax(draw.standard_normal((9, 3)) + 1, draw.standard_normal(9))
+    inputs = draw.standard_normal((6, 3))
+    back = load(fix(head, "centred").write(tmp_path / "h.npz"))
+    assert back.link == "softmax"
+    np.testing.assert_allclose(back.right.mean(axis=0), 0, atol=1e-15)
+    np.testing.assert_allclose(
+        back.replace(left=inputs).predictions(), head.replace(left=inputs).predictions(), rtol=1e-12
+    )
+
+
+def test_centring_a_model_whose_predictions_it_would_change_is_refused():
+    with pytest.raises(EquivalenceError, match="no free bias absorbs it"):
+        fix(make(5), "centred")
+    with pytest.raises(EquivalenceError, match="when items are shifted"):
+        fix(make(5, right_bias=np.zeros(30)), "centred", role="right")
+
+
+def test_the_cost_of_fewer_dimensions_is_what_it_says():
+    model = make(6)
+    remedy = fix(model, "left-whitened", dimensions=3)
+    lost = model.scores() - remedy.to_model().scores()
+    cost = remedy.reduction
+    s = np.linalg.svd(model.scores(), compute_uv=False)
+    assert cost.energy_lost == pytest.approx(np.sum(lost**2) / np.sum(model.scores() ** 2))
+    assert cost.largest_singular_value_lost == pytest.approx(s[3])
+    assert np.abs(lost).max() <= s[3]
+    pairs = all_pairs(30)
+    change = np.abs(remedy.to_model().cosines("right", pairs) - at_exponent(model, 0.0).cosines("right", pairs))
+    assert cost.max_cosine_error == pytest.approx(change.max())  # 4,096 draws of 435 pairs leave none out
+    assert cost.mean_cosine_error == pytest.approx(change.mean(), rel=0.1)
+    assert "Keeping 3 of 5 directions drops" in remedy.explain()
+    assert fix(model, "left-whitened", dimensions=5).reduction is None
+
+
+def test_unseen_dimensions_are_dropped_for_nothing():
+    model = make(7)
+    wider = model.replace(
+        left=np.column_stack([model.left, np.ones(50)]), right=np.column_stack([model.right, np.zeros(30)])
+    )
+    remedy = fix(wider, "prediction")
+    assert remedy.columns == 5
+    pairs = all_pairs(30)
+    found = pair_cosines(remedy.vectors(), remedy.vectors(), pairs)
+    np.testing.assert_allclose(found, identified_cosines(model, role="right", pairs=pairs), atol=1e-12)
+
+
+def test_a_model_of_cosines_has_prediction_vectors_only(tmp_path):
+    model = make(8, link="cosine")
+    rows = load(fix(model, "prediction").write(tmp_path / "v.npz")).right
+    pairs = all_pairs(30)
+    np.testing.assert_allclose(
+        pair_cosines(rows, rows, pairs), identified_cosines(model, role="right", pairs=pairs), atol=1e-12
+    )
+    with pytest.raises(EquivalenceError, match='use as "prediction"'):
+        fix(model, "balanced")
+
+
+def test_a_file_that_was_altered_is_noticed(tmp_path):
+    remedy = fix(make(9), "prediction")
+    path = remedy.write(tmp_path / "v.npy")
+    other = np.load(path)
+    other[-1, 0] += 1e-6
+    np.save(path, other)
+    with pytest.raises(InputError, match="what was read back differs"):
+        remedy.verify(path)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet"])
+def test_single_rows_are_found_in_the_middle_of_a_file_of_many_blocks(tmp_path, suffix, monkeypatch):
+    from embaudit.foundation import workers
+    from embaudit.kernels import moments
+
+    monkeypatch.setattr(moments, "row_blocks", lambda n, k, budget=5000: workers.row_blocks(n, k, budget=budget))
+    remedy = fix(make(10, p=3000), "prediction")
+    path = remedy.write(tmp_path / f"v{suffix}")
+    np.testing.assert_array_equal(stored_rows(path, "right", slice(1999, 2000)), remedy.vectors()[1999:2000])
+    np.testing.assert_array_equal(load(path, kind="vectors").right, remedy.vectors())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"as_": "whitened"}, "as must be one of prediction, balanced"),
+        ({"role": "middle"}, "role must be one of"),
+        ({"dimensions": 6}, "integer from 1 to 5; got 6"),
+        ({"dimensions": 0}, "integer from 1 to 5; got 0"),
+        ({"dimensions": 2.5}, "integer from 1 to 5"),
+        ({"as_": "balanced", "unit": True}, "unit must be left out"),
+        ({"as_": "centred", "dimensions": 2}, "dimensions must be left out"),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments, message):
+    with pytest.raises(InputError, match=message):
+        fix(make(0, right_bias=np.zeros(30)), **arguments)
+
+
+def test_two_sides_do_not_fit_a_table(tmp_path):
+    with pytest.raises(InputError, match="those of one side; got users and items; pass role"):
+        fix(make(0), "balanced").write(tmp_path / "v.parquet")
+    assert load(fix(make(0), "balanced", role="left").write(tmp_path / "v.parquet")).n_right == 50
+
+
+def test_an_existing_file_is_kept_unless_forced(tmp_path):
+    path = fix(make(0)).write(tmp_path / "v.npz")
+    with pytest.raises(InputError, match="does not exist yet"):
+        fix(make(0)).write(path)
+    fix(make(1)).write(path, force=True)
+    np.testing.assert_array_equal(load(path).right, fix(make(1)).vectors())
+
+
+def test_one_side_alone_is_refused_with_what_is_missing():
+    with pytest.raises(
+        InputError, match=r"prediction vectors must be read from the predictions.*load the user factors"
+    ):
+        fix(FactorModel.from_vectors([[1.0, 2.0]]))
+    with pytest.raises(InputError, match="balanced vectors must be read from the predictions"):
+        fix(FactorModel.from_vectors([[1.0, 2.0]]), "balanced")
+
+
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("link", ["identity", "softmax", "ranking", "cosine"])
+@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",), ("left_bias", "right_bias")])
+def test_the_sentence_names_the_cosine_that_the_vectors_have(role, link, biases):
+    """The scores, centred as the sentence says and not otherwise, give the cosines of the vectors."""
+    draw = np.random.default_rng(1)
+    sizes = {"left_bias": 50, "right_bias": 30}
+    model = make(11, link=link, offset=2.5, **{b: 3 * draw.standard_normal(sizes[b]) for b in biases})
+    remedy = fix(model, role=role)
+    text = remedy.explain()
+    table = model.scores()
+    if "without the offset" in text:
+        table = table - model.offset
+    if "each item's centred over the users" in text:
+        table = table - table.mean(axis=0)
+    if "each user's centred over the items" in text:
+        table = table - table.mean(axis=1, keepdims=True)
+    table = table.T if role == "right" else table
+    pairs = all_pairs(len(table))
+    vectors = remedy.vectors()
+    np.testing.assert_allclose(pair_cosines(vectors, vectors, pairs), pair_cosines(table, table, pairs), atol=1e-10)
+    assert ("no bias enters" in text) == (bool(biases) and link != "cosine")
+    assert f"over all {50 if role == 'right' else 30} " in text
+
+
+def test_words_for_fewer_dimensions_do_not_claim_the_same_predictions():
+    model = make(6)
+    assert "The predictions stay the same" in fix(model, "balanced").explain()
+    text = fix(model, "balanced", dimensions=3).explain()
+    assert "The predictions stay the same" not in text
+    assert "change by what is dropped" in text
+    assert "comes near the cosine" in fix(model, dimensions=3).explain()
+
+
+def test_one_is_not_many():
+    remedy = fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]]))
+    assert "over the one user." in remedy.explain()
+    assert repr(remedy) == "Remedy(prediction vectors of items, 1 dimension)"
+
+
+def test_the_only_side_is_the_one_that_is_meant():
+    remedy = fix(make(0), role="left")
+    np.testing.assert_array_equal(remedy.vectors(), remedy.vectors("left"))
+    assert len(remedy.vectors()) == 50
+    assert len(fix(make(0), "balanced").vectors()) == 30
+    with pytest.raises(InputError, match="role must be one of left"):
+        remedy.vectors("right")
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_factors_out_of_all_size_are_refused(size):
+    model = make(0)
+    with pytest.raises(InputError, match="longest of the user factors must be between"):
+        fix(model.replace(left=model.left * size))
+    with pytest.raises(InputError, match="longest of the item factors must be between"):
+        fix(model.replace(right=model.right * size, right_bias=np.zeros(30)), "centred")
+    cosines = make(0, link="cosine")
+    np.testing.assert_allclose(fix(cosines.replace(left=cosines.left * size)).vectors(), fix(cosines).vectors())
