@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.attacks.metric import Metric
-    from embaudit.model import FactorModel, Role, Side
+    from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
 
     Array = NDArray[np.float64]
@@ -93,7 +93,7 @@ class Movement:
 class Lists:
     """Share of the entries of top-N lists that a gauge drives out, over sampled rows."""
 
-    def __init__(self, model: FactorModel, side: Side, found: CertifiedNeighbours) -> None:
+    def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours) -> None:
         self.all = np.nan_to_num(unit_rows(model.factors(side)))
         self.empty: NDArray[np.bool_] = np.asarray(~self.all.any(axis=1))
         self._last: tuple[Metric, Array] | None = None

@@ -264,8 +264,8 @@ def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
         return model
     objective = training_objective(name)
     # Vectors alone have the identity link for want of a better one.
-    known = model.left is not None or model.link is not Link.IDENTITY
-    if known and model.link not in objective.links:
+    known = model.left is not None or model.link != "identity"
+    if known and str(model.link) not in objective.links:
         usual = ", ".join(row.name for row in usual_objectives(model.link))
         links = " or ".join(objective.links)
         raise must_be(

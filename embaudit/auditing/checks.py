@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.objectives import OBJECTIVES, Objective, Status, usual_objectives
-from embaudit.model import Link
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class Finding:
 
 def cosines_can_move(evidence: Evidence) -> bool:
     """Whether some gauge that keeps the predictions moves a cosine: not in one dimension, nor where all rows agree."""
-    if evidence.model.rank == 1 or evidence.model.link is Link.COSINE:
+    if evidence.model.rank == 1 or evidence.model.predicts is Equivalence.COSINES:
         return False
     tried = [m for e, m in evidence.visits() if e.condition_number > 1 + 1e-9 or e.shift > 0]
     return not tried or any(m.max_abs > 1e-6 for m in tried)
@@ -129,7 +128,7 @@ def _identification(evidence: Evidence) -> Iterator[Finding]:
 
 def _balance(evidence: Evidence) -> Iterator[Finding]:
     model, position = evidence.model, evidence.position
-    plain = model.link is Link.IDENTITY and model.left_bias is None and model.right_bias is None
+    plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
     if position is None or not plain or model.objective != "factors":
         return
     stretch = float(np.exp(position.distances["balanced"]))
@@ -165,7 +164,7 @@ def _zero_rows(evidence: Evidence) -> Iterator[Finding]:
 def _bias(evidence: Evidence) -> Iterator[Finding]:
     bias = evidence.model.right_bias
     if bias is not None and np.ptp(bias) > 0:
-        items = evidence.model.roles[1]
+        items = evidence.model.title("right")
         yield Finding(
             "EMB202",
             Severity.TIP,

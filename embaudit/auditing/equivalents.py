@@ -10,8 +10,6 @@ import numpy as np
 from embaudit.canonical import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.errors import must_be
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
-from embaudit.kernels.rows import row_norms
-from embaudit.model import Link
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def _from_gauge(name: str, kind: str, gauge: Gauge, exponent: float | None = Non
 
 def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
     """Yield the models at exponent 0, ½ and 1, where both sides are at hand and scores are what is predicted."""
-    if model.left is None or model.link is Link.COSINE:
+    if model.left is None or model.predicts is Equivalence.COSINES:
         return
     form = canonical_form(model)
     users, items = model.roles
@@ -85,22 +83,15 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
     """
     k = model.rank
     rotations = (Orthogonal(k),)
-    if model.link is Link.COSINE:
+    if model.predicts is Equivalence.COSINES:
         return rotations
     groups: list[GaugeGroup] = [
         *rotations,
         Diagonal(k, max_condition=max_condition),
         GeneralLinear(k, max_condition=max_condition),
     ]
-    if model.predicts <= Equivalence.PROBABILITIES or model.left_bias is not None:
-        groups.append(Translation(k, side="right", max_shift=_median_length(model.right)))
-    if model.left is not None and model.right_bias is not None:
-        groups.append(Translation(k, side="left", max_shift=_median_length(model.left)))
-    return tuple(groups)
-
-
-def _median_length(factors: np.ndarray[tuple[int, int], np.dtype[np.floating]]) -> float:
-    return float(np.median(row_norms(factors)))
+    free = reversed(model.free_shifts)
+    return (*groups, *(Translation(k, side=side, max_shift=model.side(side).median_length) for side in free))
 
 
 def kind_of(group: GaugeGroup) -> str:
@@ -154,7 +145,7 @@ def equivalent_models(
     found = list(canonical_models(model)) if "canonical" in kinds else []
     for group in chosen:
         kind = kind_of(group)
-        label = f"{kind} of {model.roles[group.side == 'right']}s" if isinstance(group, Translation) else kind
+        label = f"{kind} of {model.title(group.side)}s" if isinstance(group, Translation) else kind
         for draw in range(1 if isinstance(group, Orthogonal) else n_gauges):
             found.append(_from_gauge(f"{label} {draw + 1}", kind, group.sample(rng=rng)))
     if not found:

@@ -15,8 +15,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.rows import row_norms
-from embaudit.model import Link
+from embaudit.model import Equivalence, Link
 from embaudit.model.drift import Drift, drift
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.movement import Movement, MovementProbe
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from embaudit.foundation.checked import Indices
     from embaudit.gauges import GaugeGroup
-    from embaudit.model import FactorModel, Role, Side
+    from embaudit.model import FactorModel, Role, SideName
 
 LISTED = 5
 """Neighbours shown side by side."""
@@ -83,11 +82,11 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     InputError
         If there is no such side.
     """
-    rows = {side: len(model.factors(side)) - len(model.zero_rows(side)) for side in model.sides}
+    rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in ("right", "left") if rows.get(side, 0) > 1]
     if not roles:
         raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}")
-    cross = min(rows.values()) > 0 and model.left is not None and model.link is not Link.COSINE
+    cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
     return (*roles, "cross") if cross else tuple(roles)
 
 
@@ -192,9 +191,9 @@ def _examples(
     return worst.name, neighbourhoods(model, worst.of(model), role="right", rows=rows, n=n)
 
 
-def _long_rows(model: FactorModel, role: Side, count: int, draw: np.random.Generator) -> Indices:
+def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
     """Draw from the longest twentieth of the rows: entities with much behind them, which people know."""
-    norms = row_norms(model.factors(role))
+    norms = model.side(role).norms
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
     return np.sort(draw.choice(longest, min(count, len(longest)), replace=False))

@@ -15,14 +15,13 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.progress import track
 from embaudit.gauges import GeneralLinear
-from embaudit.kernels.pairs import n_pairs as count_pairs
-from embaudit.model import Link
+from embaudit.model import Equivalence, Pairs
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from embaudit.model import FactorModel, Role, Side
+    from embaudit.model import FactorModel, Role, SideName
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
@@ -41,7 +40,7 @@ ATTACKED_ROWS = 50_000
 class Certificate:
     """What share of the neighbour lists no linear gauge within κ can change."""
 
-    role: Side
+    role: SideName
     top_n: int
     """Length of the lists."""
     n_rows: int
@@ -85,9 +84,9 @@ class Limits:
 
 
 def _certificate(
-    model: FactorModel, role: Side, n: int, kappas: Sequence[float], draw: np.random.Generator
+    model: FactorModel, role: SideName, n: int, kappas: Sequence[float], draw: np.random.Generator
 ) -> Certificate | None:
-    alive = np.setdiff1d(np.arange(len(model.factors(role))), model.zero_rows(role))
+    alive = model.side(role).directed
     n = min(n, len(alive) - 2)
     if n < 1:
         return None
@@ -136,28 +135,24 @@ def limits(
     >>> all(attack.achieved <= attack.bound for attack in found.attacks)
     True
     """
-    if model.link is Link.COSINE or model.rank == 1:
+    if model.predicts is Equivalence.COSINES or model.rank == 1:
         return Limits()
     draw = np.random.default_rng(rng)
     kappas = sorted({*CURVE, max_condition})
     n_pairs = 500 if model.rank > WIDE else 2_000
     ranges: list[RangeSummary] = []
     for role in track(roles, "ranges", len(roles)):
-        few = min(n_pairs, _count_pairs(model, role))
+        few = min(n_pairs, Pairs(role).n_pairs(model))
         ranges += range_summary(model, role=role, budgets=kappas, n_pairs=few, rng=draw)
-    sides: list[Side] = [role for role in roles if role != "cross"]
+    sides: list[SideName] = [role for role in roles if role != "cross"]
     lists = [_certificate(model, side, n_neighbours, kappas, draw) for side in track(sides, "certificates", len(sides))]
     certificates = tuple(certificate for certificate in lists if certificate is not None)
     group = GeneralLinear(model.rank, max_condition=max_condition)
     return Limits(tuple(ranges), certificates, tuple(_attacks(model, group, sides[:1], n_neighbours, n_pairs, draw)))
 
 
-def _count_pairs(model: FactorModel, role: Role) -> int:
-    return count_pairs(model.n_left, model.n_right) if role == "cross" else count_pairs(len(model.factors(role)))
-
-
 def _attacks(
-    model: FactorModel, group: GeneralLinear, sides: list[Side], n: int, n_pairs: int, draw: np.random.Generator
+    model: FactorModel, group: GeneralLinear, sides: list[SideName], n: int, n_pairs: int, draw: np.random.Generator
 ) -> Iterator[Attack]:
     """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
     starts, steps = (1, 3) if model.rank > WIDE else (3, 20)

@@ -48,7 +48,7 @@ class Objective:
     """What it says about cosines."""
     cosines: str
     """The same in a sentence that follows "the cosines are"."""
-    links: tuple[Link, ...]
+    links: tuple[str, ...]
     """Links of the models that are usually trained so."""
 
     def symmetry(self, rank: int) -> tuple[GaugeGroup, ...]:
@@ -56,7 +56,7 @@ class Objective:
         return tuple(group(rank) for group in self.free)  # type: ignore[call-arg]
 
 
-_SCORES = (Link.IDENTITY, Link.RANKING)
+_SCORES = ("identity", "ranking")
 _REGULARISER = "unique up to a common rotation, but chosen by the regulariser, not by the data alone"
 
 OBJECTIVES: Mapping[str, Objective] = {
@@ -92,7 +92,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Diagonal, Orthogonal, GeneralLinear, Translation),
             Status.FREE,
             "not identified: neither the origin nor the axes of the labels are fixed",
-            (Link.SOFTMAX,),
+            ("softmax",),
         ),
         Objective(
             "softmax-decay",
@@ -100,7 +100,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Orthogonal,),
             Status.CHOSEN,
             _REGULARISER,
-            (Link.SOFTMAX,),
+            ("softmax",),
         ),
         Objective(
             "logistic",
@@ -108,7 +108,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Translation,),
             Status.INPUTS,
             "identified up to a translation of all labels, and they follow how the inputs were scaled",
-            (Link.SOFTMAX,),
+            ("softmax",),
         ),
         Objective(
             "logistic-decay",
@@ -116,7 +116,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (),
             Status.INPUTS,
             "unique, but they follow the decay and how the inputs were scaled",
-            (Link.SOFTMAX,),
+            ("softmax",),
         ),
         Objective(
             "cosine",
@@ -124,7 +124,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             (Orthogonal,),
             Status.TRAINED,
             "what was trained, as long as the rows span enough directions to fix their own lengths",
-            (Link.COSINE,),
+            ("cosine",),
         ),
     )
 }
@@ -148,12 +148,12 @@ def training_objective(name: str) -> Objective:
     return OBJECTIVES[name]
 
 
-def usual_objectives(link: Link) -> tuple[Objective, ...]:
+def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     """List the objectives that models of a link are usually trained with.
 
     Examples
     --------
-    >>> [objective.name for objective in usual_objectives(Link.IDENTITY)]
+    >>> [objective.name for objective in usual_objectives("identity")]
     ['product', 'factors', 'none']
     """
-    return tuple(objective for objective in OBJECTIVES.values() if link in objective.links)
+    return tuple(objective for objective in OBJECTIVES.values() if str(link) in objective.links)

@@ -18,9 +18,8 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, frozen, is_number
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.moments import Moments, cached_blocks, each_chunk, moments
+from embaudit.kernels.moments import Moments, cached_blocks, each_chunk
 from embaudit.kernels.rows import gram
-from embaudit.model import Link
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
 
@@ -29,33 +28,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 RowMap: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 """Turns a few float64 rows of a side into as many vectors."""
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
-
-
-def free_means(model: FactorModel) -> tuple[bool, bool]:
-    """Whether the predictions leave the mean of the left rows and that of the right rows free.
-
-    A translation of the left rows adds a number to every column of the scores, which a free right bias
-    absorbs; one of the right rows adds a number to every row, which a free left bias absorbs and which
-    probabilities and rankings never show. Softmax models are centred on both sides: their logits are
-    judged relative to those of the mean input.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> free_means(FactorModel.from_user_item([[1.0]], [[2.0]])), free_means(FactorModel.from_softmax([[2.0]]))
-    ((False, False), (True, True))
-    """
-    if model.link is Link.COSINE:
-        return False, False
-    left = model.right_bias is not None or model.link is Link.SOFTMAX
-    right = model.left_bias is not None or model.predicts <= Equivalence.PROBABILITIES
-    return left, right
 
 
 def require_both_sides(model: FactorModel, what: str) -> None:
@@ -72,8 +50,8 @@ def require_both_sides(model: FactorModel, what: str) -> None:
 class CanonicalForm:
     """The singular value decomposition of a model's scores, kept as k×k matrices that act on its factors.
 
-    The scores are those of `P Qᵀ` without biases; a side whose mean the predictions leave free (see
-    `free_means`) is centred first. Equivalent models have the same form, up to signs.
+    The scores are those of `P Qᵀ` without biases; a side whose mean says nothing (see
+    `Link.centred`) is centred first. Equivalent models have the same form, up to signs.
     """
 
     singular_values: Vector
@@ -182,11 +160,11 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     3.0
     """
     require_both_sides(model, "the canonical form")
-    unit = model.link is Link.COSINE
-    left, right = (moments(x, normalise=unit) for x in (model.factors("left"), model.right))
-    if not unit and not all(_is_ordinary(side) for side in (left, right)):
+    left, right = model.moments("left"), model.moments("right")
+    if not model.link.unit_sides and not all(_is_ordinary(side) for side in (left, right)):
         require_ordinary_size(model)
-    centre_left, centre_right = free_means(model)
+    centred = model.link.centred(model)
+    centre_left, centre_right = "left" in centred, "right" in centred
     left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
     resolution = max(left.precision, right.precision) * _scale(left_root, right_root)
@@ -206,7 +184,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         right_root=right_root,
         u=frozen(u[:, :rank]),
         v=frozen(vt[:rank].T),
-        shifts_left=centre_left and model.right_bias is not None,
+        shifts_left="left" in model.free_shifts,
     )
 
 
@@ -313,7 +291,7 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
 
 
 def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:
-    if model.link is Link.COSINE:
+    if model.predicts is Equivalence.COSINES:
         raise EquivalenceError(
             "a model at another exponent must predict the same; got one that predicts cosines, which every exponent "
             "but its own changes; read its identified cosines instead."
@@ -348,7 +326,7 @@ def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
     return np.concatenate([(block - centre) @ vector for block in blocks])
 
 
-def prediction_map(form: CanonicalForm, role: Side) -> NDArray[np.float64]:
+def prediction_map(form: CanonicalForm, role: SideName) -> NDArray[np.float64]:
     """Return the (k, r) matrix that turns centred rows of a side into rows whose cosine is the prediction cosine."""
     if role == "right":
         return form.right_map(0.0)

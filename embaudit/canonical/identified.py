@@ -21,9 +21,7 @@ from embaudit.canonical.form import (
 )
 from embaudit.foundation.checked import Matrix, Vector
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.moments import unit_block
 from embaudit.kernels.pairs import as_pairs, pair_cosines
-from embaudit.model import Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,11 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.canonical.form import RowMap
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 
 def identified_factors(
-    model: FactorModel, role: Side, *, biases: bool = False, form: CanonicalForm | None = None
+    model: FactorModel, role: SideName, *, biases: bool = False, form: CanonicalForm | None = None
 ) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
@@ -80,7 +78,7 @@ def identified_factors(
 
 
 def prediction_blocks(
-    model: FactorModel, form: CanonicalForm, role: Side, dimensions: int | None = None
+    model: FactorModel, form: CanonicalForm, role: SideName, dimensions: int | None = None
 ) -> Iterator[tuple[slice, Matrix]]:
     """Yield `(rows, prediction vectors)` a chunk at a time, the leading dimensions only if so many are given."""
     width = form.rank if dimensions is None else dimensions
@@ -109,7 +107,7 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
     >>> with_bias_columns(model).scores(), model.scores()
     (array([[3.5, 4. ]]), array([[3.5, 4. ]]))
     """
-    if model.link is Link.COSINE:
+    if not model.link.sees_biases:
         return model
     left, right = model.factors("left"), model.right
     a = np.zeros(len(left)) if model.left_bias is None else model.left_bias
@@ -120,11 +118,11 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
         left_bias=None,
         right_bias=None,
         offset=0.0,
-        link=Link.RANKING if model.link is Link.SOFTMAX else model.link,
+        link=model.link.folded,
     )
 
 
-def prediction_rows(model: FactorModel, form: CanonicalForm, role: Side) -> RowMap:
+def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> RowMap:
     """Return the function that turns float64 rows of a side into prediction vectors.
 
     What is zero but for rounding becomes zero, since it would have a direction made of rounding errors.
@@ -136,7 +134,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: Side) -> RowM
     mapped_rows = affine(centre, linear)
 
     def function(block: NDArray[np.float64]) -> NDArray[np.float64]:
-        block = unit_block(block) if model.link is Link.COSINE else block
+        block = model.seen(role, block)
         result = mapped_rows(block)
         lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
         # What no row exceeds first, so that only suspects are looked at one by one.
@@ -150,7 +148,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: Side) -> RowM
 
 
 def identified_cosines(
-    model: FactorModel, *, role: Side, pairs: ArrayLike, biases: bool = False, form: CanonicalForm | None = None
+    model: FactorModel, *, role: SideName, pairs: ArrayLike, biases: bool = False, form: CanonicalForm | None = None
 ) -> NDArray[np.float64]:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Matrix
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 LARGEST = 8_000
 """Most dimensions of symmetric matrices that are tried (k = 126): half a gigabyte."""
@@ -30,7 +30,7 @@ LARGEST = 8_000
 class NormalisationTest:
     """What the rows of one side leave free of a linear gauge that must keep their lengths."""
 
-    role: Side
+    role: SideName
     """Which side."""
     title: str
     """What people call it."""
@@ -81,7 +81,7 @@ class NormalisationTest:
         )
 
 
-def normalisation_test(model: FactorModel, *, role: Side = "right") -> NormalisationTest:
+def normalisation_test(model: FactorModel, *, role: SideName = "right") -> NormalisationTest:
     """Test whether unit rows of a side pin the linear gauge.
 
     Rows are read as many at a time as there are dimensions to span, until they span them all.
@@ -127,7 +127,7 @@ def normalisation_test(model: FactorModel, *, role: Side = "right") -> Normalisa
     pinned = rank == needed
     firmness = float(np.sqrt(values[0] / values[-1])) if pinned else 0.0
     free = None if pinned else frozen(_symmetric(vectors[:, 0], k))
-    title = model.roles[role == "right"]
+    title = model.title(role)
     return NormalisationTest(role, title, used, rank, needed, firmness, free)
 
 

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.kernels.moments import Moments
-    from embaudit.model import FactorModel, Link, Side
+    from embaudit.model import FactorModel, Link, SideName
 
 
 @dataclass(frozen=True)
 class HiddenBias:
     """A direction in which one side is constant: what the other side holds there is a bias."""
 
-    role: Side
+    role: SideName
     """The side that is constant."""
     column: int | None
     """Which column; None where it is a mixture of several, as after a rotation."""
@@ -172,7 +172,7 @@ def balancedness(form: CanonicalForm) -> NDArray[np.float64]:
     return values
 
 
-def _hidden_biases(role: Side, side: Moments) -> tuple[HiddenBias, ...]:
+def _hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
     columns = side.constant_columns
     if columns:
         return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)

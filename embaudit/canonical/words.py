@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.canonical.habits import NEAR, Habit
-from embaudit.model import Link
+from embaudit.model import Equivalence
 
 if TYPE_CHECKING:
     from embaudit.canonical.positions import Position
@@ -33,7 +33,7 @@ def explain(position: Position) -> str:
 
 def _where(position: Position) -> str:
     users, items = position.roles
-    if position.link is Link.COSINE:
+    if position.link.predicts is Equivalence.COSINES:
         return "This model predicts cosines, so nothing but a rotation can be told from its own factors by them."
     if position.effective_rank == 1:
         return (
@@ -113,7 +113,7 @@ def _biases(position: Position) -> str:
 
 def _next(position: Position) -> str:
     users, items = position.roles
-    if position.link is Link.COSINE:
+    if position.link.predicts is Equivalence.COSINES:
         return "Check with the rank test whether training on the cosine pinned the factors."
     if position.effective_rank == 1:
         return f"Do not compare {items}s by cosine; compare their scores."

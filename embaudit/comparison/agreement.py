@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.model import Link
+from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def agreement(
     Agreement
     """
     rows, columns = _sample(len(left), ROWS, rng), _sample(len(right), COLUMNS, rng)
-    one = _scores(before, left.before[rows], right.before[columns])
-    two = _scores(after, left.after[rows], right.after[columns])
+    one = before.take(left=left.before[rows], right=right.before[columns]).scores()
+    two = after.take(left=left.after[rows], right=right.after[columns]).scores()
     n = min(top_n, len(columns) - 1)
-    softmax = before.link is Link.SOFTMAX and after.link is Link.SOFTMAX
+    softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(one, two) if softmax else None
     one, two, alike = _comparable(one, two)
     centred = [s - s.mean(axis=1, keepdims=True) for s in (one, two)]
@@ -99,7 +99,7 @@ def agreement(
         difference_distance=_distance(*centred),
         kl_divergence=divergence,
         predicts=(before.predicts.title, after.predicts.title),
-        same=alike and before.link is after.link and _same(before.link, one, two, centred),
+        same=alike and before.link == after.link and _same(before.link.level, one, two, centred),
     )
 
 
@@ -113,24 +113,16 @@ def _comparable(
     return one / largest, two / largest, bool((undefined[0] == undefined[1]).all())
 
 
-def _same(link: Link, one: NDArray[np.float64], two: NDArray[np.float64], centred: list[NDArray[np.float64]]) -> bool:
-    if link is Link.RANKING:
+def _same(
+    level: Equivalence, one: NDArray[np.float64], two: NDArray[np.float64], centred: list[NDArray[np.float64]]
+) -> bool:
+    if level is Equivalence.RANKINGS:
         return largest_gap(Equivalence.RANKINGS, one, two) <= SAME * _rms(centred[0])
-    return (_distance(*centred) if link is Link.SOFTMAX else _distance(one, two)) <= SAME
+    return (_distance(*centred) if level is Equivalence.PROBABILITIES else _distance(one, two)) <= SAME
 
 
 def _sample(n: int, size: int, rng: np.random.Generator) -> Indices:
     return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
-
-
-def _scores(model: FactorModel, rows: Indices, columns: Indices) -> NDArray[np.float64]:
-    """Compute the scores of some left rows against some right ones, without touching the others."""
-    sides = {"left": rows, "right": columns}
-    biases = {side: getattr(model, f"{side}_bias") for side in sides}
-    parts: dict[str, object] = {side: model.factors(side)[chosen] for side, chosen in sides.items()}  # type: ignore[arg-type]
-    parts |= {f"{side}_bias": None if bias is None else bias[sides[side]] for side, bias in biases.items()}
-    labels = {f"{side}_{kind}": None for side in sides for kind in ("ids", "names")}
-    return model.replace(**parts, **labels).scores()
 
 
 def _distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from embaudit.comparison.fits import Rows
     from embaudit.comparison.matching import Match
     from embaudit.comparison.seen import Pairing
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Groups: TypeAlias = tuple[str, ...]
-    Shifts: TypeAlias = tuple[Side, ...]
+    Shifts: TypeAlias = tuple[SideName, ...]
 
 SIDES: Shifts = ("left", "right")
 REASONS = ("gauge", "unseen", "learning")
@@ -47,7 +47,7 @@ WORSE = 1.1
 class RoleChange:
     """The change of one side's cosines, its gauge part and the remainder, on rows held out of every fit."""
 
-    role: Side
+    role: SideName
     """Which side."""
     match: Match
     """The shared entities that were judged, in the order of the arrays below."""
@@ -119,7 +119,7 @@ class RoleChange:
 class Fold:
     """One half of the shared rows, and the gauge fitted on the other half."""
 
-    held_out: dict[Side, Indices]
+    held_out: dict[SideName, Indices]
     """For each side, positions in the match."""
     fits: dict[str, GaugeFit]
     """The best gauge of each group."""
@@ -132,13 +132,13 @@ class Fold:
         return self.fits[self.chosen]
 
 
-def _part(rows: Rows, chosen: dict[Side, Indices]) -> Rows:
+def _part(rows: Rows, chosen: dict[SideName, Indices]) -> Rows:
     return {role: (x[chosen[role]], y[chosen[role]]) for role, (x, y) in rows.items()}
 
 
 def folds(rows: Rows, rng: np.random.Generator, groups: Groups = GROUPS, shifts: Shifts = SIDES) -> list[Fold]:
     """Cut the rows in halves at random, and fit on each half the gauges that judge the other."""
-    halves: list[dict[Side, Indices]] = [{}, {}]
+    halves: list[dict[SideName, Indices]] = [{}, {}]
     for role, (x, _) in rows.items():
         order = rng.permutation(len(x))
         for half, part in zip(halves, np.array_split(order, 2), strict=True):
@@ -148,14 +148,14 @@ def folds(rows: Rows, rng: np.random.Generator, groups: Groups = GROUPS, shifts:
 
 def whole(rows: Rows, groups: Groups = GROUPS, shifts: Shifts = SIDES) -> list[Fold]:
     """Fit on all rows and judge them all: for models of one prediction, where a gauge is there to be found."""
-    everything: dict[Side, Indices] = {role: np.arange(len(x)) for role, (x, _) in rows.items()}
+    everything: dict[SideName, Indices] = {role: np.arange(len(x)) for role, (x, _) in rows.items()}
     fits = {group: fit_gauge(rows, group, shifts) for group in groups}
     left = {group: _mean_unexplained(fit, rows) for group, fit in fits.items()}
     return [Fold(everything, fits, _smallest(left))]
 
 
 def _fold(
-    rows: Rows, train: dict[Side, Indices], held_out: dict[Side, Indices], groups: Groups, shifts: Shifts
+    rows: Rows, train: dict[SideName, Indices], held_out: dict[SideName, Indices], groups: Groups, shifts: Shifts
 ) -> Fold:
     training = _part(rows, train)
     fits = {group: fit_gauge(training, group, shifts) for group in groups}
@@ -194,7 +194,7 @@ class _Path:
 
 
 def role_change(
-    role: Side, match: Match, found: Pairing, parts: list[Fold], *, n: int, rng: np.random.Generator
+    role: SideName, match: Match, found: Pairing, parts: list[Fold], *, n: int, rng: np.random.Generator
 ) -> RoleChange:
     """Measure the change of one side's cosines on rows held out of the fits."""
     path = _path(role, found, parts)
@@ -219,7 +219,7 @@ def role_change(
     )
 
 
-def _path(role: Side, found: Pairing, parts: list[Fold]) -> _Path:
+def _path(role: SideName, found: Pairing, parts: list[Fold]) -> _Path:
     (old, new), (old_seen, new_seen) = found.raw[role], found.seen[role]
     source, target = found.fitted[role]
     gauged = np.empty_like(target)
@@ -253,7 +253,7 @@ def _mean(change: NDArray[np.float64]) -> float:
     return float(known.mean()) if len(known) else 0.0
 
 
-def held_out_error(role: Side, rows: Rows, parts: list[Fold]) -> dict[str, float]:
+def held_out_error(role: SideName, rows: Rows, parts: list[Fold]) -> dict[str, float]:
     """Compute for each group the share of the held-out rows' spread that its gauges leave."""
     judged = [_part(rows, fold.held_out) for fold in parts]
     return {
@@ -286,7 +286,9 @@ def _pearson(x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
     return float(x @ y) / size if size else float("nan")
 
 
-def _neighbour_changes(role: Side, path: _Path, parts: list[Fold], n: int, rng: np.random.Generator) -> dict[str, Any]:
+def _neighbour_changes(
+    role: SideName, path: _Path, parts: list[Fold], n: int, rng: np.random.Generator
+) -> dict[str, Any]:
     """Count former neighbours that stayed, and the others by the first step that drives them out, within each half."""
     n = min(n, min(len(fold.held_out[role]) for fold in parts) - 1)
     columns: dict[str, list[NDArray[np.intp]]] = {"kept": [], **{f"lost_to_{reason}": [] for reason in REASONS}}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from embaudit.comparison.matching import Match
     from embaudit.gauges.group import RNG
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
@@ -48,7 +48,7 @@ class Comparison:
 
     roles: tuple[str, str]
     """What people call the two sides."""
-    changes: dict[Side, RoleChange]
+    changes: dict[SideName, RoleChange]
     """One for each side compared."""
     agreement: Agreement | None
     """How far the predictions agree; None where a side is missing."""
@@ -71,11 +71,11 @@ class Comparison:
         """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
         return self.fits and self.agreement is not None and self.agreement.same
 
-    def title(self, role: Side) -> str:
+    def title(self, role: SideName) -> str:
         """Return what people call a side."""
-        return self.roles[role == "right"]
+        return dict(zip(("left", "right"), self.roles, strict=True))[role]
 
-    def moved_most(self, role: Side = "right", n: int = 10) -> pd.DataFrame:
+    def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
         """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
         if role not in self.changes:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
@@ -86,7 +86,7 @@ class Comparison:
         """Return what changed as people read it: a row for each measure, a column for each side, "users", "items"."""
         return summary_rows(self)
 
-    def moved_rows(self, role: Side = "right", n: int = 10) -> list[dict[str, str]]:
+    def moved_rows(self, role: SideName = "right", n: int = 10) -> list[dict[str, str]]:
         """Return `moved_most` as people read it; empty where nothing moved."""
         return moved_rows(self, role, n)
 
@@ -96,7 +96,7 @@ class Comparison:
 
         return pd.DataFrame([self._record(role) for role in self.changes])
 
-    def _record(self, role: Side) -> dict[str, Any]:
+    def _record(self, role: SideName) -> dict[str, Any]:
         change = self.changes[role]
         return {
             "role": role,
@@ -158,7 +158,7 @@ def compare(
     before: FactorModel,
     after: FactorModel,
     *,
-    roles: Sequence[Side] | None = None,
+    roles: Sequence[SideName] | None = None,
     n_neighbours: int = 10,
     rng: RNG = 0,
 ) -> Comparison:
@@ -234,7 +234,7 @@ def _fits(found: Pairing, parts: list[Fold]) -> bool:
     return bool(np.mean([held_out_error(role, found.fitted, parts)[largest] for role in found.fitted]) <= EXPLAINED)
 
 
-def _roles(before: FactorModel, after: FactorModel, roles: Sequence[Side] | None) -> tuple[Side, ...]:
+def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName] | None) -> tuple[SideName, ...]:
     both = tuple(side for side in before.sides if side in after.sides)
     if roles is None:
         return both

@@ -14,14 +14,14 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")
 """From few to many parameters; the first two do not contain each other."""
 
 LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
-Rows = dict["Side", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
+Rows = dict["SideName", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
 """For each side, the rows before and after, in the same order."""
 
 
@@ -46,13 +46,13 @@ class GaugeFit:
         s = np.linalg.svd(self.left, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
 
-    def apply(self, role: Side, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(self, role: SideName, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Carry rows of the first model towards the second."""
         linear, shift = (self.left, self.left_shift) if role == "left" else (self.right, self.right_shift)
         return rows @ linear + shift
 
 
-def fit_gauge(rows: Rows, group: str, shifts: tuple[Side, ...] = ("left", "right")) -> GaugeFit:
+def fit_gauge(rows: Rows, group: str, shifts: tuple[SideName, ...] = ("left", "right")) -> GaugeFit:
     """Fit the gauge of a group to the rows of one side or of both.
 
     Parameters
@@ -155,7 +155,7 @@ def _sylvester(
     return np.asarray(u @ np.divide(target, total, out=np.zeros_like(target), where=seen) @ z.T)
 
 
-def unexplained(fit: GaugeFit, role: Side, rows: Rows) -> float:
+def unexplained(fit: GaugeFit, role: SideName, rows: Rows) -> float:
     """Compute the share of the rows' spread after that the gauge leaves: 0 all explained, 1 no better than the mean."""
     before, after = rows[role]
     spread = float(((after - after.mean(axis=0)) ** 2).sum())

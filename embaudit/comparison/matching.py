@@ -13,7 +13,7 @@ from embaudit.foundation.checked import Indices
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 LEAST = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
@@ -23,7 +23,7 @@ LEAST = 8
 class Match:
     """The entities of one side that both models hold."""
 
-    role: Side
+    role: SideName
     """Which side."""
     before: Indices
     """(m,) their rows in the first model."""
@@ -49,7 +49,7 @@ class Match:
         )  # fmt: skip
 
 
-def match(before: FactorModel, after: FactorModel, role: Side) -> Match:
+def match(before: FactorModel, after: FactorModel, role: SideName) -> Match:
     """Match the rows of a side by id, or by order where neither model has ids.
 
     Raises
@@ -66,7 +66,7 @@ def match(before: FactorModel, after: FactorModel, role: Side) -> Match:
     >>> found.before[:3], found.after[:3], found.only_before, found.only_after
     (array([1, 2, 3]), array([8, 7, 6]), 1, 1)
     """
-    title = before.roles[role == "right"]
+    title = before.title(role)
     ids = [_ids(model, role) for model in (before, after)]
     sizes = [len(model.factors(role)) for model in (before, after)]
     if (ids[0] is None) != (ids[1] is None):
@@ -90,8 +90,8 @@ def match(before: FactorModel, after: FactorModel, role: Side) -> Match:
     return found
 
 
-def _ids(model: FactorModel, role: Side) -> NDArray[Any] | None:
-    ids: NDArray[Any] | None = getattr(model, f"{role}_ids")
+def _ids(model: FactorModel, role: SideName) -> NDArray[Any] | None:
+    ids: NDArray[Any] | None = model.side(role).ids
     return ids
 
 

@@ -14,8 +14,6 @@ import numpy as np
 from embaudit.comparison.fits import GROUPS
 from embaudit.comparison.matching import LEAST
 from embaudit.errors import InputError, must_be
-from embaudit.kernels.moments import moments, unit_block
-from embaudit.model import Link
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from embaudit.comparison.fits import Rows
     from embaudit.comparison.matching import Match
     from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Pairing:
     """The same without what no prediction sees, in fewer dimensions where there are such."""
     groups: tuple[str, ...]
     """Gauge groups that keep the predictions."""
-    shifts: tuple[Side, ...]
+    shifts: tuple[SideName, ...]
     """Sides that a translation may move."""
     forward: bool
     """Whether the gauge carries the first model to the second; the other way where the second has a lower rank."""
@@ -48,23 +46,23 @@ class Pairing:
         return self.seen if self.forward else {role: (y, x) for role, (x, y) in self.seen.items()}
 
 
-def pairing(before: FactorModel, after: FactorModel, matches: dict[Side, Match]) -> Pairing:
+def pairing(before: FactorModel, after: FactorModel, matches: dict[SideName, Match]) -> Pairing:
     """Gather the shared rows in float64, and what predictions see of them."""
     raw = {role: (_rows(before, role, m.before), _rows(after, role, m.after)) for role, m in matches.items()}
     for role, (x, y) in raw.items():
-        _require_directions(x, y, before.roles[role == "right"])
-    shifts = shifted_sides(before, after)
+        _require_directions(x, y, before.title(role))
+    shifts = tuple(side for side in before.free_shifts if side in after.free_shifts)
     one, two = (seen_directions(model, shifts) for model in (before, after))
     seen = {role: (_in(x, one), _in(y, two)) for role, (x, y) in raw.items()}
-    cosines = Link.COSINE in (before.link, after.link)
+    cosines = Equivalence.COSINES in (before.predicts, after.predicts)
     aligned = one.shape[1] == two.shape[1] and all(_picks_columns(basis) for basis in (one, two))
     groups = [g for g in GROUPS if (g != "diagonal" or aligned) and (g != "affine" or shifts)]
     return Pairing(raw, seen, ("rotation",) if cosines else tuple(groups), shifts, one.shape[1] <= two.shape[1])
 
 
-def _rows(model: FactorModel, role: Side, chosen: Indices) -> NDArray[np.float64]:
+def _rows(model: FactorModel, role: SideName, chosen: Indices) -> NDArray[np.float64]:
     rows = np.asarray(model.factors(role)[chosen], dtype=np.float64)
-    return unit_block(rows) if model.link is Link.COSINE else rows
+    return model.seen(role, rows)
 
 
 def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: str) -> None:
@@ -74,29 +72,7 @@ def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: s
         raise must_be(f"the shared {title}s that are not zero in both models", f"at least {LEAST}", count, remedy)
 
 
-def shifted_sides(before: FactorModel, after: FactorModel) -> tuple[Side, ...]:
-    """List the sides whose mean the predictions of both models leave free.
-
-    A shift of the left rows needs a right bias to absorb it; one of the right rows a left bias, unless only
-    differences within a row count.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> plain, head = FactorModel.from_vectors([[1.0]]), FactorModel.from_softmax([[1.0]])
-    >>> shifted_sides(plain, plain), shifted_sides(head, head)
-    ((), ('right',))
-    """
-    models = (before, after)
-    if any(model.link is Link.COSINE for model in models):
-        return ()
-    left = all(model.right_bias is not None and model.left is not None for model in models)
-    right = all(model.left_bias is not None or model.predicts <= Equivalence.PROBABILITIES for model in models)
-    free: dict[Side, bool] = {"left": left, "right": right}
-    return tuple(side for side, is_free in free.items() if is_free)
-
-
-def seen_directions(model: FactorModel, shifts: tuple[Side, ...]) -> NDArray[np.float64]:
+def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray[np.float64]:
     """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
 
     Raises
@@ -104,9 +80,9 @@ def seen_directions(model: FactorModel, shifts: tuple[Side, ...]) -> NDArray[np.
     InputError
         If every score vanishes.
     """
-    if model.left is None or model.link is Link.COSINE:
+    if model.left is None or model.predicts is Equivalence.COSINES:
         return np.eye(model.rank)
-    sides = {side: moments(model.factors(side)) for side in model.sides}
+    sides = {side: model.moments(side) for side in model.sides}
     p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
     # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
     sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)

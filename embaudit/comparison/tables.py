@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.compare import Comparison
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
 
 def summary_rows(comparison: Comparison) -> list[dict[str, str]]:
@@ -40,7 +40,7 @@ def summary_rows(comparison: Comparison) -> list[dict[str, str]]:
     return [{**row, "measure": row["measure"].replace("nearest", length, 1)} for row in rows]
 
 
-def moved_rows(comparison: Comparison, role: Side, n: int) -> list[dict[str, str]]:
+def moved_rows(comparison: Comparison, role: SideName, n: int) -> list[dict[str, str]]:
     """Return the entities of a side that moved most, with the parts of their change."""
     parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
              "remainder": "remains"}  # fmt: skip

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.compare import Comparison
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
 _GAUGES = {
     "rotation": "a rotation",
@@ -55,7 +55,7 @@ def _divergence(found: Agreement) -> str:
     )
 
 
-def _side(comparison: Comparison, role: Side) -> str:
+def _side(comparison: Comparison, role: SideName) -> str:
     change, title = comparison.changes[role], comparison.title(role)
     if change.mean_total < STILL:
         size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"

@@ -14,8 +14,8 @@ from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.model import Link
+from embaudit.kernels.rows import unit_rows
+from embaudit.model import Equivalence
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from embaudit.foundation.checked import Indices, Matrix
     from embaudit.gauges.group import RNG
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 RESAMPLES = 2_000
 """Bootstrap draws of the queries."""
@@ -42,7 +42,7 @@ PREDICTION = "prediction cosine"
 class Evaluation:
     """Precision, AUC and NDCG of every similarity, query by query."""
 
-    role: Side
+    role: SideName
     """Which side."""
     title: str
     """What people call it."""
@@ -165,7 +165,7 @@ def evaluate_similarities(
     model: FactorModel,
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
-    role: Side = "right",
+    role: SideName = "right",
     n: int = 10,
     n_queries: int = 1_000,
     separator: str = "|",
@@ -214,10 +214,10 @@ def evaluate_similarities(
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
     rows = known.labelled
-    rows = rows[row_norms(x)[rows] > 0]
+    rows = rows[model.side(role).norms[rows] > 0]
     left_out = len(x) - len(rows)
     if len(rows) < 3:
-        title = model.roles[role == "right"]
+        title = model.title(role)
         remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n < len(rows) - 1:
@@ -235,7 +235,7 @@ def evaluate_similarities(
     versions = {name: make(rows) for name, make in similarities(model, role)}
     measured = query_measures(versions, known, rows, queries, n=int(n))
     return Evaluation(
-        role, model.roles[role == "right"], int(n), len(rows), left_out, rows[queries], measured, chance,
+        role, model.title(role), int(n), len(rows), left_out, rows[queries], measured, chance,
         int(draw.integers(2**31)),
     )  # fmt: skip
 
@@ -249,7 +249,7 @@ def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArr
     return float(share.mean()) if answerable.any() else float("nan"), answerable
 
 
-def similarities(model: FactorModel, role: Side) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
+def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
     """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
     x = model.factors(role)
     mean = x.mean(axis=0, dtype=np.float64)
@@ -260,7 +260,7 @@ def similarities(model: FactorModel, role: Side) -> Iterator[tuple[str, Callable
         return
     form = canonical_form(model)
     yield PREDICTION, lambda rows: _unit(identified_factors(model, role, form=form)[rows])
-    if model.link is Link.COSINE:
+    if model.predicts is Equivalence.COSINES:
         return
     centre = form.left_centre if role == "left" else form.right_centre
     for name, exponent in EXPONENTS.items():

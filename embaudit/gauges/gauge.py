@@ -12,7 +12,6 @@ import numpy as np
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_factors, as_vector, frozen
 from embaudit.kernels.rows import float64_blocks
-from embaudit.model import Link
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -193,6 +192,11 @@ class Gauge:
         return self.condition_number <= 1 + 16 * self.rank * EPS
 
     @property
+    def is_isometry(self) -> bool:
+        """Whether the linear part keeps every length, within rounding."""
+        return self.is_conformal and abs(float(np.linalg.norm(self.left, 2)) - 1) <= 16 * self.rank * EPS
+
+    @property
     def fixes_cosines(self) -> bool:
         """Whether no same-side cosine of any model can move."""
         return self.is_conformal and not self.shifts_left and not self.shifts_right
@@ -204,6 +208,9 @@ class Gauge:
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """What stays the same for this model, whose free biases absorb translations."""
+        # Where one side only is divided by its lengths, a common scale is not divided out of the other.
+        if len(model.link.unit_sides) == 1 and not self.is_isometry:
+            return Equivalence.NOTHING
         return self._level(
             shifts_left=self.shifts_left and model.right_bias is None,
             shifts_right=self.shifts_right and model.left_bias is None,
@@ -278,7 +285,7 @@ class Gauge:
         if level >= model.predicts:
             return
         why = f"preserves {level.title}" + (" only" if level else "")
-        if model.link is Link.COSINE:
+        if model.predicts is Equivalence.COSINES:
             why += ": it changes the lengths that the cosine divides by"
         elif self.shifts_left and model.right_bias is None:
             why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"

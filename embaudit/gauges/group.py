@@ -32,9 +32,16 @@ class GaugeGroup(ABC):
     def preserves(self) -> Equivalence:
         """What every gauge of the set preserves in a model without biases."""
 
-    def preserves_in(self, model: FactorModel) -> Equivalence:  # noqa: ARG002
+    def preserves_in(self, model: FactorModel) -> Equivalence:
         """What every gauge of the set preserves in this model, whose free biases may absorb a shift."""
+        if len(model.link.unit_sides) == 1 and not self.fixes_lengths:
+            return Equivalence.NOTHING
         return Equivalence.COSINES if self.fixes_cosines else self.preserves
+
+    @property
+    def fixes_lengths(self) -> bool:
+        """Whether no row changes its length under any gauge of the set."""
+        return False
 
     @property
     @abstractmethod

@@ -37,6 +37,11 @@ class Orthogonal(GaugeGroup):
         return True
 
     @property
+    def fixes_lengths(self) -> bool:
+        """Always."""
+        return True
+
+    @property
     def is_group(self) -> bool:
         """Always."""
         return True

@@ -70,6 +70,11 @@ class Translation(GaugeGroup):
         return self.max_shift == 0
 
     @property
+    def fixes_lengths(self) -> bool:
+        """Never, unless nothing may move."""
+        return self.fixes_cosines
+
+    @property
     def is_group(self) -> bool:
         """False within a budget: lengths add up."""
         return self.max_shift in (None, 0)

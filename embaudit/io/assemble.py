@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.layout import choose
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,7 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     if layout.head and len(right) == 1:
         right, extras["right_bias"] = two_labels(right, extras.get("right_bias", np.zeros(1)))
     if layout.head:
-        extras |= {"link": Link.SOFTMAX, "roles": ("input", "label")}
+        extras |= {"link": "softmax", "roles": ("input", "label")}
     return FactorModel(left=_side(arrays, layout, "left"), right=right, **extras)
 
 

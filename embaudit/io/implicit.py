@@ -100,7 +100,7 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
         return FactorModel(users, items)
     if extra == 1:
         _require_ones(users[:, -1], "the last column of the user factors")
-        return FactorModel(users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1])  # type: ignore[arg-type]
+        return FactorModel(users[:, :-1], items[:, :-1], link="ranking", right_bias=items[:, -1])
     if extra != 2:
         raise must_be("the factors", f"{rank} columns with at most 2 more for biases", f"{users.shape[1]} columns")
     _require_ones(users[:, -2], "the second last column of the user factors")

@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.errors import InputError
 from embaudit.io.assemble import two_labels
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel
 
 
 def classifier(model: Any) -> FactorModel:
@@ -53,7 +53,7 @@ def classifier(model: Any) -> FactorModel:
 
 def _head(weights: Any, bias: Any, labels: Any, *, softmax: bool = True, objective: str | None = None) -> FactorModel:
     model = FactorModel.from_softmax(weights, bias, labels=labels, objective=objective)
-    return model if softmax else model.replace(link=Link.IDENTITY, objective=None)
+    return model if softmax else model.replace(link="identity", objective=None)
 
 
 def _objective(model: Any) -> str | None:

@@ -1,6 +1,22 @@
 """Factor models: two sides, a link, and when two models predict the same."""
 
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.factor_model import FactorModel, Link, Role, Side
+from embaudit.model.factor_model import FactorModel
+from embaudit.model.links import Cosine, Identity, Link, Ranking, Sigmoid, Softmax
+from embaudit.model.pairs import Pairs, Role, SideName
+from embaudit.model.side import Side
 
-__all__ = ["Equivalence", "FactorModel", "Link", "Role", "Side"]
+__all__ = [
+    "Cosine",
+    "Equivalence",
+    "FactorModel",
+    "Identity",
+    "Link",
+    "Pairs",
+    "Ranking",
+    "Role",
+    "Side",
+    "SideName",
+    "Sigmoid",
+    "Softmax",
+]

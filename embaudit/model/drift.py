@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.rows import row_norms
-from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.model.factor_model import Link
 
 if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices
+    from embaudit.model.equivalence import Equivalence
     from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
@@ -53,10 +51,6 @@ class Drift:
         return asdict(self) | {"level": self.level.title, "ok": self.ok}
 
 
-def _largest_norm(factors: Any) -> float:
-    return float(row_norms(factors).max())
-
-
 def rounding_bound(before: FactorModel, after: FactorModel, condition_number: float, rows: Indices) -> float:
     """Bound the change of one score of `rows` that rounding alone can cause.
 
@@ -71,19 +65,19 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     """
     k = float(before.rank)
     storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors("left"), before.right))
-    if before.link is Link.COSINE:
+    if "left" in before.link.unit_sides:
         return float(4 * k**1.5 * condition_number * storage)
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):
-        sizes.append(_largest_norm(model.factors("left")[rows]) * _largest_norm(model.right))
+        longest = 1.0 if "right" in model.link.unit_sides else float(model.right_side.norms.max())
+        sizes.append(float(model.side("left").norms[rows].max()) * longest)
         if model.left_bias is not None:
             biases += float(np.abs(model.left_bias[rows]).max())
         if model.right_bias is not None:
             biases += float(np.abs(model.right_bias).max())
     bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
-    # A change of each score by δ moves a log-probability, or an order, by at most 2δ.
-    return float(bound if before.predicts >= Equivalence.SCORES else 2 * bound)
+    return float(before.link.sensitivity * bound)
 
 
 def drift(
@@ -126,11 +120,11 @@ def drift(
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):
         old, new = (model.scores(rows[block]) for model in (before, after))
-        gap = max(gap, largest_gap(before.predicts, old, new))
+        gap = max(gap, before.link.gap(old, new))
         # A row without direction has no cosine to any other.
         scale = max(scale, float(np.nanmax(np.abs(old), initial=0.0)))
     return Drift(
-        level=before.predicts,
+        level=before.link.level,
         max_abs=gap,
         max_rel=gap / scale if scale else gap,
         tolerance=rounding_bound(before, after, condition_number, rows),

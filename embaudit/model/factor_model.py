@@ -6,64 +6,49 @@ labels), left bias a, right bias b and offset c.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Indices, Matrix, Vector, as_factors, as_rows, as_vector, frozen, is_number
-from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.model.equivalence import Equivalence, log_softmax
+from embaudit.foundation.checked import Indices, Matrix, Vector, as_rows, is_number
+from embaudit.kernels.moments import Moments, unit_block
+from embaudit.kernels.rows import unit_rows
+from embaudit.model.equivalence import Equivalence
+from embaudit.model.links import Link
+from embaudit.model.pairs import Pairs, Role, SideName
+from embaudit.model.side import Side
 
 if TYPE_CHECKING:
     from typing import Self
 
-Side: TypeAlias = Literal["left", "right"]
-Role: TypeAlias = Literal["left", "right", "cross"]
+T = TypeVar("T")
+Labels: TypeAlias = NDArray[Any] | None
+OPTIONAL = ("bias", "ids", "names", "counts")
+"""What may be known of the rows of a side."""
 
 
-class Link(StrEnum):
-    """How scores become predictions."""
+class _Flat(Generic[T]):
+    """A field of one side, read from the model."""
 
-    IDENTITY = "identity"
-    """The scores themselves (ratings, counts)."""
-    SOFTMAX = "softmax"
-    """Probabilities over the right entities of each row."""
-    COSINE = "cosine"
-    """The cosine of the two vectors (a normalised two-tower model); biases and offset do not enter."""
-    RANKING = "ranking"
-    """Only the order of the right entities within a row."""
+    def __init__(self, role: SideName, field: str) -> None:
+        self.side, self.field = f"{role}_side", field
+
+    def __get__(self, model: FactorModel, _owner: type | None = None) -> T:
+        return cast("T", getattr(getattr(model, self.side), self.field, None))
 
 
-_PREDICTS = {
-    Link.IDENTITY: Equivalence.SCORES,
-    Link.SOFTMAX: Equivalence.PROBABILITIES,
-    Link.COSINE: Equivalence.COSINES,
-    Link.RANKING: Equivalence.RANKINGS,
-}
+def _require_nothing_of(title: str, given: dict[str, Any]) -> None:
+    """Refuse what belongs to rows that are not at hand."""
+    for field, value in given.items():
+        if value is not None:
+            raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
 
 
-def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool) -> NDArray[Any] | None:
-    if labels is None:
-        return None
-    try:
-        given = np.array(labels)
-    except ValueError as error:
-        raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
-    if given.shape != (length,):
-        raise must_be(name, f"a list of {length}, one a row", f"shape {given.shape}")
-    if given.dtype == object:
-        given = given.astype(str)
-    if unique:
-        values, counts = np.unique(given, return_counts=True)
-        if len(values) < length:
-            first = values[counts > 1][0]
-            raise must_be(name, "unique", f"{first!s} {counts[counts > 1][0]} times", "keep one row for each id")
-    return frozen(given)
+def _titled(side: Side | None, title: str) -> Side | None:
+    return side if side is None or side.title == title else side.replace(title=title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +61,7 @@ class FactorModel:
         Users or inputs; None where only one side is at hand.
     right : array of shape (p, k)
         Items or labels.
-    link : {"identity", "softmax", "cosine", "ranking"}
+    link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}
         How scores become predictions.
     left_bias, right_bias : array of shape (n,) and (p,), optional
         A bias that is given counts as free: the model could hold any other value in its place, so a
@@ -91,6 +76,8 @@ class FactorModel:
         Titles to show to people; need not be unique.
     objective : str, optional
         Which training objective made the model (see `embaudit.auditing.objectives`), where known.
+    left_counts, right_counts : array of shape (n,) and (p,), optional
+        Interactions behind each row.
 
     Raises
     ------
@@ -106,50 +93,63 @@ class FactorModel:
     array([[3., 3., 2.]])
     """
 
-    left: Matrix | None
-    right: Matrix
-    link: Link = Link.IDENTITY
-    left_bias: Vector | None = None
-    right_bias: Vector | None = None
-    offset: float = 0.0
-    roles: tuple[str, str] = ("user", "item")
-    left_ids: NDArray[Any] | None = None
-    right_ids: NDArray[Any] | None = None
-    left_names: NDArray[Any] | None = None
-    right_names: NDArray[Any] | None = None
-    objective: str | None = None
+    left_side: Side | None
+    """Users or inputs, None where they are not at hand."""
+    right_side: Side
+    """Items or labels."""
+    link: Link
+    offset: float
+    roles: tuple[str, str]
+    objective: str | None
 
-    def __post_init__(self) -> None:
-        users, items = self.roles
-        if self.link not in list(Link):
-            raise must_be("link", "one of " + ", ".join(Link), repr(self.link))
-        self._set("link", Link(self.link))
-        self._set("right", as_factors(self.right, f"{items} factors"))
-        if self.left is not None:
-            self._set("left", as_factors(self.left, f"{users} factors"))
-            self._require_same_rank()
-        if not is_number(self.offset):
-            raise must_be("offset", "a finite number", repr(self.offset))
-        self._set("offset", float(self.offset))
-        for side, role, rows in (("left", users, self.n_left), ("right", items, len(self.right))):
-            bias = getattr(self, f"{side}_bias")
-            if bias is not None:
-                self._set(f"{side}_bias", as_vector(bias, f"{role} bias", rows))
-            for field, unique in (("ids", True), ("names", False)):
-                labels = getattr(self, f"{side}_{field}")
-                self._set(f"{side}_{field}", _as_labels(labels, f"{role} {field}", rows, unique=unique))
+    # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
+    left = _Flat[Matrix | None]("left", "rows")
+    right = _Flat[Matrix]("right", "rows")
+    left_bias, right_bias = _Flat[Vector | None]("left", "bias"), _Flat[Vector | None]("right", "bias")
+    left_ids, right_ids = _Flat[Labels]("left", "ids"), _Flat[Labels]("right", "ids")
+    left_names, right_names = _Flat[Labels]("left", "names"), _Flat[Labels]("right", "names")
+    left_counts, right_counts = _Flat[Vector | None]("left", "counts"), _Flat[Vector | None]("right", "counts")
 
-    def _set(self, field: str, value: object) -> None:
-        object.__setattr__(self, field, value)
+    def __init__(
+        self,
+        left: ArrayLike | None,
+        right: ArrayLike,
+        link: str | Link = "identity",
+        left_bias: ArrayLike | None = None,
+        right_bias: ArrayLike | None = None,
+        offset: float = 0.0,
+        roles: tuple[str, str] = ("user", "item"),
+        left_ids: ArrayLike | None = None,
+        right_ids: ArrayLike | None = None,
+        left_names: ArrayLike | None = None,
+        right_names: ArrayLike | None = None,
+        objective: str | None = None,
+        left_counts: ArrayLike | None = None,
+        right_counts: ArrayLike | None = None,
+    ) -> None:
+        users, items = roles
+        given = {"bias": left_bias, "ids": left_ids, "names": left_names, "counts": left_counts}
+        if left is None:
+            _require_nothing_of(users, given)
+        right_side = Side(right, items, bias=right_bias, ids=right_ids, names=right_names, counts=right_counts)
+        left_side = None if left is None else Side(left, users, **given)
+        self._hold(left_side, right_side, Link.of(link), offset, (users, items), objective)
 
-    def _require_same_rank(self) -> None:
-        assert self.left is not None
-        if self.left.shape[1] != self.right.shape[1]:
-            users, items = self.roles
+    def _hold(
+        self, left: Side | None, right: Side, link: Link, offset: float, roles: tuple[str, str], objective: str | None
+    ) -> Self:
+        if left is not None and left.rows.shape[1] != right.rows.shape[1]:
+            users, items = roles
             raise InputError(
-                f"{users} and {items} factors must have the same number of columns; got {self.left.shape[1]} and "
-                f"{self.right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
+                f"{users} and {items} factors must have the same number of columns; got {left.rows.shape[1]} and "
+                f"{right.rows.shape[1]}; a bias column kept on one side only has to be passed as a bias."
             )
+        if not is_number(offset):
+            raise must_be("offset", "a finite number", repr(offset))
+        values = (left, right, link, float(offset), roles, objective)
+        for field, value in zip(fields(self), values, strict=True):
+            object.__setattr__(self, field.name, value)
+        return self
 
     @classmethod
     def from_user_item(
@@ -162,8 +162,11 @@ class FactorModel:
         offset: float = 0.0,
         user_ids: ArrayLike | None = None,
         item_ids: ArrayLike | None = None,
+        user_names: ArrayLike | None = None,
         item_names: ArrayLike | None = None,
-        link: str = "identity",
+        user_counts: ArrayLike | None = None,
+        item_counts: ArrayLike | None = None,
+        link: str | Link = "identity",
         objective: str | None = None,
     ) -> Self:
         """Make a recommender's model: `score = user · item + user_bias + item_bias + offset`.
@@ -174,15 +177,18 @@ class FactorModel:
         array([[2.5, 3. ]])
         """
         return cls(
-            left=user_factors,  # type: ignore[arg-type]
-            right=item_factors,  # type: ignore[arg-type]
-            link=link,  # type: ignore[arg-type]
-            left_bias=user_bias,  # type: ignore[arg-type]
-            right_bias=item_bias,  # type: ignore[arg-type]
+            left=user_factors,
+            right=item_factors,
+            link=link,
+            left_bias=user_bias,
+            right_bias=item_bias,
             offset=offset,
-            left_ids=user_ids,  # type: ignore[arg-type]
-            right_ids=item_ids,  # type: ignore[arg-type]
-            right_names=item_names,  # type: ignore[arg-type]
+            left_ids=user_ids,
+            right_ids=item_ids,
+            left_names=user_names,
+            right_names=item_names,
+            left_counts=user_counts,
+            right_counts=item_counts,
             objective=objective,
         )
 
@@ -195,6 +201,7 @@ class FactorModel:
         embeddings: ArrayLike | None = None,
         labels: ArrayLike | None = None,
         objective: str | None = None,
+        link: str | Link = "softmax",
     ) -> Self:
         """Make a softmax head: `p(label j | input x) ∝ exp(x · w_j + b_j)`.
 
@@ -205,12 +212,12 @@ class FactorModel:
         FactorModel(2 labels, rank 2, softmax link, float64, no inputs)
         """
         return cls(
-            left=embeddings,  # type: ignore[arg-type]
-            right=unembeddings,  # type: ignore[arg-type]
-            link=Link.SOFTMAX,
-            right_bias=bias,  # type: ignore[arg-type]
+            left=embeddings,
+            right=unembeddings,
+            link=link,
+            right_bias=bias,
             roles=("input", "label"),
-            right_names=labels,  # type: ignore[arg-type]
+            right_names=labels,
             objective=objective,
         )
 
@@ -223,7 +230,7 @@ class FactorModel:
         >>> FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8]], ids=["a", "b"])
         FactorModel(2 items, rank 2, identity link, float64, no users)
         """
-        return cls(left=None, right=vectors, right_ids=ids)  # type: ignore[arg-type]
+        return cls(left=None, right=vectors, right_ids=ids)
 
     def __repr__(self) -> str:
         users, items = self.roles
@@ -244,25 +251,34 @@ class FactorModel:
     @property
     def n_left(self) -> int:
         """Number of left rows, 0 where the left side is missing."""
-        return 0 if self.left is None else len(self.left)
+        return 0 if self.left_side is None else len(self.left_side)
 
     @property
     def n_right(self) -> int:
         """Number of right rows."""
-        return len(self.right)
+        return len(self.right_side)
 
     @property
     def predicts(self) -> Equivalence:
         """The level at which another model must agree to make the same predictions."""
-        return _PREDICTS[self.link]
+        return self.link.predicts
 
     @property
-    def sides(self) -> tuple[Side, ...]:
-        """The sides at hand."""
-        return ("right",) if self.left is None else ("left", "right")
+    def free_shifts(self) -> tuple[SideName, ...]:
+        """The sides whose rows may all be shifted by one vector while every prediction stays."""
+        return self.link.free_shifts(self)
 
-    def factors(self, role: Side) -> Matrix:
-        """Return the factor matrix of one side.
+    @property
+    def sides(self) -> tuple[SideName, ...]:
+        """The sides at hand."""
+        return ("right",) if self.left_side is None else ("left", "right")
+
+    def title(self, role: SideName) -> str:
+        """Return what people call one entity of a side, whether it is at hand or not."""
+        return dict(zip(("left", "right"), self.roles, strict=True))[role]
+
+    def side(self, role: SideName) -> Side:
+        """Return one side.
 
         Raises
         ------
@@ -270,26 +286,34 @@ class FactorModel:
             If the side is missing or the role unknown.
         """
         if role == "right":
-            return self.right
+            return self.right_side
         if role != "left":
             raise must_be("role", 'one of "left", "right"', repr(role))
-        if self.left is None:
+        if self.left_side is None:
             users, items = self.roles
             raise must_be(f"{users} factors", "at hand for this", f"{items} factors only", "load both sides together")
-        return self.left
+        return self.left_side
 
-    def names(self, role: Side) -> NDArray[Any]:
+    def moments(self, role: SideName) -> Moments:
+        """Sum up the rows of a side as the link multiplies them: of length 1 where it divides by lengths."""
+        side = self.side(role)
+        return side.unit_moments if role in self.link.unit_sides else side.moments
+
+    def seen(self, role: SideName, block: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return float64 rows of a side as the link multiplies them; a zero row stays zero."""
+        return unit_block(block) if role in self.link.unit_sides else block
+
+    def factors(self, role: SideName) -> Matrix:
+        """Return the factor matrix of one side; see `side`."""
+        return self.side(role).rows
+
+    def names(self, role: SideName) -> NDArray[Any]:
         """Return what to call each row of a side: its title, else its id, else its number."""
-        numbers = np.arange(len(self.factors(role)))
-        for field in ("names", "ids"):
-            labels = getattr(self, f"{role}_{field}")
-            if labels is not None:
-                return np.asarray(labels)
-        return numbers
+        return self.side(role).labels
 
-    def zero_rows(self, role: Side) -> Indices:
+    def zero_rows(self, role: SideName) -> Indices:
         """Return the rows that have no direction, hence no cosine."""
-        return np.flatnonzero(row_norms(self.factors(role)) == 0)
+        return self.side(role).zero_rows
 
     def scores(self, rows: ArrayLike | slice | None = None) -> NDArray[np.float64]:
         """Compute the scores of selected left rows against all right ones, in float64.
@@ -303,18 +327,19 @@ class FactorModel:
         -------
         array of shape (len(rows), p)
         """
-        left = self.factors("left")
+        left = self.side("left")
         rows = slice(None) if rows is None else rows
         chosen = rows if isinstance(rows, slice) else as_rows(rows, len(left))
-        block = np.asarray(left[chosen], dtype=np.float64)
-        if self.link is Link.COSINE:
-            return unit_rows(block) @ unit_rows(self.right).T
-        scores: NDArray[np.float64] = block @ np.asarray(self.right, dtype=np.float64).T
-        scores += self.offset
-        if self.left_bias is not None:
-            scores += self.left_bias[chosen][:, None]
-        if self.right_bias is not None:
-            scores += self.right_bias
+        factors: dict[SideName, Matrix] = {"left": left.rows[chosen], "right": self.right}
+        block, right = (
+            unit_rows(x) if side in self.link.unit_sides else np.asarray(x, dtype=np.float64)
+            for side, x in factors.items()
+        )
+        scores: NDArray[np.float64] = block @ right.T
+        if self.link.sees_biases:
+            scores += self.offset
+            scores += 0.0 if left.bias is None else left.bias[chosen][:, None]
+            scores += 0.0 if self.right_bias is None else self.right_bias
         return scores
 
     def predictions(self, rows: ArrayLike | slice | None = None) -> NDArray[Any]:
@@ -323,20 +348,15 @@ class FactorModel:
         Returns
         -------
         array of shape (len(rows), p)
-            Scores (identity), probabilities (softmax), cosines (cosine) or, for a ranking model, the right rows
-            in order, best first.
+            Scores (identity), probabilities (softmax, sigmoid), cosines (cosine) or, for a ranking model, the right
+            rows in order, best first.
 
         Examples
         --------
         >>> FactorModel.from_softmax([[1.0], [1.0]], embeddings=[[5.0]]).predictions()
         array([[0.5, 0.5]])
         """
-        scores = self.scores(rows)
-        if self.link is Link.SOFTMAX:
-            return np.exp(log_softmax(scores))
-        if self.link is Link.RANKING:
-            return np.argsort(-scores, axis=1, kind="stable")
-        return scores
+        return self.link.predict(self.scores(rows))
 
     def cosines(self, role: Role, pairs: ArrayLike) -> NDArray[np.float64]:
         """Compute the cosine of each pair.
@@ -353,11 +373,45 @@ class FactorModel:
         array of shape (m,)
             NaN where a row is zero.
         """
-        if role not in ("left", "right", "cross"):
-            raise must_be("role", 'one of "left", "right", "cross"', repr(role))
-        x = self.factors("left" if role == "cross" else role)
-        return pair_cosines(x, self.right if role == "cross" else x, pairs)
+        return Pairs(role).cosines(self, pairs)
 
-    def replace(self, **changes: object) -> Self:
-        """Return a copy with some fields changed, checked anew."""
-        return replace(self, **changes)  # type: ignore[arg-type]
+    def _of(self, *parts: Any) -> Self:
+        return object.__new__(type(self))._hold(*parts)
+
+    def take(self, *, left: Indices | None = None, right: Indices | None = None) -> Self:
+        """Return the model of some rows only, with all that is known of them.
+
+        Examples
+        --------
+        >>> FactorModel.from_vectors([[1.0], [2.0], [3.0]], ids=["a", "b", "c"]).take(right=np.array([2])).right_ids
+        array(['c'], dtype='<U1')
+        """
+        left_side = self.left_side if left is None else self.side("left").take(left)
+        right_side = self.right_side if right is None else self.right_side.take(right)
+        return self._of(left_side, right_side, self.link, self.offset, self.roles, self.objective)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
+
+        Without left factors, what belongs to their rows goes with them.
+        """
+        roles = changes.pop("roles", self.roles)
+        left, right = (self._changed(side, changes) for side in ("left", "right"))
+        link = Link.of(changes.pop("link", self.link))
+        offset, objective = changes.pop("offset", self.offset), changes.pop("objective", self.objective)
+        if changes:
+            raise TypeError(f"a model has no field {', '.join(changes)}")
+        left, right = (_titled(side, title) for side, title in zip((left, right), roles, strict=True))
+        return self._of(left, right, link, offset, roles, objective)
+
+    def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
+        """Take the changes of a side out of `changes` and apply them."""
+        here: Side | None = getattr(self, f"{role}_side")
+        of_side = {field: changes.pop(f"{role}_{field}") for field in OPTIONAL if f"{role}_{field}" in changes}
+        rows: Any = changes.pop(role) if role in changes else (None if here is None else here.rows)
+        if rows is None and role == "left":
+            _require_nothing_of(self.roles[0], of_side)
+            return None
+        if here is None:
+            return Side(rows, self.roles[0], **of_side)
+        return here.replace(**({} if rows is here.rows else {"rows": rows}), **of_side)

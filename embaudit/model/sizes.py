@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
-from embaudit.kernels.rows import row_norms
 
 if TYPE_CHECKING:
     from embaudit.model.factor_model import FactorModel
@@ -31,13 +30,12 @@ def require_ordinary_size(model: FactorModel) -> None:
     embaudit.errors.InputError: the longest of the item factors must be between 1e-100 and 1e+100 long in float64; ...
     """
     for side in model.sides:
-        factors = model.factors(side)
-        low, high = SIZES[str(factors.dtype)]
-        largest = float(row_norms(factors).max())
+        low, high = SIZES[str(model.side(side).rows.dtype)]
+        largest = float(model.side(side).norms.max())
         if largest and not low <= largest <= high:
             raise must_be(
-                f"the longest of the {model.roles[side == 'right']} factors",
-                f"between {low:g} and {high:g} long in {factors.dtype}",
+                f"the longest of the {model.title(side)} factors",
+                f"between {low:g} and {high:g} long in {model.side(side).rows.dtype}",
                 f"{largest:.2g}",
                 "multiply them by a constant, which changes no cosine",
             )

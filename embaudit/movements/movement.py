@@ -19,6 +19,7 @@ from embaudit.kernels.nearest import TIE, Neighbours, neighbour_tiles, neighbour
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import directions, float64_blocks
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
+from embaudit.model import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, Role, Side
+    from embaudit.model import FactorModel, Role, SideName
 
 EXACT_PAIRS = 5_000_000
 """Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
@@ -156,11 +157,11 @@ def _cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
 class _Snapshot:
     """The directions of a model's rows and their sums, computed once for every role that needs them."""
 
-    def __init__(self, model: FactorModel, sides: Iterable[Side]) -> None:
+    def __init__(self, model: FactorModel, sides: Iterable[SideName]) -> None:
         self.unit = {side: directions(model.factors(side)) for side in sides}
         self.sums = {side: _SideSums.of(unit) for side, unit in self.unit.items()}
 
-    def cosines(self, sides: tuple[Side, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
         """Cosines of given pairs of rows."""
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
         found = np.empty(len(pairs))
@@ -168,10 +169,6 @@ class _Snapshot:
             i, j = pairs[rows].T
             found[rows] = np.einsum("ij,ij->i", x[i], y[j])
         return np.clip(found, -1, 1, out=found)
-
-
-def _sides(role: Role) -> tuple[Side, ...]:
-    return ("left", "right") if role == "cross" else (role,)
 
 
 def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSums:
@@ -184,11 +181,11 @@ def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSu
     >>> round(cosine_sums(model, model, "right").before, 6)
     1.4
     """
-    sides = _sides(role)
+    sides = Pairs(role).sides
     return _sums(_Snapshot(before, sides), _Snapshot(after, sides), sides)
 
 
-def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[Side, ...]) -> CosineSums:
+def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[SideName, ...]) -> CosineSums:
     b, c = ([shot.sums[side] for side in sides] for shot in (before, after))
     cross = [_cross_gram(before.unit[side], after.unit[side]) for side in sides]
     if len(sides) == 1:
@@ -208,8 +205,8 @@ class _Plan:
     """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
 
     role: Role
-    sides: tuple[Side, ...]
-    valid: Mapping[Side, Indices]
+    sides: tuple[SideName, ...]
+    valid: Mapping[SideName, Indices]
     n_zero: int
     pairs: NDArray[np.intp] | None
     """None where all pairs are visited."""
@@ -253,12 +250,12 @@ class MovementProbe:
         rng: np.random.Generator | int | None = None,
     ) -> None:
         self.model, self.rng = model, np.random.default_rng(rng)
-        self.sides: tuple[Side, ...] = tuple(dict.fromkeys(side for role in roles for side in _sides(role)))
+        self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         self.before = _Snapshot(model, self.sides)
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
 
     def _plan(self, role: Role, size: int, n: int) -> _Plan:
-        sides = _sides(role)
+        sides = Pairs(role).sides
         valid = {side: np.flatnonzero(~np.isnan(self.before.unit[side][:, 0])) for side in sides}
         pairs = self._draw(role, list(valid.values()), size)
         top_n, lists = self._neighbour_lists(role, valid[sides[0]], n)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Neighbourhood:
         }
 
 
-def find_rows(model: FactorModel, role: Side, wanted: Sequence[str]) -> Indices:
+def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indices:
     """Find rows by id, by title or by the beginning of a title; capitals count only where they have to.
 
     Raises
@@ -57,7 +57,7 @@ def find_rows(model: FactorModel, role: Side, wanted: Sequence[str]) -> Indices:
     >>> find_rows(model, "right", ["E", "AB", "a"]).tolist()
     [2, 0, 0]
     """
-    ids = getattr(model, f"{role}_ids")
+    ids = model.side(role).ids
     names = model.names(role).astype(str)
     texts = [names] if ids is None else [ids.astype(str), names]
     return np.array([_find_row(texts, names, np.char.lower(names), entity) for entity in wanted], dtype=np.intp)
@@ -76,7 +76,7 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
 
 
 def neighbourhoods(
-    before: FactorModel, after: FactorModel, *, role: Side = "right", rows: Indices, n: int = 5
+    before: FactorModel, after: FactorModel, *, role: SideName = "right", rows: Indices, n: int = 5
 ) -> tuple[Neighbourhood, ...]:
     """List the nearest rows of a few entities in two models.
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
 
 _NEAR = 0.999
 
@@ -37,7 +37,7 @@ class CertifiedNeighbours:
     safe otherwise, as are all entries where nothing is left to exclude.
     """
 
-    role: Side
+    role: SideName
     rows: Indices
     """(m,) the rows asked for."""
     indices: Indices
@@ -109,7 +109,7 @@ def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.fl
 
 
 def certified_neighbours(
-    model: FactorModel, *, role: Side = "right", n: int = 10, rows: ArrayLike | None = None
+    model: FactorModel, *, role: SideName = "right", n: int = 10, rows: ArrayLike | None = None
 ) -> CertifiedNeighbours:
     """Find the exact top-n list of each row and certify its entries against linear gauges.
 

@@ -13,7 +13,7 @@ from embaudit.ranges.reach import End, Ends
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class CrossTranslationReach(NamedTuple):
     """Left-right pairs where `side` is shifted by at most `max_shift` (None: unbounded)."""
 
-    side: Side
+    side: SideName
     max_shift: float | None
     block_bytes: int = 2**21
 

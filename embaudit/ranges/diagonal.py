@@ -21,7 +21,7 @@ from embaudit.ranges.weights import largest_cosine
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -32,7 +32,7 @@ _NEAR = 1e-3
 class DiagonalReach(NamedTuple):
     """Pairs of one side under diagonal gauges without a budget."""
 
-    side: Side
+    side: SideName
     block_bytes: int = 2**20
 
     def ends(self, x: Array, y: Array) -> Ends:
@@ -82,7 +82,7 @@ def _still(ends: Ends) -> bool:
 class BoundedDiagonalReach(NamedTuple):
     """Pairs of one side under diagonal gauges with `κ(D) <= max_condition`, for k >= 2."""
 
-    side: Side
+    side: SideName
     max_condition: float
     block_bytes: int = 2**18
 
@@ -102,7 +102,7 @@ class BoundedDiagonalReach(NamedTuple):
         return weighing(best.weights[0], self.side)
 
 
-def weighing(weights: Array, side: Side) -> Gauge:
+def weighing(weights: Array, side: SideName) -> Gauge:
     """Gauge that puts the metric `diag(weights)` on one side.
 
     Raises

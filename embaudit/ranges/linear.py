@@ -18,7 +18,7 @@ from embaudit.ranges.reach import End, Ends, as_numbers
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class LinearReach(NamedTuple):
     """Pairs of one side under GL(k), k >= 2, with `κ(M) <= max_condition` (None: unbounded)."""
 
-    side: Side
+    side: SideName
     max_condition: float | None
     block_bytes: int = 2**21
 
@@ -73,7 +73,7 @@ def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
     return (bisector, normal) if flip > 0 else (normal, bisector)
 
 
-def stretch(bisector: Array, normal: Array, factor: float, side: Side) -> Gauge:
+def stretch(bisector: Array, normal: Array, factor: float, side: SideName) -> Gauge:
     """Gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`, with `κ = max(factor, 1/factor)`.
 
     Raises

@@ -25,7 +25,7 @@ from embaudit.ranges.reach import End, Ends, as_numbers, point
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
     Flags = NDArray[np.bool_]
@@ -67,7 +67,7 @@ class _Scene(NamedTuple):
 class TranslationReach(NamedTuple):
     """Pairs of the side that is shifted by at most `max_shift` (None: unbounded)."""
 
-    side: Side
+    side: SideName
     max_shift: float | None
     block_bytes: int = 2**21
 

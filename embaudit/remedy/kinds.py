@@ -13,22 +13,21 @@ from embaudit.canonical.form import (
     absorbed_biases,
     affine,
     canonical_form,
-    free_means,
     require_both_sides,
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import is_number
-from embaudit.kernels.moments import moments, unit_block
+from embaudit.kernels.moments import unit_block
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
-from embaudit.model import FactorModel, Link
+from embaudit.model import Equivalence, FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 
 if TYPE_CHECKING:
     from embaudit.canonical.form import RowMap
     from embaudit.gauges.group import RNG
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
 Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
 KINDS: tuple[str, ...] = get_args(Kind)
@@ -38,7 +37,7 @@ def fix(
     model: FactorModel,
     as_: str = "prediction",
     *,
-    role: Side | None = None,
+    role: SideName | None = None,
     dimensions: int | None = None,
     unit: bool = False,
     form: CanonicalForm | None = None,
@@ -93,10 +92,10 @@ def fix(
     if role not in (None, "left", "right"):
         raise must_be("role", 'one of "left", "right"', repr(role))
     both = as_ != "prediction" and model.left is not None
-    roles: tuple[Side, ...] = (role,) if role else ("left", "right") if both else ("right",)
+    roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:
         raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
-    if model.link is not Link.COSINE:
+    if not model.link.unit_sides:
         require_ordinary_size(model)
     if as_ == "centred":
         remedy = _centred(model, roles, dimensions)
@@ -116,36 +115,33 @@ def _then_unit(function: RowMap) -> RowMap:
     return lambda block: unit_block(function(block))
 
 
-def _centred(model: FactorModel, roles: tuple[Side, ...], dimensions: int | None) -> Remedy:
+def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:
     if dimensions is not None:
         raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
-    free = dict(zip(("left", "right"), free_means(model), strict=True))
-    # A softmax model without a bias could gain one, but centring should change the vectors only.
-    free["left"] &= model.right_bias is not None
-    if model.left is None and model.link is not Link.COSINE:
-        free = {"left": False, "right": True}
-    if not any(free[role] for role in roles):
-        sides = " or ".join(f"{model.roles[role == 'right']}s" for role in roles)
+    alone = model.left is None and model.predicts is not Equivalence.COSINES
+    free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
+    if not set(free) & set(roles):
+        sides = " or ".join(f"{model.title(role)}s" for role in roles)
         raise EquivalenceError(
             f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
             f'when {sides} are shifted, since no free bias absorbs it; use as "prediction".'
         )
     zero = np.zeros(model.rank)
-    centres = {side: moments(model.factors(side)).mean if free[side] else zero for side in model.sides}
+    centres = {side: model.side(side).moments.mean if side in free else zero for side in model.sides}
     biases = absorbed_biases(model, centres["left"], centres["right"]) if "left" in centres else {}
     maps = {role: affine(centres[role], np.eye(model.rank)) for role in roles}
     return Remedy(model, "centred", roles, model.rank, False, maps, biases, None)
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
-    if model.link is Link.COSINE and kind != "prediction":
+    if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
             f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'
         )
 
 
 def _canonical(
-    model: FactorModel, kind: str, roles: tuple[Side, ...], dimensions: int | None, form: CanonicalForm, rng: RNG
+    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, form: CanonicalForm, rng: RNG
 ) -> Remedy:
     kept = _require_dimensions(dimensions, form, model)
     maps = {role: _map(model, form, kind, role, kept) for role in roles}
@@ -164,7 +160,7 @@ def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: Fact
     return int(dimensions)
 
 
-def _map(model: FactorModel, form: CanonicalForm, kind: str, role: Side, kept: int) -> RowMap:
+def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, kept: int) -> RowMap:
     if kind == "prediction":
         function = prediction_rows(model, form, role)
         return lambda block: function(block)[:, :kept]

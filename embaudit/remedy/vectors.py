@@ -14,7 +14,7 @@ from embaudit.foundation.checked import Matrix, Vector
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.files import plain_suffix
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel
 from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, write_vectors
 from embaudit.remedy.words import explain
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from embaudit.canonical.form import RowMap
     from embaudit.io.files import AnyPath
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
@@ -55,13 +55,13 @@ class Remedy:
     """The model they are made of."""
     kind: str
     """One of `KINDS`."""
-    roles: tuple[Side, ...]
+    roles: tuple[SideName, ...]
     """The sides to write."""
     columns: int
     """Dimensions of the vectors."""
     unit: bool
     """Whether every vector has length 1, so that a dot product is the cosine."""
-    maps: dict[Side, RowMap]
+    maps: dict[SideName, RowMap]
     """How rows of each side are turned into vectors."""
     biases: dict[str, Vector]
     """Biases that keep the predictions, for an equivalent model."""
@@ -72,14 +72,14 @@ class Remedy:
         sides = " and ".join(self._title(role) for role in self.roles)
         return f"Remedy({self.kind} vectors of {sides}, {counted(self.columns, 'dimension')})"
 
-    def _title(self, role: Side) -> str:
-        return f"{self.model.roles[role == 'right']}s"
+    def _title(self, role: SideName) -> str:
+        return f"{self.model.title(role)}s"
 
     def explain(self) -> str:
         """Say in plain words what the vectors are, and what to do with them."""
         return explain(self)
 
-    def stream(self, role: Side) -> Stream:
+    def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
         if role not in self.roles:
             raise must_be("role", "one of " + ", ".join(self.roles), repr(role), "ask fix for it")
@@ -88,7 +88,7 @@ class Remedy:
         function = self.maps[role]
         return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
 
-    def vectors(self, role: Side | None = None) -> Matrix:
+    def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         stream = self.stream(self.roles[-1] if role is None else role)
         return gathered(stream.blocks(), stream.shape, stream.dtype)
@@ -99,7 +99,7 @@ class Remedy:
         fields |= {name: self.vectors(role) for name, role in self._places().items()}
         return FactorModel(**{"left": None, **fields})
 
-    def _places(self) -> dict[str, Side]:
+    def _places(self) -> dict[str, SideName]:
         """Which field of a model holds which side: a table of vectors is always a right side."""
         if len(self.roles) == 2:
             return {"left": "left", "right": "right"}
@@ -110,7 +110,7 @@ class Remedy:
         if len(self.roles) == 1:
             role = self.roles[0]
             head = self.kind == "centred" and model.left is None
-            labels = {f"right_{name}": getattr(model, f"{role}_{name}") for name in ("ids", "names")}
+            labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
             kept = {"link": model.link, "right_bias": model.right_bias} if head else {}
             return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
         # The objective is not passed on: what it pinned was the old gauge.
@@ -154,15 +154,15 @@ class Remedy:
         self.verify(target)
         return target
 
-    def _ids(self, role: Side, suffix: str) -> NDArray[Any] | None:
+    def _ids(self, role: SideName, suffix: str) -> NDArray[Any] | None:
         """Return the ids; titles stand in for them in a table where they are unique."""
-        ids: NDArray[Any] | None = getattr(self.model, f"{role}_ids")
-        names: NDArray[Any] | None = getattr(self.model, f"{role}_names")
+        ids: NDArray[Any] | None = self.model.side(role).ids
+        names: NDArray[Any] | None = self.model.side(role).names
         if ids is None and names is not None and suffix not in (".npy", ".safetensors"):
             return names if len(np.unique(names)) == len(names) else None
         return ids
 
-    def _only_role(self, suffix: str) -> Side:
+    def _only_role(self, suffix: str) -> SideName:
         if len(self.roles) > 1:
             sides = " and ".join(self._title(role) for role in self.roles)
             raise must_be(f"vectors written as {suffix}", "those of one side", sides, "pass role, or write .npz")
@@ -171,7 +171,7 @@ class Remedy:
     def _arrays(self) -> dict[str, NDArray[Any]]:
         fields = self._fields()
         left_role, right_role = fields.pop("roles")
-        texts = {"link": str(fields.pop("link", Link.IDENTITY)), "objective": ""}
+        texts = {"link": str(fields.pop("link", "identity")), "objective": ""}
         scalars = {
             **texts,
             "offset": float(fields.pop("offset", 0.0)),

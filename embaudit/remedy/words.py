@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.canonical.form import free_means
 from embaudit.foundation.words import counted
-from embaudit.model import Link
 
 if TYPE_CHECKING:
-    from embaudit.model import FactorModel, Side
+    from embaudit.model import FactorModel, SideName
     from embaudit.remedy.vectors import Remedy
 
 _CONVENTIONS = {
@@ -58,20 +56,20 @@ def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
     )
 
 
-def _prediction_cosine(model: FactorModel, role: Side) -> str:
+def _prediction_cosine(model: FactorModel, role: SideName) -> str:
     """Say which cosine it is: of which numbers, over whom, centred how."""
     users, items = model.roles
     own, other = (items, users) if role == "right" else (users, items)
     count = len(model.factors("left" if role == "right" else "right"))
-    numbers = {Link.SOFTMAX: "logits", Link.COSINE: "predicted cosines"}.get(model.link, "scores")
+    numbers, sees_biases = model.link.noun, model.link.sees_biases
     over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
-    left, right = free_means(model)
-    centred = [f"each {items}'s centred over the {users}s"] if left else []
-    centred += [f"each {users}'s centred over the {items}s"] if right else []
+    sides = model.link.centred(model)
+    centred = [f"each {items}'s centred over the {users}s"] if "left" in sides else []
+    centred += [f"each {users}'s centred over the {items}s"] if "right" in sides else []
     how = f", {' and '.join(centred)}" if centred else ""
-    if model.link is not Link.COSINE and (model.left_bias is not None or model.right_bias is not None):
+    if sees_biases and (model.left_bias is not None or model.right_bias is not None):
         how += ", so that no bias enters"
-    elif not centred and model.offset and model.link is not Link.COSINE:
+    elif not centred and model.offset and sees_biases:
         how = ", without the offset"
     return f"the cosine of the {own}s' {numbers} over {over}{how}"
 

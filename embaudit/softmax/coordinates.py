@@ -17,7 +17,7 @@ from embaudit.foundation.checked import frozen
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.moments import moments
 from embaudit.kernels.rows import float64_blocks
-from embaudit.model import Link
+from embaudit.model import Softmax
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ LINEAR = 1e-9
 
 def require_softmax(model: FactorModel, what: str) -> None:
     """Refuse a model that is no softmax head."""
-    if model.link is not Link.SOFTMAX:
+    if not isinstance(model.link, Softmax):
         raise must_be(what, "asked of a softmax head", f"a model with {model.link} link", "make it with from_softmax")
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.kernels.moments import moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import float64_blocks, row_norms
 from embaudit.model import FactorModel
@@ -109,7 +108,7 @@ def probe_inputs(
     """
     require_softmax(model, "probe inputs")
     require_ordinary_size(model)
-    return _probes(moments(model.right), n, np.random.default_rng(rng))
+    return _probes(model.right_side.moments, n, np.random.default_rng(rng))
 
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -158,7 +157,7 @@ def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
     require_softmax(model, "a head report")
     require_ordinary_size(model)
     require_different(model.right, "label rows")
-    norms, summary = row_norms(model.right), moments(model.right)
+    norms, summary = model.right_side.norms, model.right_side.moments
     alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"

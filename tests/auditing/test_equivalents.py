@@ -23,6 +23,7 @@ MODELS = {
     "right bias": random_model(right_bias=np.arange(15.0)),
     "softmax": random_model("softmax"),
     "softmax with bias": random_model("softmax", right_bias=np.arange(15.0)),
+    "sigmoid": random_model("sigmoid"),
     "ranking": random_model("ranking"),
     "cosine": random_model("cosine"),
 }

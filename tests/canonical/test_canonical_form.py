@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form
-from embaudit.canonical.form import free_means
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
@@ -31,7 +30,7 @@ def make(seed: int, *, n=40, p=25, k=5, biases=(), link="identity", dtype=np.flo
 def centred_scores(model: FactorModel) -> np.ndarray:
     """The scores whose columns and rows the identified cosines compare, densely."""
     scores = model.left.astype(np.float64) @ model.right.astype(np.float64).T
-    left, right = free_means(model)
+    left, right = (side in model.link.centred(model) for side in ("left", "right"))
     if left:
         scores = scores - scores.mean(axis=0)
     if right:

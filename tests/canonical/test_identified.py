@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.canonical import identified_cosines, identified_factors
-from embaudit.canonical.form import free_means
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.kernels.pairs import all_pairs, pair_cosines
@@ -39,7 +38,7 @@ def dense(model, *, biases=False):
         scores = model.scores()
         return scores if model.link == "identity" else scores - scores.mean(axis=1, keepdims=True)
     scores = model.left @ model.right.T
-    left, right = free_means(model)
+    left, right = (side in model.link.centred(model) for side in ("left", "right"))
     scores = scores - scores.mean(axis=0) if left else scores
     return scores - scores.mean(axis=1, keepdims=True) if right else scores
 

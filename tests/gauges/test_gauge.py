@@ -16,10 +16,11 @@ from mpmath import mp
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge, GeneralLinear
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.testing import (
     EPS,
+    LINKS,
     assert_equivalent,
     factor_models,
     gauges,
@@ -55,8 +56,10 @@ ABSORBED_BY = {
     Link.RANKING: dict.fromkeys(LINEAR | {"right shift", "affine"}, "")
     | {"left shift": "right", "both shifts": "right"},
     Link.COSINE: dict.fromkeys(["rotation", "one scale"], ""),
+    Softmax(unit_rows=True): {"rotation": ""},
 }
-CASES = list(product(Link, KINDS, ["", "left", "right", "left right"]))
+ABSORBED_BY |= dict.fromkeys((Link.SIGMOID, Softmax(soft_cap=3.0)), ABSORBED_BY[Link.IDENTITY])
+CASES = list(product(LINKS, KINDS, ["", "left", "right", "left right"]))
 
 
 def model(link: Link = Link.IDENTITY, biases: str = "") -> FactorModel:
@@ -76,7 +79,7 @@ def is_allowed(link: Link, kind: str, biases: str) -> bool:
 
 
 def test_the_table_knows_every_link() -> None:
-    assert set(ABSORBED_BY) == set(Link)
+    assert set(ABSORBED_BY) == set(LINKS)
     assert {FactorModel(None, RIGHT, link=link).predicts for link in Link} == set(Equivalence) - {Equivalence.NOTHING}
 
 

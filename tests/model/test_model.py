@@ -80,6 +80,7 @@ def test_predictions_of_each_link() -> None:
     assert [FactorModel(None, RIGHT, link=link).predicts for link in Link] == [
         Equivalence.SCORES,
         Equivalence.PROBABILITIES,
+        Equivalence.SCORES,
         Equivalence.COSINES,
         Equivalence.RANKINGS,
     ]

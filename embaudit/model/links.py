@@ -1,0 +1,272 @@
+"""Links: how scores become predictions, what of the scores a prediction shows, and what it leaves free.
+
+A link knows everything that depends on it, so that nobody else has to ask which one a model has.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.foundation.checked import is_number
+from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from embaudit.model.factor_model import FactorModel
+    from embaudit.model.pairs import SideName
+
+T = TypeVar("T")
+
+
+class _Named(ABCMeta):
+    """Lets `Link("softmax")` be the link of that name, and `Link` be iterated over."""
+
+    def __call__(cls: type[T], *args: Any, **options: Any) -> T:
+        return Link.of(*args) if cls is Link else super().__call__(*args, **options)  # type: ignore[misc, return-value]
+
+    def __iter__(cls) -> Iterator[Link]:
+        return iter(_NAMED.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Link(metaclass=_Named):
+    """How the scores of a model become its predictions.
+
+    A link equals its name, so that strings may be used for those without parameters.
+
+    Examples
+    --------
+    >>> [str(link) for link in Link]
+    ['identity', 'softmax', 'sigmoid', 'cosine', 'ranking']
+    >>> Link("cosine") == Link.COSINE == "cosine"
+    True
+    """
+
+    IDENTITY: ClassVar[Identity]
+    SOFTMAX: ClassVar[Softmax]
+    SIGMOID: ClassVar[Sigmoid]
+    COSINE: ClassVar[Cosine]
+    RANKING: ClassVar[Ranking]
+
+    name: ClassVar[str]
+    """What a file or the command line calls it."""
+    level: ClassVar[Equivalence]
+    """What a prediction is: the level at which two models are compared."""
+    noun: ClassVar[str] = "scores"
+    """What people call the scores."""
+    sensitivity: ClassVar[float] = 1.0
+    """How far `gap` can grow where every score moves by 1: a log-probability, or an order, moves by up to 2."""
+    sees_biases: ClassVar[bool] = True
+    """Whether biases and offset enter the scores."""
+
+    @property
+    def unit_sides(self) -> tuple[SideName, ...]:
+        """The sides whose rows are divided by their length before they are multiplied."""
+        return ()
+
+    @property
+    def predicts(self) -> Equivalence:
+        """The level that a gauge must preserve for the predictions to stay."""
+        return self.level
+
+    @abstractmethod
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Turn rows of scores into predictions."""
+
+    def gap(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+        """Measure how far the predictions from two blocks of scores are apart."""
+        return largest_gap(self.level, before, after)
+
+    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:
+        """List the sides whose rows may all be shifted by one vector while the predictions stay.
+
+        A shift of the left rows adds a number to every column of the scores, which a free right bias absorbs; one of
+        the right rows adds a number to every row, which a free left bias absorbs, and which some links never show.
+        """
+        left = model.left is not None and model.right_bias is not None
+        right = model.left_bias is not None or self.predicts <= Equivalence.PROBABILITIES
+        free: dict[SideName, bool] = {"left": left, "right": right}
+        return tuple(side for side, is_free in free.items() if is_free)
+
+    @property
+    def folded(self) -> Link:
+        """The link of the same model with its biases moved into the factors."""
+        return self
+
+    def centred(self, model: FactorModel) -> tuple[SideName, ...]:
+        """List the sides that are centred before the scores are decomposed: those whose mean says nothing."""
+        return self.free_shifts(model)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return str(self) == other
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def __str__(self) -> str:
+        return self.name
+
+    @staticmethod
+    def of(link: str | Link) -> Link:
+        """Return the link of a name, or the link itself.
+
+        Raises
+        ------
+        InputError
+            For an unknown name.
+        """
+        if isinstance(link, Link):
+            return link
+        if not isinstance(link, str) or link not in _NAMED:
+            raise must_be("link", "one of " + ", ".join(_NAMED), repr(link))
+        return _NAMED[link]
+
+
+@dataclass(frozen=True, eq=False)
+class Identity(Link):
+    """The scores themselves (ratings, counts)."""
+
+    name = "identity"
+    level = Equivalence.SCORES
+
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores."""
+        return scores
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax(Link):
+    """Probabilities over the right entities of each row, `softmax(s)` or, capped, `softmax(c tanh(s/c))`.
+
+    Parameters
+    ----------
+    soft_cap : float, optional
+        c: then adding a constant to a row of scores changes probabilities, and a gauge must keep the scores.
+    unit_rows : bool
+        Right rows are divided by their length before use: then a gauge must keep the lengths, too.
+
+    Examples
+    --------
+    >>> Softmax().predicts.title, Softmax(soft_cap=30.0).predicts.title, Softmax(unit_rows=True).predicts.title
+    ('probabilities', 'scores', 'cosines')
+    """
+
+    soft_cap: float | None = None
+    unit_rows: bool = False
+    name = "softmax"
+    level = Equivalence.PROBABILITIES
+    noun = "logits"
+    sensitivity = 2.0
+
+    def __post_init__(self) -> None:
+        if self.soft_cap is not None and not (is_number(self.soft_cap) and self.soft_cap > 0):
+            raise must_be("soft_cap", "a positive number", repr(self.soft_cap), "None declares no cap")
+
+    @property
+    def unit_sides(self) -> tuple[SideName, ...]:
+        """Labels, if so declared."""
+        return ("right",) if self.unit_rows else ()
+
+    @property
+    def predicts(self) -> Equivalence:
+        """Probabilities, unless a cap or unit rows tie them to more."""
+        if self.unit_rows:
+            return Equivalence.COSINES
+        return Equivalence.PROBABILITIES if self.soft_cap is None else Equivalence.SCORES
+
+    @property
+    def guard(self) -> str:
+        """What is declared of the head beyond `x·w + b`, in words; empty for a plain softmax."""
+        parts = [f"a logit soft-cap of {self.soft_cap:g}"] if self.soft_cap is not None else []
+        return " and ".join([*parts, "label rows of length 1"] if self.unit_rows else parts)
+
+    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Compute the logarithms of the predictions."""
+        return log_softmax(scores if self.soft_cap is None else self.soft_cap * np.tanh(scores / self.soft_cap))
+
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return probabilities; each row sums to 1."""
+        return np.exp(self.log_probabilities(scores))
+
+    def gap(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+        """Return the largest change of a log-probability: a relative change of a probability."""
+        return float(np.abs(self.log_probabilities(after) - self.log_probabilities(before)).max())
+
+    @property
+    def folded(self) -> Link:
+        """Rankings: the rows of logits stay free up to a constant, while label biases no longer are."""
+        return self if self.guard else Link.RANKING
+
+    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:
+        """None with unit rows, whatever the biases: a shift changes lengths."""
+        return () if self.unit_rows else super().free_shifts(model)
+
+    def centred(self, model: FactorModel) -> tuple[SideName, ...]:
+        """Both sides: logits are judged relative to those of the mean input."""
+        return ("left", "right") if not self.guard else super().centred(model)
+
+
+@dataclass(frozen=True, eq=False)
+class Sigmoid(Link):
+    """The probability of each right entity by itself, `1 / (1 + exp(−s))`: each score can be read from it."""
+
+    name = "sigmoid"
+    level = Equivalence.SCORES
+    noun = "logits"
+
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return one probability a score."""
+        return 0.5 + 0.5 * np.tanh(scores / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Cosine(Link):
+    """The cosine of the two vectors (a normalised two-tower model); biases and offset do not enter."""
+
+    name = "cosine"
+    level = Equivalence.COSINES
+    noun = "predicted cosines"
+    sees_biases = False
+
+    @property
+    def unit_sides(self) -> tuple[SideName, ...]:
+        """Both."""
+        return ("left", "right")
+
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the cosines, which the scores already are."""
+        return scores
+
+    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:  # noqa: ARG002
+        """None: a shift changes the lengths that the cosine divides by."""
+        return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking(Link):
+    """Only the order of the right entities within a row."""
+
+    name = "ranking"
+    level = Equivalence.RANKINGS
+    sensitivity = 2.0
+
+    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the right rows in order, best first."""
+        return np.argsort(-scores, axis=1, kind="stable")
+
+
+Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID = Identity(), Softmax(), Sigmoid()
+Link.COSINE, Link.RANKING = Cosine(), Ranking()
+_NAMED: dict[str, Link] = {
+    link.name: link for link in (Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID, Link.COSINE, Link.RANKING)
+}

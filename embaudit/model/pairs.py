@@ -1,0 +1,73 @@
+"""Pairs: which rows a cosine is taken of, two of one side or one of each."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from embaudit.errors import must_be
+from embaudit.kernels.pairs import n_pairs, pair_cosines, sample_pairs
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from embaudit.foundation.checked import Matrix
+    from embaudit.model.factor_model import FactorModel
+
+SideName: TypeAlias = Literal["left", "right"]
+"""The two sides of a model: users or inputs, items or labels."""
+Role: TypeAlias = Literal["left", "right", "cross"]
+"""Names of the three kinds of pairs."""
+
+
+class Pairs(StrEnum):
+    """Left-left, right-right or left-right pairs of rows; equal to its name, so that strings may be used.
+
+    Examples
+    --------
+    >>> Pairs("cross").sides, Pairs.RIGHT == "right"
+    (('left', 'right'), True)
+    """
+
+    LEFT = "left"
+    RIGHT = "right"
+    CROSS = "cross"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Pairs:
+        raise must_be("role", "one of " + ", ".join(f'"{pairs}"' for pairs in cls), repr(value))
+
+    @property
+    def sides(self) -> tuple[SideName, ...]:
+        """The side or the two sides that the rows come from."""
+        return {Pairs.LEFT: ("left",), Pairs.RIGHT: ("right",), Pairs.CROSS: ("left", "right")}[self]  # type: ignore[return-value]
+
+    def titled(self, model: FactorModel) -> str:
+        """What people call such pairs, "item-item" say."""
+        titles = [model.side(side).title for side in self.sides]
+        return f"{titles[0]}-{titles[-1]}"
+
+    def rows(self, model: FactorModel) -> tuple[Matrix, Matrix]:
+        """Return the factors that the first and the second row of a pair come from."""
+        return model.side(self.sides[0]).rows, model.side(self.sides[-1]).rows
+
+    def shape(self, model: FactorModel) -> tuple[int, int | None]:
+        """Number of rows of one side and None, or of both sides."""
+        x, y = self.rows(model)
+        return len(x), len(y) if self is Pairs.CROSS else None
+
+    def n_pairs(self, model: FactorModel) -> int:
+        """Count the pairs."""
+        return n_pairs(*self.shape(model))
+
+    def sample(
+        self, model: FactorModel, size: int, *, rng: np.random.Generator | int | None = None
+    ) -> NDArray[np.intp]:
+        """Draw `size` pairs uniformly, with replacement."""
+        n_rows, n_columns = self.shape(model)
+        return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)
+
+    def cosines(self, model: FactorModel, pairs: ArrayLike) -> NDArray[np.float64]:
+        """Compute the cosine of each pair; NaN where a row is zero."""
+        return pair_cosines(*self.rows(model), pairs)

@@ -1,0 +1,171 @@
+"""One side of a model: a row for each entity, and what is known of the entities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from embaudit.errors import must_be
+from embaudit.foundation.checked import Indices, Matrix, Vector, as_factors, as_vector, frozen
+from embaudit.kernels.moments import Moments, moments
+from embaudit.kernels.rows import row_norms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+
+def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool) -> NDArray[Any] | None:
+    if labels is None:
+        return None
+    try:
+        given = np.array(labels)
+    except ValueError as error:
+        raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
+    if given.shape != (length,):
+        raise must_be(name, f"a list of {length}, one a row", f"shape {given.shape}")
+    if given.dtype == object:
+        given = given.astype(str)
+    if unique:
+        values, counts = np.unique(given, return_counts=True)
+        if len(values) < length:
+            first = values[counts > 1][0]
+            raise must_be(name, "unique", f"{first!s} {counts[counts > 1][0]} times", "keep one row for each id")
+    return frozen(given)
+
+
+def _as_counts(counts: ArrayLike | None, name: str, length: int) -> Vector | None:
+    if counts is None:
+        return None
+    given = as_vector(counts, name, length)
+    if (given < 0).any():
+        raise must_be(name, "numbers >= 0", f"{given[given < 0][0]:g}")
+    return given
+
+
+def _as_bias(bias: ArrayLike | None, name: str, length: int) -> Vector | None:
+    return None if bias is None else as_vector(bias, name, length)
+
+
+_CHECKS: dict[str, Callable[[Any, str, int], Any]] = {
+    "bias": _as_bias,
+    "ids": partial(_as_labels, unique=True),
+    "names": partial(_as_labels, unique=False),
+    "counts": _as_counts,
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Side:
+    """The rows of one side, with biases, identifiers, titles and counts; sums over rows are computed once.
+
+    Parameters
+    ----------
+    rows : array of shape (n, k)
+        One vector an entity.
+    title : str
+        What people call one of them: user, item, input, label.
+    bias : array of shape (n,), optional
+        A bias that is given counts as free.
+    ids : array of shape (n,), optional
+        Unique identifiers.
+    names : array of shape (n,), optional
+        Titles to show to people; need not be unique.
+    counts : array of shape (n,), optional
+        Interactions behind each row.
+
+    Raises
+    ------
+    InputError
+        For non-finite entries, wrong lengths, duplicated ids, negative counts.
+
+    Examples
+    --------
+    >>> side = Side([[3.0, 4.0], [0.0, 0.0]], "item", ids=["a", "b"])
+    >>> side.norms, side.zero_rows, side.labels
+    (array([5., 0.]), array([1]), array(['a', 'b'], dtype='<U1'))
+    """
+
+    rows: Matrix
+    title: str
+    bias: Vector | None = None
+    ids: NDArray[Any] | None = None
+    names: NDArray[Any] | None = None
+    counts: Vector | None = None
+
+    def __init__(
+        self,
+        rows: ArrayLike,
+        title: str,
+        *,
+        bias: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+        names: ArrayLike | None = None,
+        counts: ArrayLike | None = None,
+    ) -> None:
+        given = {"bias": bias, "ids": ids, "names": names, "counts": counts}
+        self._hold(as_factors(rows, f"{title} factors"), title, given)
+
+    def _hold(self, rows: Matrix, title: str, unchecked: dict[str, Any], known: dict[str, Any] | None = None) -> Self:
+        checked = {name: _CHECKS[name](value, f"{title} {name}", len(rows)) for name, value in unchecked.items()}
+        vars(self).update({"rows": rows, "title": title} | (known or {}) | checked)
+        return self
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
+        title, rows = changes.pop("title", self.title), self.rows
+        known = {name: value for name, value in vars(self).items() if name not in ("rows", "title")}
+        if "rows" in changes:
+            rows = as_factors(changes.pop("rows"), f"{title} factors")
+            known = {name: known[name] for name in _CHECKS}
+            changes = (known if len(rows) != len(self) else {}) | changes
+        return object.__new__(type(self))._hold(rows, title, changes, known)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def norms(self) -> NDArray[np.float64]:
+        """(n,) lengths of the rows."""
+        return frozen(row_norms(self.rows))
+
+    @cached_property
+    def zero_rows(self) -> Indices:
+        """Rows that have no direction, hence no cosine."""
+        return np.flatnonzero(self.norms == 0)
+
+    @cached_property
+    def directed(self) -> Indices:
+        """Rows that have a direction."""
+        return np.flatnonzero(self.norms > 0)
+
+    @cached_property
+    def median_length(self) -> float:
+        """Median length of a row: what shifts are measured by."""
+        return float(np.median(self.norms))
+
+    @cached_property
+    def moments(self) -> Moments:
+        """Mean row and Gram root of the rows as they are."""
+        return moments(self.rows)
+
+    @cached_property
+    def unit_moments(self) -> Moments:
+        """Mean row and Gram root of the rows divided by their lengths."""
+        return moments(self.rows, normalise=True)
+
+    @property
+    def labels(self) -> NDArray[Any]:
+        """What to call each row: its title, else its id, else its number."""
+        if self.names is not None:
+            return self.names
+        return np.arange(len(self)) if self.ids is None else self.ids
+
+    def take(self, chosen: Indices) -> Self:
+        """Return the side of some rows only."""
+        kept = {name: getattr(self, name) for name in _CHECKS}
+        return self.replace(rows=self.rows[chosen], **{n: None if x is None else x[chosen] for n, x in kept.items()})
