@@ -7,7 +7,7 @@ labels), left bias a, right bias b and offset c.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,25 +19,10 @@ from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Link
 from embaudit.model.pairs import Pairs, Role, SideName
-from embaudit.model.side import Side
+from embaudit.model.side import OPTIONAL, Labels, OfSide, Side
 
 if TYPE_CHECKING:
     from typing import Self
-
-T = TypeVar("T")
-Labels: TypeAlias = NDArray[Any] | None
-OPTIONAL = ("bias", "ids", "names", "counts")
-"""What may be known of the rows of a side."""
-
-
-class _Flat(Generic[T]):
-    """A field of one side, read from the model."""
-
-    def __init__(self, role: SideName, field: str) -> None:
-        self.side, self.field = f"{role}_side", field
-
-    def __get__(self, model: FactorModel, _owner: type | None = None) -> T:
-        return cast("T", getattr(getattr(model, self.side), self.field, None))
 
 
 def _require_nothing_of(title: str, given: dict[str, Any]) -> None:
@@ -103,12 +88,12 @@ class FactorModel:
     objective: str | None
 
     # Of a side, under the names of the constructor; None where the side, or what is asked of it, is not at hand.
-    left = _Flat[Matrix | None]("left", "rows")
-    right = _Flat[Matrix]("right", "rows")
-    left_bias, right_bias = _Flat[Vector | None]("left", "bias"), _Flat[Vector | None]("right", "bias")
-    left_ids, right_ids = _Flat[Labels]("left", "ids"), _Flat[Labels]("right", "ids")
-    left_names, right_names = _Flat[Labels]("left", "names"), _Flat[Labels]("right", "names")
-    left_counts, right_counts = _Flat[Vector | None]("left", "counts"), _Flat[Vector | None]("right", "counts")
+    left = OfSide[Matrix | None]("left", "rows")
+    right = OfSide[Matrix]("right", "rows")
+    left_bias, right_bias = OfSide[Vector | None]("left", "bias"), OfSide[Vector | None]("right", "bias")
+    left_ids, right_ids = OfSide[Labels]("left", "ids"), OfSide[Labels]("right", "ids")
+    left_names, right_names = OfSide[Labels]("left", "names"), OfSide[Labels]("right", "names")
+    left_counts, right_counts = OfSide[Vector | None]("left", "counts"), OfSide[Vector | None]("right", "counts")
 
     def __init__(
         self,

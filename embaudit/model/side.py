@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,13 @@ from embaudit.kernels.rows import row_norms
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
+
+    from embaudit.model.factor_model import FactorModel
+    from embaudit.model.pairs import SideName
+
+
+T = TypeVar("T")
+Labels: TypeAlias = NDArray[Any] | None
 
 
 def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool) -> NDArray[Any] | None:
@@ -51,12 +58,13 @@ def _as_bias(bias: ArrayLike | None, name: str, length: int) -> Vector | None:
     return None if bias is None else as_vector(bias, name, length)
 
 
-_CHECKS: dict[str, Callable[[Any, str, int], Any]] = {
+OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "bias": _as_bias,
     "ids": partial(_as_labels, unique=True),
     "names": partial(_as_labels, unique=False),
     "counts": _as_counts,
 }
+"""What may be known of the rows, and how it is checked."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -111,7 +119,7 @@ class Side:
         self._hold(as_factors(rows, f"{title} factors"), title, given)
 
     def _hold(self, rows: Matrix, title: str, unchecked: dict[str, Any], known: dict[str, Any] | None = None) -> Self:
-        checked = {name: _CHECKS[name](value, f"{title} {name}", len(rows)) for name, value in unchecked.items()}
+        checked = {name: OPTIONAL[name](value, f"{title} {name}", len(rows)) for name, value in unchecked.items()}
         vars(self).update({"rows": rows, "title": title} | (known or {}) | checked)
         return self
 
@@ -121,7 +129,7 @@ class Side:
         known = {name: value for name, value in vars(self).items() if name not in ("rows", "title")}
         if "rows" in changes:
             rows = as_factors(changes.pop("rows"), f"{title} factors")
-            known = {name: known[name] for name in _CHECKS}
+            known = {name: known[name] for name in OPTIONAL}
             changes = (known if len(rows) != len(self) else {}) | changes
         return object.__new__(type(self))._hold(rows, title, changes, known)
 
@@ -167,5 +175,15 @@ class Side:
 
     def take(self, chosen: Indices) -> Self:
         """Return the side of some rows only."""
-        kept = {name: getattr(self, name) for name in _CHECKS}
+        kept = {name: getattr(self, name) for name in OPTIONAL}
         return self.replace(rows=self.rows[chosen], **{n: None if x is None else x[chosen] for n, x in kept.items()})
+
+
+class OfSide(Generic[T]):
+    """A field of one side, read from a model; None where the side is missing."""
+
+    def __init__(self, role: SideName, field: str) -> None:
+        self.side, self.field = f"{role}_side", field
+
+    def __get__(self, model: FactorModel, _owner: type | None = None) -> T:
+        return cast("T", getattr(getattr(model, self.side), self.field, None))
