@@ -3,8 +3,8 @@
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Cosine, Identity, Link, Ranking, Sigmoid, Softmax
-from embaudit.model.pairs import Pairs, Role, SideName
-from embaudit.model.side import Side
+from embaudit.model.pairs import Pairs, Role
+from embaudit.model.side import Side, SideName
 
 __all__ = [
     "Cosine",

@@ -18,8 +18,8 @@ from embaudit.kernels.moments import Moments, unit_block
 from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Link
-from embaudit.model.pairs import Pairs, Role, SideName
-from embaudit.model.side import OPTIONAL, Labels, OfSide, Side
+from embaudit.model.pairs import Pairs, Role
+from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName
 
 if TYPE_CHECKING:
     from typing import Self
@@ -364,13 +364,7 @@ class FactorModel:
         return object.__new__(type(self))._hold(*parts)
 
     def take(self, *, left: Indices | None = None, right: Indices | None = None) -> Self:
-        """Return the model of some rows only, with all that is known of them.
-
-        Examples
-        --------
-        >>> FactorModel.from_vectors([[1.0], [2.0], [3.0]], ids=["a", "b", "c"]).take(right=np.array([2])).right_ids
-        array(['c'], dtype='<U1')
-        """
+        """Return the model of some rows only, with all that is known of them."""
         left_side = self.left_side if left is None else self.side("left").take(left)
         right_side = self.right_side if right is None else self.right_side.take(right)
         return self._of(left_side, right_side, self.link, self.offset, self.roles, self.objective)

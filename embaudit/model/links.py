@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.model.factor_model import FactorModel
-    from embaudit.model.pairs import SideName
+    from embaudit.model.side import Sided, SideName
 
 T = TypeVar("T")
 
@@ -85,14 +84,15 @@ class Link(metaclass=_Named):
         """Measure how far the predictions from two blocks of scores are apart."""
         return largest_gap(self.level, before, after)
 
-    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:
         """List the sides whose rows may all be shifted by one vector while the predictions stay.
 
         A shift of the left rows adds a number to every column of the scores, which a free right bias absorbs; one of
         the right rows adds a number to every row, which a free left bias absorbs, and which some links never show.
         """
-        left = model.left is not None and model.right_bias is not None
-        right = model.left_bias is not None or self.predicts <= Equivalence.PROBABILITIES
+        left = model.left_side is not None and model.right_side.bias is not None
+        absorbed = model.left_side is not None and model.left_side.bias is not None
+        right = absorbed or self.predicts <= Equivalence.PROBABILITIES
         free: dict[SideName, bool] = {"left": left, "right": right}
         return tuple(side for side, is_free in free.items() if is_free)
 
@@ -101,7 +101,7 @@ class Link(metaclass=_Named):
         """The link of the same model with its biases moved into the factors."""
         return self
 
-    def centred(self, model: FactorModel) -> tuple[SideName, ...]:
+    def centred(self, model: Sided) -> tuple[SideName, ...]:
         """List the sides that are centred before the scores are decomposed: those whose mean says nothing."""
         return self.free_shifts(model)
 
@@ -207,11 +207,11 @@ class Softmax(Link):
         """Rankings: the rows of logits stay free up to a constant, while label biases no longer are."""
         return self if self.guard else Link.RANKING
 
-    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:
         """None with unit rows, whatever the biases: a shift changes lengths."""
         return () if self.unit_rows else super().free_shifts(model)
 
-    def centred(self, model: FactorModel) -> tuple[SideName, ...]:
+    def centred(self, model: Sided) -> tuple[SideName, ...]:
         """Both sides: logits are judged relative to those of the mean input."""
         return ("left", "right") if not self.guard else super().centred(model)
 
@@ -247,7 +247,7 @@ class Cosine(Link):
         """Return the cosines, which the scores already are."""
         return scores
 
-    def free_shifts(self, model: FactorModel) -> tuple[SideName, ...]:  # noqa: ARG002
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
         """None: a shift changes the lengths that the cosine divides by."""
         return ()
 

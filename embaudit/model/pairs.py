@@ -13,10 +13,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.foundation.checked import Matrix
-    from embaudit.model.factor_model import FactorModel
+    from embaudit.model.side import Sided, SideName
 
-SideName: TypeAlias = Literal["left", "right"]
-"""The two sides of a model: users or inputs, items or labels."""
 Role: TypeAlias = Literal["left", "right", "cross"]
 """Names of the three kinds of pairs."""
 
@@ -43,31 +41,29 @@ class Pairs(StrEnum):
         """The side or the two sides that the rows come from."""
         return {Pairs.LEFT: ("left",), Pairs.RIGHT: ("right",), Pairs.CROSS: ("left", "right")}[self]  # type: ignore[return-value]
 
-    def titled(self, model: FactorModel) -> str:
+    def titled(self, model: Sided) -> str:
         """What people call such pairs, "item-item" say."""
         titles = [model.side(side).title for side in self.sides]
         return f"{titles[0]}-{titles[-1]}"
 
-    def rows(self, model: FactorModel) -> tuple[Matrix, Matrix]:
+    def rows(self, model: Sided) -> tuple[Matrix, Matrix]:
         """Return the factors that the first and the second row of a pair come from."""
         return model.side(self.sides[0]).rows, model.side(self.sides[-1]).rows
 
-    def shape(self, model: FactorModel) -> tuple[int, int | None]:
+    def shape(self, model: Sided) -> tuple[int, int | None]:
         """Number of rows of one side and None, or of both sides."""
         x, y = self.rows(model)
         return len(x), len(y) if self is Pairs.CROSS else None
 
-    def n_pairs(self, model: FactorModel) -> int:
+    def n_pairs(self, model: Sided) -> int:
         """Count the pairs."""
         return n_pairs(*self.shape(model))
 
-    def sample(
-        self, model: FactorModel, size: int, *, rng: np.random.Generator | int | None = None
-    ) -> NDArray[np.intp]:
+    def sample(self, model: Sided, size: int, *, rng: np.random.Generator | int | None = None) -> NDArray[np.intp]:
         """Draw `size` pairs uniformly, with replacement."""
         n_rows, n_columns = self.shape(model)
         return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)
 
-    def cosines(self, model: FactorModel, pairs: ArrayLike) -> NDArray[np.float64]:
+    def cosines(self, model: Sided, pairs: ArrayLike) -> NDArray[np.float64]:
         """Compute the cosine of each pair; NaN where a row is zero."""
         return pair_cosines(*self.rows(model), pairs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-    from embaudit.model.factor_model import FactorModel
-    from embaudit.model.pairs import SideName
-
 
 T = TypeVar("T")
+SideName: TypeAlias = Literal["left", "right"]
+"""The two sides of a model: users or inputs, items or labels."""
 Labels: TypeAlias = NDArray[Any] | None
 
 
@@ -179,11 +178,26 @@ class Side:
         return self.replace(rows=self.rows[chosen], **{n: None if x is None else x[chosen] for n, x in kept.items()})
 
 
+class Sided(Protocol):
+    """What has two sides: a model."""
+
+    @property
+    def left_side(self) -> Side | None:
+        """Users or inputs, None where they are not at hand."""
+
+    @property
+    def right_side(self) -> Side:
+        """Items or labels."""
+
+    def side(self, role: SideName) -> Side:
+        """Return one side."""
+
+
 class OfSide(Generic[T]):
     """A field of one side, read from a model; None where the side is missing."""
 
     def __init__(self, role: SideName, field: str) -> None:
         self.side, self.field = f"{role}_side", field
 
-    def __get__(self, model: FactorModel, _owner: type | None = None) -> T:
+    def __get__(self, model: Sided, _owner: type | None = None) -> T:
         return cast("T", getattr(getattr(model, self.side), self.field, None))
