@@ -1,11 +1,11 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
 from embaudit.io.files import distinct_outputs, written_whole
-from embaudit.io.interactions import Interactions, read_interactions
-from embaudit.io.labels import read_labels
-from embaudit.io.live import from_object
+from embaudit.io.objects.live import from_object
 from embaudit.io.registry import Format, formats, load, require_output, save
-from embaudit.io.titles import read_titles, texts_for, titles_for
+from embaudit.io.tables.interactions import Interactions, read_interactions
+from embaudit.io.tables.labels import read_labels
+from embaudit.io.tables.titles import read_titles, texts_for, titles_for
 
 __all__ = [
     "Format",

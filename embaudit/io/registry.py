@@ -56,7 +56,7 @@ FORMATS = (
     ),
     Format(
         "safetensors", (".safetensors", ".json", "/"), True, True, "checkpoints, in shards or not",
-        "a head, factors or vectors", _ARRAYS, "safetensors_file",
+        "a head, factors or vectors", _ARRAYS, "safetensors",
     ),
     Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
     Format(
@@ -90,7 +90,7 @@ def _suffixes(path: Path) -> str:
 
 
 def _module(chosen: Format) -> Any:
-    return import_module(f"embaudit.io.{chosen.module}")
+    return import_module(f"embaudit.io.readers.{chosen.module}")
 
 
 def _named(name: str) -> Format:
@@ -161,7 +161,7 @@ def _require_known(request: Request, chosen: Format) -> None:
 
 def finish(model: FactorModel, request: Request) -> FactorModel:
     """Add what the file or object could not say."""
-    from embaudit.io.labels import read_labels
+    from embaudit.io.tables.labels import read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     if request.labels is not None:

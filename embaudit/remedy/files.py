@@ -15,7 +15,7 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.foundation.progress import track
 from embaudit.io.files import plain_suffix, written_whole
-from embaudit.io.native import MARK, VERSION
+from embaudit.io.readers.native import MARK, VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -222,7 +222,7 @@ def _from_npz(path: Path, name: str, rows: slice) -> NDArray[Any]:
 def _from_parquet(path: Path, rows: slice) -> NDArray[Any]:
     from pyarrow import parquet
 
-    from embaudit.io.vectors import stacked
+    from embaudit.io.codecs.arrow import stacked
 
     with parquet.ParquetFile(path) as file:
         lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]

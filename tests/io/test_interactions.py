@@ -15,7 +15,7 @@ from scipy.sparse import coo_matrix
 
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles, titles_for
-from embaudit.io.delimited import OneCharacter
+from embaudit.io.codecs.delimited import OneCharacter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ import pytest
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, read_labels
-from embaudit.io.implicit import split_columns
+from embaudit.io.readers.implicit import split_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -178,7 +178,7 @@ def test_every_float_type(tmp_path: Path, dtype: str, stored: str | None) -> Non
 
 def test_bfloat16_is_widened_across_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
-        "embaudit.io.safetensors_file.row_blocks", lambda n, k: [slice(i, i + 7) for i in range(0, n, 7)]
+        "embaudit.io.readers.safetensors.row_blocks", lambda n, k: [slice(i, i + 7) for i in range(0, n, 7)]
     )
     exact = np.array([[np.float32(2.0) ** e * s for e in range(-126, 128)] for s in (1, -1.5)], dtype=np.float32)
     raw_safetensors(tmp_path / "m.safetensors", {"weight": ("BF16", bfloat16(exact))})

@@ -14,9 +14,9 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.workers import row_blocks
-from embaudit.io.assemble import assemble
 from embaudit.io.files import written_whole
-from embaudit.io.numpy_arrays import require_one_side
+from embaudit.io.readers.assemble import assemble
+from embaudit.io.readers.numpy_arrays import require_one_side
 from embaudit.model import Link
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.io.files import AnyPath
-    from embaudit.io.layout import Shapes
+    from embaudit.io.readers.layout import Shapes
     from embaudit.io.request import Request
     from embaudit.model import FactorModel
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.arrow import stacked
 from embaudit.io.request import as_kind
-from embaudit.io.vectors import stacked
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:

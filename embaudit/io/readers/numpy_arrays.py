@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.assemble import assemble
+from embaudit.io.codecs.npz import BROKEN, Npz, reason
 from embaudit.io.files import existing_file, written_whole
-from embaudit.io.layout import FACTORS, plain
-from embaudit.io.npz import BROKEN, Npz, reason
+from embaudit.io.readers.assemble import assemble
+from embaudit.io.readers.layout import FACTORS, plain
 from embaudit.io.request import Request, as_kind
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.io.files import AnyPath
-    from embaudit.io.layout import Shapes
+    from embaudit.io.readers.layout import Shapes
     from embaudit.model import FactorModel
 
 FILES = ("left", "bias", "left_bias", "embedding")

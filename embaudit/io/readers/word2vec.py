@@ -15,9 +15,9 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.workers import row_blocks
-from embaudit.io.delimited import open_bytes
+from embaudit.io.codecs.delimited import open_bytes
 from embaudit.io.files import plain_suffix, written_whole
-from embaudit.io.numpy_arrays import require_one_side
+from embaudit.io.readers.numpy_arrays import require_one_side
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.io.columns import chosen_with, codes, open_table, read_columns
-from embaudit.io.delimited import Cell, Header
-from embaudit.io.interactions import ITEM_NAMES
+from embaudit.io.codecs.delimited import Cell, Header
+from embaudit.io.tables.columns import chosen_with, codes, open_table, read_columns
+from embaudit.io.tables.interactions import ITEM_NAMES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.columns import (
+from embaudit.io.codecs.arrow import is_vectors, stacked
+from embaudit.io.codecs.delimited import NUMBER
+from embaudit.io.files import plain_suffix, written_whole
+from embaudit.io.readers.numpy_arrays import require_one_side
+from embaudit.io.tables.columns import (
     ARROW,
     PARQUET,
     TableFile,
@@ -18,11 +22,7 @@ from embaudit.io.columns import (
     plain_ids,
     read_columns,
 )
-from embaudit.io.delimited import NUMBER
-from embaudit.io.files import plain_suffix, written_whole
-from embaudit.io.numpy_arrays import require_one_side
-from embaudit.io.titles import ID_NAMES
-from embaudit.io.vectors import is_vectors, stacked
+from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from embaudit.io.delimited import Cell
+    from embaudit.io.codecs.delimited import Cell
     from embaudit.io.files import AnyPath
     from embaudit.io.request import Request
 

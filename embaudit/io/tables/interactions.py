@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
-from embaudit.io.delimited import Cell, Header
+from embaudit.io.codecs.delimited import Cell, Header
+from embaudit.io.tables.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.layout import choose
+from embaudit.io.readers.layout import choose
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.io.layout import Layout, Shapes
+    from embaudit.io.readers.layout import Layout, Shapes
     from embaudit.io.request import Request
 
 

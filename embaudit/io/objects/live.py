@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError
-from embaudit.io.assemble import assemble
-from embaudit.io.implicit import objective_of, split_columns
-from embaudit.io.live_heads import classifier, from_linear, network_head
+from embaudit.io.objects.live_heads import classifier, from_linear, network_head
+from embaudit.io.readers.assemble import assemble
+from embaudit.io.readers.implicit import objective_of, split_columns
 from embaudit.io.registry import ALWAYS, finish
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.io.layout import Shapes
+    from embaudit.io.readers.layout import Shapes
 
 LIGHTFM = ("user_biases", "item_biases", "user_embeddings", "item_embeddings")
 

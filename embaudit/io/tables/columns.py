@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
+from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
 from embaudit.io.files import existing_file
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.npz import Npz
 from embaudit.io.files import written_whole
-from embaudit.io.npz import Npz
 from embaudit.io.request import as_kind
 from embaudit.model import FactorModel
 

@@ -1,0 +1,1 @@
+"""Models that are objects in memory."""

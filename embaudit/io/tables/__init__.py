@@ -1,0 +1,1 @@
+"""Tables: their columns, and what people keep in them beside a model."""
