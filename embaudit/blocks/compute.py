@@ -18,7 +18,7 @@ from embaudit.blocks.partition import (
     Rows,
     as_partition,
 )
-from embaudit.blocks.sources import UNNAMED, MemorySource, Source, as_source
+from embaudit.blocks.sources import as_source
 from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
 from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
@@ -26,6 +26,8 @@ from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import ordered_map
+from embaudit.io.codecs.arrays import UNNAMED, Arrays
+from embaudit.io.codecs.memory import Memory
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -45,7 +47,7 @@ def _some(names: list[str]) -> str:
     return listed + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _matched(x: Source, y: Source, missing: str) -> tuple[list[str], list[str]]:
+def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[list[str], list[str]]:
     """Return the names to compare and notes on what was left out."""
     if missing not in ("error", "skip"):
         raise must_be("missing", 'one of "error", "skip"', repr(missing))
@@ -62,7 +64,7 @@ def _matched(x: Source, y: Source, missing: str) -> tuple[list[str], list[str]]:
     return common, notes
 
 
-def _require_same_shapes(x: Source, y: Source, names: list[str]) -> None:
+def _require_same_shapes(x: Arrays, y: Arrays, names: list[str]) -> None:
     for name in names:
         shapes = x.tensors[name].shape, y.tensors[name].shape
         if shapes[0] != shapes[1]:
@@ -70,7 +72,7 @@ def _require_same_shapes(x: Source, y: Source, names: list[str]) -> None:
             raise must_be(where, "of one shape", f"{shapes[0]} and {shapes[1]}", "transpose or slice one of them")
 
 
-def _dtype_notes(x: Source, y: Source, names: list[str]) -> list[str]:
+def _dtype_notes(x: Arrays, y: Arrays, names: list[str]) -> list[str]:
     counts: dict[tuple[str, str], int] = defaultdict(int)
     for name in names:
         counts[x.tensors[name].dtype, y.tensors[name].dtype] += 1
@@ -78,19 +80,19 @@ def _dtype_notes(x: Source, y: Source, names: list[str]) -> list[str]:
     return [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
 
 
-def _default_partition(x: Source) -> Partition:
+def _default_partition(x: Arrays) -> Partition:
     """Choose the natural parts: coordinates of a vector, rows of a matrix, tensors of what holds several."""
     if not is_single(x):
         return Partition()
     return Coordinates() if len(x.tensors[UNNAMED].shape) <= 1 else Rows()
 
 
-def _sorted_sources(x: Source, y: Source, partition: Labels | Boundaries) -> tuple[Source, Source, Partition]:
+def _sorted_sources(x: Arrays, y: Arrays, partition: Labels | Boundaries) -> tuple[Arrays, Arrays, Partition]:
     """Bring entries of equal label together, so that labels become edges."""
     if not (is_single(x) and is_single(y)):
         raise must_be("x and y", f"one array each to be cut by {partition.title}", "named or several arrays")
     order, edges, names = partition.sorting(x.tensors[UNNAMED].size)
-    left, right = (MemorySource({UNNAMED: whole(source)[order]}) for source in (x, y))
+    left, right = (Memory({UNNAMED: whole(source)[order]}) for source in (x, y))
     return left, right, Edges(edges, names, partition.title)
 
 
@@ -121,7 +123,7 @@ def _merged(parts: list[BlockSums], owner: str) -> BlockSums:
     return concatenate(parts).total()
 
 
-def _compare(x: Source, y: Source, partition: Partition, notes: list[str], names: list[str]) -> BlockCosines:
+def _compare(x: Arrays, y: Arrays, partition: Partition, notes: list[str], names: list[str]) -> BlockCosines:
     names = [name for name in names if x.tensors[name].size]
     layouts = {name: partition.layout(name, x.tensors[name].shape) for name in names}
     n_blocks = sum(layout.count for layout in layouts.values())

@@ -19,7 +19,7 @@ from embaudit.errors import InputError, must_be
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-Shape: TypeAlias = tuple[int, ...]
+    from embaudit.io.codecs.arrays import Shape
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from embaudit.blocks.sources import Read, Source
+    from embaudit.io.codecs.arrays import Arrays, Read
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -170,7 +170,7 @@ class _Buffered:
             self._position, done = self._position + n, done + n
 
 
-def _walk(x: Source, y: Source, name: str, layout: AnyLayout) -> Iterator[tuple[int, Floats]]:
+def _walk(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> Iterator[tuple[int, Floats]]:
     """Yield `(start, entries (2, n))` of a tensor, x above y; the array is overwritten by the next step."""
     size = x.tensors[name].size
     both = np.empty((2, min(size, PIECE)))
@@ -184,7 +184,7 @@ def _walk(x: Source, y: Source, name: str, layout: AnyLayout) -> Iterator[tuple[
 
 
 def _scaled_walk(
-    x: Source, y: Source, name: str, layout: AnyLayout, exponents: Integers
+    x: Arrays, y: Arrays, name: str, layout: AnyLayout, exponents: Integers
 ) -> Iterator[tuple[int, Floats]]:
     for start, piece in _walk(x, y, name, layout):
         blocks = _block_of(layout, start, piece.shape[1])
@@ -209,7 +209,7 @@ def _accumulate(walk: Iterator[tuple[int, Floats]], layout: AnyLayout) -> Floats
     return sums.result()
 
 
-def _exponents(x: Source, y: Source, name: str, layout: AnyLayout) -> Integers:
+def _exponents(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> Integers:
     """Return the power of two just above the largest entry of each block, for both sides."""
     largest = np.zeros((2, layout.count))
     for start, piece in _walk(x, y, name, layout):
@@ -223,12 +223,12 @@ def _exponents(x: Source, y: Source, name: str, layout: AnyLayout) -> Integers:
     return np.frexp(largest)[1].astype(np.int64)
 
 
-def sum_blocks(x: Source, y: Source, name: str, layout: AnyLayout) -> BlockSums:
+def sum_blocks(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> BlockSums:
     """Stream one tensor of two sources and sum squares and products by block.
 
     Parameters
     ----------
-    x, y : Source
+    x, y : Arrays
         Both hold a tensor `name` of one shape.
     name : str
         Which tensor.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from embaudit.blocks.sources import UNNAMED, Source
+from embaudit.io.codecs.arrays import UNNAMED, Arrays
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
-    from embaudit.blocks.sources import Read
+    from embaudit.io.codecs.arrays import Read
 
 
-def is_single(source: Source) -> bool:
+def is_single(source: Arrays) -> bool:
     """Whether a source is one array without a name, in memory or in a .npy file."""
     return list(source.tensors) == [UNNAMED]
 
@@ -22,7 +22,7 @@ def is_single(source: Source) -> bool:
 class _Named:
     """The one array of a source under another name."""
 
-    def __init__(self, source: Source, name: str) -> None:
+    def __init__(self, source: Arrays, name: str) -> None:
         self._source = source
         self.tensors = {name: source.tensors[UNNAMED]}
 
@@ -31,7 +31,7 @@ class _Named:
         return self._source.open(UNNAMED)
 
 
-def named_alike(x: Source, y: Source) -> tuple[Source, Source]:
+def named_alike(x: Arrays, y: Arrays) -> tuple[Arrays, Arrays]:
     """Give an array without a name the name of the one array on the other side.
 
     Examples
@@ -47,7 +47,7 @@ def named_alike(x: Source, y: Source) -> tuple[Source, Source]:
     return (_Named(x, other), y) if is_single(x) else (x, _Named(y, first))
 
 
-def whole(source: Source) -> NDArray[Any]:
+def whole(source: Arrays) -> NDArray[Any]:
     """Read the one array of a source, flat.
 
     Examples

@@ -29,7 +29,19 @@ BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 """Pickles of protocol 2 and later."""
 
 
-def looks_pickled(path: Path) -> bool:
+def refuse_pickles(path: Path) -> None:
+    """Refuse what is named like a pickle or is one.
+
+    Raises
+    ------
+    InputError
+        With the conversion to run instead.
+    """
+    if path.suffix.lower() in CONVERSIONS or _looks_pickled(path):
+        raise _refusal(path)
+
+
+def _looks_pickled(path: Path) -> bool:
     """Whether a file is a pickle, or PyTorch's zip archive around one, whatever its name says."""
     if not path.is_file():
         return False
@@ -38,7 +50,7 @@ def looks_pickled(path: Path) -> bool:
     return beginning.startswith(BEGINNINGS) or (beginning.startswith(b"PK") and b"/data.pkl" in beginning)
 
 
-def refusal(path: Path) -> InputError:
+def _refusal(path: Path) -> InputError:
     """Build the error that names the conversion."""
     remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE).format(name=path.name)
     return InputError(

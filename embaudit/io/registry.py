@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import existing_path, plain_suffix, writable
-from embaudit.io.pickles import CONVERSIONS, looks_pickled, refusal
+from embaudit.io.draft import Draft
+from embaudit.io.files import existing_path, plain_suffix, writable, written_whole
+from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
+from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from embaudit.io.files import AnyPath
-    from embaudit.model import FactorModel
 
 ALWAYS = ("labels", "link", "objective")
 """Options that every format takes."""
@@ -101,8 +104,7 @@ def _named(name: str) -> Format:
 
 
 def _detect(path: Path) -> Format:
-    if path.suffix.lower() in CONVERSIONS or looks_pickled(path):
-        raise refusal(path)
+    refuse_pickles(path)
     suffix = _suffixes(path)
     for candidate in formats():
         if candidate.reads and suffix in candidate.suffixes and _module(candidate).recognises(path):
@@ -170,13 +172,13 @@ def finish(model: FactorModel, request: Request) -> FactorModel:
     return model.replace(**changes) if changes else model
 
 
-def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
+def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> None:
     """Write a model in the format its suffix names; `.npz` holds all of it, the others vectors (and ids) only.
 
     Parameters
     ----------
-    model : FactorModel
-        What to write.
+    model : FactorModel or Draft
+        What to write; the rows of a draft may be computed while they are written.
     path : path
         The file; it appears only when it is complete.
     force : bool
@@ -187,7 +189,43 @@ def save(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
     InputError
         If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
     """
-    _module(_writer(path)).write(model, path, force=force)
+    draft = Draft.of(model) if isinstance(model, FactorModel) else model
+    chosen = _module(_writer(path))
+    _require_room(draft, plain_suffix(Path(path)), chosen.keeps(draft))
+    with written_whole(path, force=force) as file:
+        chosen.write(file, draft)
+
+
+def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:
+    """Refuse to drop a side, a bias, ids, titles or a link in silence."""
+    losses = draft.losses(kept)
+    if "left" in losses:
+        got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"
+        raise must_be(f"a model saved as {suffix}", "one side only", f"{got} factors", remedy)
+    for words in losses.values():
+        roomy = [f.suffixes[0] for f in formats() if f.writes and not draft.losses(_module(f).keeps(draft))]
+        remedy = f"write {' or '.join(roomy)}"
+        raise must_be(f"{words} in a {suffix} file", "absent, which has no room for it", "one", remedy)
+
+
+def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
+    """Read some rows back from a file that `save` wrote, without holding the others.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    side : {"left", "right"}
+        Which factors, where the file holds both.
+    rows : slice
+        Consecutive rows.
+
+    Returns
+    -------
+    array of shape (len(rows), k)
+    """
+    found: NDArray[Any] = _module(_writer(path)).stored_rows(path, side, rows)
+    return found
 
 
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:

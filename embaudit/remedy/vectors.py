@@ -13,9 +13,11 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
+from embaudit.io.codecs.arrays import Stream
+from embaudit.io.draft import Draft
 from embaudit.io.files import plain_suffix
+from embaudit.io.registry import save, stored_rows
 from embaudit.model import FactorModel
-from embaudit.remedy.files import SUFFIXES, Stream, stored_rows, write_npz, write_vectors
 from embaudit.remedy.words import explain
 
 if TYPE_CHECKING:
@@ -124,8 +126,8 @@ class Remedy:
         Parameters
         ----------
         path : path
-            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt` (word2vec) hold one side. All but
-            text are written a chunk at a time.
+            `.npz` holds everything; `.parquet`, `.safetensors`, `.npy` and `.txt` (word2vec) hold one side. All are
+            written a chunk at a time.
         force : bool
             Whether an existing file may be replaced.
 
@@ -137,52 +139,19 @@ class Remedy:
         Raises
         ------
         InputError
-            If the format cannot hold the vectors, the file exists, or what was read back differs.
+            If the format has no room for all there is, the file exists, or what was read back differs.
         """
-        from embaudit.io import save
-
         target = Path(path)
-        suffix = plain_suffix(target)
-        if suffix not in SUFFIXES:
-            save(self.to_model(), target, force=force)
-        elif suffix == ".npz":
-            write_npz(target, {name: self.stream(role) for name, role in self._places().items()}, self._arrays(),
-                      force=force)  # fmt: skip
-        else:
-            role = self._only_role(suffix)
-            write_vectors(target, self.stream(role), self._ids(role, suffix), force=force)
+        if len(self.roles) > 1 and plain_suffix(target) != ".npz":
+            sides, what = " and ".join(self._title(role) for role in self.roles), plain_suffix(target)
+            raise must_be(f"vectors written as {what}", "those of one side", sides, "pass role, or write .npz")
+        streams = {name: self.stream(role) for name, role in self._places().items()}
+        save(Draft(streams, self._fields()), target, force=force)
         self.verify(target)
         return target
 
-    def _ids(self, role: SideName, suffix: str) -> NDArray[Any] | None:
-        """Return the ids; titles stand in for them in a table where they are unique."""
-        ids: NDArray[Any] | None = self.model.side(role).ids
-        names: NDArray[Any] | None = self.model.side(role).names
-        if ids is None and names is not None and suffix not in (".npy", ".safetensors"):
-            return names if len(np.unique(names)) == len(names) else None
-        return ids
-
-    def _only_role(self, suffix: str) -> SideName:
-        if len(self.roles) > 1:
-            sides = " and ".join(self._title(role) for role in self.roles)
-            raise must_be(f"vectors written as {suffix}", "those of one side", sides, "pass role, or write .npz")
-        return self.roles[0]
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        fields = self._fields()
-        left_role, right_role = fields.pop("roles")
-        texts = {"link": str(fields.pop("link", "identity")), "objective": ""}
-        scalars = {
-            **texts,
-            "offset": float(fields.pop("offset", 0.0)),
-            "left_role": left_role,
-            "right_role": right_role,
-        }
-        given = {name: value for name, value in fields.items() if value is not None}
-        return {name: np.asarray(value) for name, value in {**scalars, **given}.items()}
-
     def verify(self, path: Path) -> None:
-        """Compare a file with what it should hold: all of a text, the first, middle and last rows of the others.
+        """Compare a file with what it should hold, in its first, middle and last rows.
 
         Raises
         ------
@@ -195,15 +164,7 @@ class Remedy:
             for start in sorted({0, (n - size) // 2, n - size}):
                 rows = slice(start, start + size)
                 wanted = self.maps[role](np.array(self.model.factors(role)[rows], dtype=np.float64))
-                _require_same(_read_back(path, name, rows), wanted, path)
-
-
-def _read_back(path: Path, name: str, rows: slice) -> NDArray[Any]:
-    if plain_suffix(path) in SUFFIXES:
-        return stored_rows(path, name, rows)
-    from embaudit.io import load
-
-    return np.asarray(load(path, kind="vectors").right[rows])
+                _require_same(stored_rows(path, name, rows), wanted, path)
 
 
 def _require_same(found: NDArray[Any], wanted: NDArray[np.float64], path: Path) -> None:

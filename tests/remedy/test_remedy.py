@@ -11,11 +11,11 @@ from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.io import load
+from embaudit.io.registry import stored_rows
 from embaudit.kernels.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import largest_gap
 from embaudit.remedy import fix
-from embaudit.remedy.files import stored_rows
 
 IDS = {"integers": np.arange(100, 130), "text": np.array([f"item {i} é" for i in range(30)])}
 

@@ -1,1 +1,40 @@
 """One codec a file format: names, shapes and dtypes without the numbers, numbers in pieces, rows written in blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.errors import must_be
+from embaudit.io.codecs import safetensors
+from embaudit.io.codecs.npy import Npy
+from embaudit.io.codecs.npz import Npz
+from embaudit.io.files import existing_path
+from embaudit.io.pickles import refuse_pickles
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from embaudit.io.codecs.arrays import Arrays
+
+
+def open_arrays(path: Path) -> Arrays:
+    """Look at a file of named arrays, or a directory that holds a checkpoint; nothing but headers is read.
+
+    Raises
+    ------
+    InputError
+        If it is absent, empty, a pickle, damaged, or of another kind.
+    """
+    refuse_pickles(path)
+    existing_path(path)
+    if safetensors.recognises(path):
+        return safetensors.Safetensors(path)
+    opened = {".npz": Npz, ".npy": Npy}.get(path.suffix.lower())
+    if path.is_dir():
+        remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
+        raise must_be("the path", "a file", f"the folder {path}", remedy)
+    if opened is None:
+        allowed = "a .safetensors, .safetensors.index.json, .npz or .npy file"
+        remedy = "save it as safetensors; a pickle may run any code, so it is not opened"
+        raise must_be(path.name, allowed, f"suffix {path.suffix!r}", remedy)
+    return opened(path)

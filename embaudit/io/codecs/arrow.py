@@ -1,4 +1,4 @@
-"""A column of lists, as Parquet and Arrow keep vectors, as a matrix."""
+"""Parquet, Feather and Arrow: names of columns, whole columns, a column of lists as a matrix, vectors in blocks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,63 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO
+
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from embaudit.io.codecs.arrays import Stream
+
+PARQUET = (".parquet", ".pq")
+SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc")
+
+
+def names(path: Path) -> list[str]:
+    """Return the names of the columns; nothing else is read.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+    """
+    from pyarrow import ipc, parquet
+
+    try:
+        if path.suffix.lower() in PARQUET:
+            return list(parquet.read_schema(path).names)
+        with path.open("rb") as file:
+            return list(ipc.open_file(file).schema.names)
+    except (OSError, ValueError) as error:
+        raise _damaged(path, error) from error
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    """Say that a Parquet or Arrow file cannot be read."""
+    kind = "Parquet" if path.suffix.lower() in PARQUET else "Arrow or Feather"
+    return must_be(f"{path}", f"a whole {kind} file", str(error).splitlines()[0].rstrip("."), "write it again")
+
+
+def table(path: Path, columns: list[str] | None = None) -> pa.Table:
+    """Read columns of a Parquet, Feather or Arrow file.
+
+    Raises
+    ------
+    InputError
+        If it is damaged.
+    """
+    from pyarrow import feather, parquet
+
+    try:
+        read = parquet.read_table if path.suffix.lower() in PARQUET else feather.read_table
+        found = read(path, columns=columns)
+        found.validate(full=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise _damaged(path, error) from error
+    return found
 
 
 def is_vectors(kind: pa.DataType) -> bool:
@@ -67,3 +119,38 @@ def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
         parts.append(values.to_numpy(zero_copy_only=False).reshape(len(chunk), width))
         done += len(chunk)
     return np.concatenate(parts)
+
+
+def write(
+    file: IO[bytes], stream: Stream, ids: NDArray[Any], titles: NDArray[Any] | None, metadata: dict[str, str]
+) -> None:
+    """Write Parquet with an id, perhaps a title, and a vector of fixed size a row, a block of rows at a time."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    width = stream.shape[1]
+    labels = {"id": pa.array(ids)} | ({} if titles is None else {"title": pa.array(titles)})
+    fields = [(name, values.type) for name, values in labels.items()]
+    vector = pa.list_(pa.from_numpy_dtype(stream.dtype), width)
+    schema = pa.schema([*fields, ("vector", vector)], metadata=metadata)
+    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    with parquet.ParquetWriter(file, schema, **options) as writer:
+        start = 0
+        for block in stream.rows():
+            vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), width)
+            columns = [values.slice(start, len(block)) for values in labels.values()]
+            writer.write_batch(pa.record_batch([*columns, vectors], schema=schema))
+            start += len(block)
+
+
+def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
+    """Read some rows of the column that `write` calls vector, and only the groups of rows they lie in."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path) as file:
+        lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+        ends = np.cumsum(lengths)
+        first, last = np.searchsorted(ends, [rows.start, rows.stop - 1], side="right")
+        groups = file.read_row_groups(list(range(first, last + 1)), columns=["vector"])
+    start = rows.start - int(ends[first] - lengths[first])
+    return stacked(groups.column(0), "vector")[start : start + rows.stop - rows.start]

@@ -1,26 +1,26 @@
-"""Reading `.npz` archives without pickle: shapes first, arrays when they are asked for."""
+"""`.npz` archives without pickle: shapes first, arrays when they are asked for."""
 
 from __future__ import annotations
 
 import zipfile
 import zlib
-from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import npy
+from embaudit.io.codecs.arrays import Place, read_exactly
+from embaudit.io.codecs.memory import Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-BROKEN = (
-    OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
-    TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What numpy and zipfile raise at a file that is cut off, altered, or something else altogether."""
+    from embaudit.io.codecs.arrays import Read, Shape, Stream
 
 
 class Npz:
@@ -42,40 +42,68 @@ class Npz:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
-                headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
-        except BROKEN as error:
-            raise InputError(
-                f"{path} must be a whole .npz archive; it is cut off or no archive ({reason(error)}); save it again."
-            ) from error
-        self.shapes: dict[str, tuple[int, ...]] = {name: shape for name, (shape, _) in headers.items()}
-        self.pickled = frozenset(name for name, (_, pickled) in headers.items() if pickled)
+                self._headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
+        except npy.BROKEN as error:
+            wrong = f"it is cut off or not an .npz archive ({npy.reason(error)})"
+            raise InputError(f"{path} must be a whole file; {wrong}; save it again.") from error
+        self.tensors = {name: npy.tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
+        self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
         """Names of arrays that only pickle could read."""
 
     @staticmethod
-    def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], bool]:
+    def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
         with archive.open(name) as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, _, dtype = read(member)
-            return tuple(shape), dtype.hasobject
+            return npy.header(member)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.shapes
+        return name in self.tensors
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         try:
             with np.load(self.path, allow_pickle=False) as archive:
                 return np.asarray(archive[name])
-        except BROKEN as error:
+        except npy.BROKEN as error:
             if "allow_pickle" in str(error):
                 raise InputError(
                     f"{name} in {self.path} must be a plain array; it is pickled, which could run code; "
                     "save it as numbers or as text."
                 ) from error
-            raise InputError(f"{name} in {self.path} cannot be read: {reason(error)}; save it again.") from error
+            raise InputError(f"{name} in {self.path} cannot be read: {npy.reason(error)}; save it again.") from error
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Read]:
+        """Read pieces of one array, unpacked as they come; an array in column order has to be held whole."""
+        _, by_columns, dtype = self._headers[name]
+        if by_columns or name in self.pickled:
+            with Memory({name: self[name]}).open(name) as read:
+                yield read
+            return
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as member:
+                npy.header(member)
+                yield lambda count: read_exactly(member, count, dtype, name)
+        except (zipfile.BadZipFile, zlib.error) as error:
+            raise must_be(f"array {name!r} of {self.path}", "readable", "damaged bytes") from error
+
+    def place(self, name: str) -> Place:
+        """Say where the numbers of an array that is not packed lie in the file."""
+        with zipfile.ZipFile(self.path) as archive:
+            start = archive.getinfo(f"{name}.npy").header_offset
+        with self.path.open("rb") as file:
+            # A stored member begins after its local header: 30 bytes, its name, its extra field.
+            file.seek(start + 26)
+            lengths = np.frombuffer(file.read(4), "<u2")
+            file.seek(start + 30 + int(lengths.sum()))
+            shape, _, dtype = npy.header(file)
+            return Place(self.path, file.tell(), dtype, shape)
 
 
-def reason(error: BaseException) -> str:
-    """Return the first line of an error, short enough for a sentence."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")[:200]
+def write(file: IO[bytes], arrays: Mapping[str, NDArray[Any]], streams: Mapping[str, Stream]) -> None:
+    """Write small arrays as they are and others a block of rows at a time."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+        for name, stream in streams.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write(member, stream)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError
+from embaudit.io.codecs.memory import Memory, as_array
 from embaudit.io.objects.live_heads import classifier, from_linear, network_head
 from embaudit.io.readers.assemble import assemble
 from embaudit.io.readers.implicit import objective_of, split_columns
@@ -17,10 +18,6 @@ from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.readers.layout import Shapes
 
 LIGHTFM = ("user_biases", "item_biases", "user_embeddings", "item_embeddings")
 
@@ -94,31 +91,9 @@ def _has(model: Any, *names: str) -> bool:
     return all(getattr(model, name, None) is not None for name in names)
 
 
-def as_array(values: Any) -> NDArray[Any]:
-    """Copy nothing that is an array already; bring tensors from wherever they are."""
-    if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        if "bfloat16" in str(values.dtype):
-            values = values.float()
-        return np.asarray(values.numpy())
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    return np.asarray(values)
-
-
-class _Tensors:
-    """A state dictionary as `assemble` wants it."""
-
-    def __init__(self, tensors: Mapping[str, Any]) -> None:
-        self.tensors = {str(name): value for name, value in tensors.items() if hasattr(value, "shape")}
-        self.shapes: Shapes = {name: tuple(value.shape) for name, value in self.tensors.items()}
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return as_array(self.tensors[name])
-
-
 def _from_mapping(tensors: Mapping[str, Any], request: Request) -> FactorModel:
-    return assemble(_Tensors(tensors), request, "the state dictionary")
+    arrays = Memory({str(name): value for name, value in tensors.items() if hasattr(value, "shape")})
+    return assemble(arrays, request, "the state dictionary")
 
 
 def _implicit(model: Any) -> FactorModel:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import InputError
+from embaudit.io.codecs.memory import as_array
 from embaudit.io.readers.assemble import two_labels
 from embaudit.model import FactorModel
 
@@ -89,7 +90,5 @@ def network_head(model: Any) -> FactorModel:
 
 def from_linear(layer: Any) -> FactorModel:
     """Take a torch Linear layer as a softmax head."""
-    from embaudit.io.objects.live import as_array
-
     bias = getattr(layer, "bias", None)
     return FactorModel.from_softmax(as_array(layer.weight), None if bias is None else as_array(bias))

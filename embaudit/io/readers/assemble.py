@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,21 +13,9 @@ from embaudit.model import FactorModel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.io.readers.layout import Layout, Shapes
+    from embaudit.io.codecs.arrays import Arrays
+    from embaudit.io.readers.layout import Layout
     from embaudit.io.request import Request
-
-
-class Arrays(Protocol):
-    """Named arrays whose shapes are known before they are read."""
-
-    @property
-    def shapes(self) -> Shapes:
-        """Every name and shape."""
-        ...
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read one array."""
-        ...
 
 
 def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
@@ -38,7 +26,7 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     InputError
         If the names leave more than one reading, or shapes do not fit.
     """
-    layout = choose(arrays.shapes, request, where)
+    layout = choose({name: tensor.shape for name, tensor in arrays.tensors.items()}, request, where)
     if request.kind == "vectors" and layout.left is not None:
         layout = type(layout)(layout.right, transposed=layout.transposed & {"right"}, extras=_right_only(layout))
     extras = {name: _extra(arrays, source, name) for name, source in layout.extras.items()}

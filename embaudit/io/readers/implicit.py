@@ -27,9 +27,9 @@ NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
 
 def recognises(path: Path) -> bool:
     """Whether the archive has the members that implicit's `save` writes."""
-    stored = Npz(path)
-    factors = {"user_factors", "item_factors", "factors"} <= set(stored.shapes) and not stored.shapes["factors"]
-    return factors or set(NEIGHBOURS) <= set(stored.shapes)
+    stored = Npz(path).tensors
+    factors = {"user_factors", "item_factors", "factors"} <= set(stored) and not stored["factors"].shape
+    return factors or set(NEIGHBOURS) <= set(stored)
 
 
 def read(path: Path, request: Request) -> FactorModel:

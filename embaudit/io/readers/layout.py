@@ -249,7 +249,8 @@ def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layou
         known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
         beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else None
         bias = beside if beside in shapes else None
-    extras = _present({"right_bias": bias, "right_names": _find(shapes, NAMES["right"])})
+    labels = {f"right_{what}": _find(shapes, of["right"]) for what, of in (("ids", IDS), ("names", NAMES))}
+    extras = _present({"right_bias": bias, **labels})
     left = request.embedding or _find(shapes, INPUTS)
     transposed = _transposed_head(shapes, request, weight, bias, where)
     return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)

@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import npz
 from embaudit.io.codecs.npz import Npz
-from embaudit.io.files import written_whole
+from embaudit.io.draft import FIELDS, LABELS
 from embaudit.io.request import as_kind
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
-    from embaudit.io.files import AnyPath
+    from numpy.typing import NDArray
+
+    from embaudit.io.draft import Draft
     from embaudit.io.request import Request
 
 VERSION = 1
 MARK = "embaudit_format"
-ARRAYS = ("left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names")
+ARRAYS = ("left", "right", *LABELS)
 
 
 def recognises(path: Path) -> bool:
@@ -29,7 +33,7 @@ def recognises(path: Path) -> bool:
 
 
 def read(path: Path, request: Request) -> FactorModel:
-    """Read a model that `write` wrote.
+    """Read a model that `save` wrote.
 
     Raises
     ------
@@ -41,7 +45,7 @@ def read(path: Path, request: Request) -> FactorModel:
     if version != VERSION:
         raise must_be(f"the format version of {path}", f"at most {VERSION}", version, "upgrade embaudit to read it")
     if "right" not in stored:
-        raise InputError(f"{path} must hold an array named right; it holds {', '.join(stored.shapes)}; save it again.")
+        raise InputError(f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again.")
     arrays = {name: stored[name] for name in ARRAYS if name in stored}
     model = FactorModel(
         **{"left": None, **arrays},  # type: ignore[arg-type]
@@ -60,32 +64,25 @@ def _scalar(stored: Npz, name: str, kinds: str) -> Any:
     return value.item()
 
 
-def write(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
-    """Write everything the model holds; precision is kept.
+def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
+    """Everything."""
+    return frozenset({"left", *FIELDS})
 
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> from embaudit.io import load, save
-    >>> model = FactorModel.from_user_item([[1.0]], [[2.0], [3.0]], item_ids=["a", "b"])
-    >>> with TemporaryDirectory() as folder:
-    ...     save(model, Path(folder, "model.npz"))
-    ...     load(Path(folder, "model.npz")).right_ids
-    array(['a', 'b'], dtype='<U1')
-    """
-    arrays = {name: getattr(model, name) for name in ARRAYS if getattr(model, name) is not None}
-    with written_whole(path, force=force) as file:
-        np.savez(
-            file,
-            allow_pickle=False,
-            **{
-                MARK: np.array(VERSION),
-                "link": np.array(str(model.link)),
-                "offset": np.array(model.offset),
-                "left_role": np.array(model.roles[0]),
-                "right_role": np.array(model.roles[1]),
-                "objective": np.array(model.objective or ""),
-                **arrays,
-            },
-        )
+
+def write(file: IO[bytes], draft: Draft) -> None:
+    """Write everything the model holds; precision is kept."""
+    scalars = {
+        MARK: VERSION,
+        "link": str(draft.link),
+        "offset": float(draft.fields.get("offset", 0.0)),
+        "left_role": draft.roles[0],
+        "right_role": draft.roles[1],
+        "objective": draft.fields.get("objective") or "",
+    }
+    labels = {name: draft.fields[name] for name in LABELS if draft.fields.get(name) is not None}
+    npz.write(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)
+
+
+def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
+    """Read some rows of one side, and not the others."""
+    return npz.Npz(path).place(side).rows(rows)

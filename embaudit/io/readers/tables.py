@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked
 from embaudit.io.codecs.delimited import NUMBER
-from embaudit.io.files import plain_suffix, written_whole
-from embaudit.io.readers.numpy_arrays import require_one_side
+from embaudit.io.files import plain_suffix
 from embaudit.io.tables.columns import (
-    ARROW,
-    PARQUET,
     TableFile,
-    arrow_table,
     codes,
     numbers,
     open_table,
@@ -23,28 +21,31 @@ from embaudit.io.tables.columns import (
     read_columns,
 )
 from embaudit.io.tables.titles import ID_NAMES
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Link
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
     import pyarrow as pa
     from numpy.typing import NDArray
 
     from embaudit.io.codecs.delimited import Cell
-    from embaudit.io.files import AnyPath
+    from embaudit.io.draft import Draft
     from embaudit.io.request import Request
 
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
 """What data frames write above their index."""
+LINK = "embaudit_link"
+"""Where the metadata of a Parquet file says how scores become predictions."""
 PANDAS_INDEX = "__index_level_0__"
 """What pandas calls its index in Parquet and Feather."""
 
 
 def recognises(path: Path) -> bool:
     """Whatever has such a suffix."""
-    return plain_suffix(path) in (*PARQUET, *ARROW, ".csv", ".tsv")
+    return plain_suffix(path) in (*arrow.SUFFIXES, ".csv", ".tsv")
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -58,7 +59,13 @@ def read(path: Path, request: Request) -> FactorModel:
     if request.kind == "factors":
         raise InputError('kind must be "vectors" or "head" for a table, which is one side; got "factors".')
     table = _opened(path)
-    ids, vectors = _from_text(table, request) if table.text is not None else _from_arrow(table, request)
+    if table.text is None:
+        return _from_arrow(table, request)
+    ids, vectors = _from_text(table, request)
+    return _model(vectors, ids, request)
+
+
+def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, request: Request) -> FactorModel:
     if request.kind == "head":
         return FactorModel.from_softmax(vectors, labels=ids)
     return FactorModel.from_vectors(vectors, ids=ids)
@@ -141,8 +148,8 @@ def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> N
         raise must_be(what, "an index, each value once", "some more than once", remedy)
 
 
-def _from_arrow(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, NDArray[Any]]:
-    content = arrow_table(table.path)
+def _from_arrow(table: TableFile, request: Request) -> FactorModel:
+    content = arrow.table(table.path)
     assert table.names is not None
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
@@ -154,9 +161,26 @@ def _from_arrow(table: TableFile, request: Request) -> tuple[NDArray[Any] | None
     if len(lists) > 1:
         remedy = "keep one, or choose it with vector in Python"
         raise must_be(f"the vectors of {table.path}", "in one column", " and ".join(lists), remedy)
-    if lists:
-        return ids, stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
-    return ids, _numeric(table, content, position)
+    if not lists:
+        return _model(_numeric(table, content, position), ids, request)
+    vectors = stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
+    link = (content.schema.metadata or {}).get(LINK.encode(), b"").decode()
+    if link == Link.SOFTMAX and request.kind == "auto":
+        request = replace(request, kind="head")
+    model = _model(vectors, ids, request)
+    titles = _titles(content)
+    model = model if titles is None else model.replace(right_names=titles, right_ids=ids)
+    return model.replace(link=link) if link and request.kind == "auto" else model
+
+
+def _titles(content: pa.Table) -> NDArray[np.str_] | None:
+    """Return the column of titles that `write` puts beside ids, None where there is none."""
+    from pyarrow import types
+
+    column = content.column("title") if "title" in content.column_names else None
+    if column is None or not types.is_string(column.type) or column.null_count:
+        return None
+    return np.array(column.to_pylist(), dtype=np.str_)
 
 
 def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArray[Any]:
@@ -175,19 +199,18 @@ def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArr
     return np.column_stack([column.to_numpy() for column in columns])
 
 
-def write(model: FactorModel, path: AnyPath, *, force: bool = False) -> None:
-    """Write ids (row numbers where there are none) and vectors, as a column of fixed-size lists.
+def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
+    """One side: ids, titles, and in the metadata of the file the link."""
+    return frozenset({"right_ids", "right_names", "link"})
 
-    Raises
-    ------
-    InputError
-        If the model holds more than one side.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
 
-    require_one_side(model, ".parquet", ids=True)
-    ids = np.arange(model.n_right) if model.right_ids is None else model.right_ids
-    vectors = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(model.right).reshape(-1)), model.rank)
-    with written_whole(path, force=force) as file:
-        parquet.write_table(pa.table({"id": pa.array(ids), "vector": vectors}), file)
+def write(file: IO[bytes], draft: Draft) -> None:
+    """Write Parquet; row numbers stand for ids and titles that are not there."""
+    names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
+    metadata = {} if draft.link is Link.IDENTITY else {LINK: str(draft.link)}
+    arrow.write(file, draft.right, draft.tokens, names, metadata)
+
+
+def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
+    """Read some rows, and not the others."""
+    return arrow.stored_rows(path, rows)

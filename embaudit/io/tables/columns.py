@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
+from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
 from embaudit.io.files import existing_file
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.io.files import AnyPath
-
-PARQUET = (".parquet", ".pq")
-ARROW = (".feather", ".arrow", ".ipc")
 
 
 @dataclass(frozen=True)
@@ -98,48 +96,11 @@ def open_table(
     if not (isinstance(header, bool) or header == "auto"):
         raise must_be("header", '"auto", True or False', repr(header))
     where = existing_file(path)
-    if where.suffix.lower() in (*PARQUET, *ARROW):
-        names = tuple(_arrow_names(where))
+    if where.suffix.lower() in arrow.SUFFIXES:
+        names = tuple(arrow.names(where))
         return TableFile(where, names, len(names), None)
     text = sniff(where, sep=sep, header=header, known=frozenset(known))
     return TableFile(where, text.names, text.width, text)
-
-
-def _arrow_names(path: Path) -> list[str]:
-    from pyarrow import ipc, parquet
-
-    try:
-        if path.suffix.lower() in PARQUET:
-            return list(parquet.read_schema(path).names)
-        with path.open("rb") as file:
-            return list(ipc.open_file(file).schema.names)
-    except (OSError, ValueError) as error:
-        raise damaged(path, error) from error
-
-
-def damaged(path: Path, error: Exception) -> InputError:
-    """Say that a Parquet or Arrow file cannot be read."""
-    kind = "Parquet" if path.suffix.lower() in PARQUET else "Arrow or Feather"
-    return must_be(f"{path}", f"a whole {kind} file", str(error).splitlines()[0].rstrip("."), "write it again")
-
-
-def arrow_table(path: Path, names: list[str] | None = None) -> pa.Table:
-    """Read columns of a Parquet, Feather or Arrow file.
-
-    Raises
-    ------
-    InputError
-        If it is damaged.
-    """
-    from pyarrow import feather, parquet
-
-    try:
-        read = parquet.read_table if path.suffix.lower() in PARQUET else feather.read_table
-        table = read(path, columns=names)
-        table.validate(full=True)
-    except (OSError, ValueError, KeyError) as error:
-        raise damaged(path, error) from error
-    return table
 
 
 def read_columns(
@@ -149,7 +110,7 @@ def read_columns(
     if table.text is not None:
         return read_delimited(table.text, columns, newlines=newlines)
     assert table.names is not None
-    read = arrow_table(table.path, [table.names[position] for position in columns])
+    read = arrow.table(table.path, [table.names[position] for position in columns])
     return {
         position: _cast(table, read.column(i), position, cell) for i, (position, cell) in enumerate(columns.items())
     }

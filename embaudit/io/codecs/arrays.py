@@ -1,0 +1,154 @@
+"""What every file of numbers offers: names, shapes and dtypes first, then numbers, whole or in pieces."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from embaudit.errors import InputError
+from embaudit.foundation.progress import track
+from embaudit.foundation.workers import row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+Shape: TypeAlias = tuple[int, ...]
+Read: TypeAlias = "Callable[[int], NDArray[Any]]"
+"""Return the next so many entries of a tensor in C order, as real numbers numpy computes with."""
+UNNAMED = ""
+"""The name of an array that stands alone: whatever its file is called, it matches another one."""
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One named array, not yet read."""
+
+    shape: Shape
+    dtype: str
+    """What it is stored as, in words of numpy; "bfloat16" where that is it."""
+
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return prod(self.shape)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether numpy can compute with its entries as real numbers."""
+        try:
+            return self.dtype == "bfloat16" or np.dtype(self.dtype).kind in "fiub"
+        except TypeError:  # a type of another library that numpy has no numbers for
+            return False
+
+
+class Arrays(Protocol):
+    """Named arrays, in memory or in a file."""
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """Names, shapes and dtypes, in the order of the source; nothing else is read for them."""
+        ...
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Read one array; it stays on disk where its numbers lie there as numpy has them."""
+        ...
+
+    def open(self, name: str) -> AbstractContextManager[Read]:
+        """Begin to read one array from its beginning, a piece at a time."""
+        ...
+
+
+@dataclass(frozen=True)
+class Place:
+    """Numbers that lie in a file row by row, as numpy has them in memory."""
+
+    path: Path
+    start: int
+    """Their first byte in the file."""
+    dtype: np.dtype[Any]
+    shape: Shape
+
+    def mapped(self) -> NDArray[Any]:
+        """Map them into memory, so that they stay on disk."""
+        return np.memmap(self.path, self.dtype, "r", self.start, self.shape)
+
+    def rows(self, rows: slice) -> NDArray[Any]:
+        """Read some rows and not the others."""
+        width = prod(self.shape[1:])
+        with self.path.open("rb") as file:
+            file.seek(self.start + rows.start * width * self.dtype.itemsize)
+            numbers = read_exactly(file, (rows.stop - rows.start) * width, self.dtype, self.path.name)
+        return numbers.reshape(-1, *self.shape[1:])
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Read]:
+        """Read pieces with plain reads: mapped pages count as memory of the process, which checkpoints would fill."""
+        with self.path.open("rb", buffering=0) as file:
+            file.seek(self.start)
+            yield lambda count: read_exactly(file, count, self.dtype, name)
+
+
+def read_exactly(file: IO[bytes], count: int, dtype: np.dtype[Any], name: str) -> NDArray[Any]:
+    """Fill a new array from a file; a single read may return less than was asked for.
+
+    Raises
+    ------
+    InputError
+        If the file ends before.
+    """
+    array = np.empty(count, dtype=dtype)
+    view, done = memoryview(array.view(np.uint8).data), 0
+    while done < len(view):
+        got = file.readinto(view[done:])  # type: ignore[attr-defined]
+        if not got:
+            raise InputError(f"tensor {name!r} ends after {done} of {len(view)} bytes; the file is cut off.")
+        done += got
+    return array
+
+
+@dataclass(frozen=True)
+class Stream:
+    """An array to be written a block of rows at a time, perhaps computed only then."""
+
+    shape: Shape
+    """Rows first."""
+    dtype: np.dtype[Any]
+    blocks: Callable[[], Iterator[tuple[slice, NDArray[Any]]]]
+    """Starts computing: yields `(rows, block)` in order."""
+    n_blocks: int | None = None
+    """How many blocks there will be, where that is known."""
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Stream:
+        """Make a stream of an array that is there already.
+
+        Examples
+        --------
+        >>> [block.tolist() for block in Stream.of(np.eye(2)).rows()]
+        [[[1.0, 0.0], [0.0, 1.0]]]
+        """
+        width = prod(array.shape[1:])
+        return cls(array.shape, array.dtype, lambda: ((rows, array[rows]) for rows in row_blocks(len(array), width)))
+
+    @property
+    def stored(self) -> np.dtype[Any]:
+        """The dtype with its bytes in the order that files have."""
+        return self.dtype.newbyteorder("<")
+
+    def rows(self) -> Iterator[NDArray[Any]]:
+        """Yield the rows as contiguous little-endian blocks, announcing progress."""
+        for _, block in track(self.blocks(), "writing vectors", self.n_blocks):
+            yield np.ascontiguousarray(block, dtype=self.stored)
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write the bytes of all rows."""
+        for block in self.rows():
+            file.write(block.data.cast("B"))

@@ -1,0 +1,182 @@
+"""safetensors: an eight-byte length, a JSON header, then the bytes of the tensors; in one file or in shards.
+
+Reference: https://huggingface.co/docs/safetensors (format).
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from math import prod
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.io.codecs.arrays import Place, Tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.io.codecs.arrays import Read, Stream
+
+SINGLE = "model.safetensors"
+INDEX = "model.safetensors.index.json"
+DTYPES = {
+    "F64": "float64",
+    "F32": "float32",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    **{f"{sign}{bits}": f"{'u' * (sign == 'U')}int{bits}" for sign in "IU" for bits in (8, 16, 32, 64)},
+    "BOOL": "bool",
+}
+CODES = {np.dtype(name).newbyteorder("<").str: code for code, name in DTYPES.items() if name != "bfloat16"}
+
+
+def recognises(path: Path) -> bool:
+    """A `.safetensors` file, an index of shards, or a directory with one of them."""
+    if path.is_dir():
+        return (path / SINGLE).exists() or (path / INDEX).exists()
+    return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))
+
+
+def widen_bfloat16(raw: NDArray[np.uint16]) -> NDArray[np.float32]:
+    """Read the upper halves of float32 numbers, which is what bfloat16 is.
+
+    Examples
+    --------
+    >>> widen_bfloat16(np.array([0x3F80, 0xC000], dtype=np.uint16))
+    array([ 1., -2.], dtype=float32)
+    """
+    wide = np.left_shift(np.asarray(raw), np.uint32(16), dtype=np.uint32)
+    return np.asarray(wide).view(np.float32)
+
+
+class Safetensors:
+    """The tensors of a checkpoint: of one file, of the shards its index names, or of a directory with one of them.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, cut off or no safetensors file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.is_dir():
+            path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
+        self.path = path
+        found = _sharded(path) if path.suffix.lower() == ".json" else _header(path)
+        self.tensors = {name: tensor for name, (tensor, _) in found.items()}
+        self._places = {name: place for name, (_, place) in found.items()}
+
+    def place(self, name: str) -> Place:
+        """Say where the numbers of a tensor lie.
+
+        Raises
+        ------
+        InputError
+            If it is stored in a type that is no plain number.
+        """
+        tensor, place = self.tensors[name], self._places[name]
+        if tensor.dtype not in DTYPES.values():
+            what = f"tensor {name!r} of {place.path}"
+            raise must_be(what, "of dtype " + ", ".join(DTYPES), tensor.dtype, "convert it to F32")
+        return place
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Map one tensor into memory; float16 and bfloat16 become float32."""
+        dtype, place = self.tensors[name].dtype, self.place(name)
+        if 0 in place.shape:
+            return np.empty(place.shape, dtype=np.float32)
+        raw = place.mapped()
+        if dtype == "bfloat16":
+            return widen_bfloat16(raw)
+        return np.array(raw, dtype=np.float32) if dtype == "float16" else raw
+
+    @contextmanager
+    def open(self, name: str) -> Iterator[Read]:
+        """Read pieces of one tensor from its place in the file."""
+        with self.place(name).open(name) as read:
+            yield (lambda count: widen_bfloat16(read(count))) if self.tensors[name].dtype == "bfloat16" else read
+
+
+def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
+    try:
+        homes: dict[str, str] = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
+        files = sorted(set(homes.values()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise must_be(f"{index}", "an index of safetensors shards with a weight_map", "other content") from error
+    for name in files:
+        if not (index.parent / name).is_file():
+            raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
+    shards = {name: _header(index.parent / name) for name in files}
+    absent = [name for name, home in homes.items() if name not in shards[home]]
+    if absent:
+        raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
+    return {name: shards[home][name] for name, home in homes.items()}
+
+
+def _header(path: Path) -> dict[str, tuple[Tensor, Place]]:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        if not 2 <= length <= size - 8:
+            raise _no_safetensors(path, f"a header of {length} bytes in {size}")
+        try:
+            header = json.loads(file.read(length))
+        except (ValueError, RecursionError) as error:
+            raise _no_safetensors(path, "a header that is no JSON") from error
+    if not isinstance(header, dict):
+        raise _no_safetensors(path, "a header that names no tensors")
+    found: dict[str, tuple[Tensor, Place]] = {}
+    end = 0
+    entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
+    for name, (tensor, start, stop) in sorted(entries.items(), key=lambda item: item[1][1:]):
+        known = DTYPES.get(tensor.dtype)
+        dtype = np.dtype("<u2" if known == "bfloat16" else known or "u1").newbyteorder("<")
+        # Tensors lie one after another, without gaps.
+        whole = start == end and start <= stop <= size - 8 - length
+        if not whole or (known and stop - start != tensor.size * dtype.itemsize):
+            raise _no_safetensors(path, f"cut-off or misplaced bytes of {name!r}")
+        end = stop
+        found[name] = Tensor(tensor.shape, known or tensor.dtype), Place(path, 8 + length + start, dtype, tensor.shape)
+    if 8 + length + end != size:
+        raise _no_safetensors(path, f"{size - 8 - length - end} bytes of no tensor")
+    return {name: found[name] for name in entries}
+
+
+def _entry(path: Path, name: str, entry: Any) -> tuple[Tensor, int, int]:
+    """Read what the header says of one tensor: its type as a code, its shape, its first byte and the one after it."""
+    try:
+        start, stop = entry["data_offsets"]
+        code, numbers = entry["dtype"], (*entry["shape"], start, stop)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _no_safetensors(path, f"a header that does not describe {name!r}") from error
+    if not isinstance(code, str) or not all(type(number) is int and 0 <= number < 2**62 for number in numbers):
+        raise _no_safetensors(path, f"a header that does not describe {name!r}")
+    return Tensor(numbers[:-2], code), start, stop
+
+
+def _no_safetensors(path: Path, got: str) -> Exception:
+    return must_be(f"{path}", "a safetensors file that is whole", got, "fetch it again")
+
+
+def write(file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str, str]) -> None:
+    """Write tensors a block of rows at a time."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    end = 0
+    for name, stream in streams.items():
+        start, end = end, end + prod(stream.shape) * stream.dtype.itemsize
+        header[name] = {
+            "dtype": CODES[stream.stored.str],
+            "shape": list(stream.shape),
+            "data_offsets": [start, end],
+        }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write(len(text).to_bytes(8, "little") + text)
+    for stream in streams.values():
+        stream.write(file)

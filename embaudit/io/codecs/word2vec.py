@@ -1,0 +1,167 @@
+"""word2vec and GloVe files: text with or without a header, and word2vec's binary variant.
+
+A line is a token and its numbers. Tokens may hold spaces (so numbers are counted from the right) and bytes that are no
+UTF-8 (kept as escapes, so that different tokens stay different).
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from itertools import chain, islice
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.foundation.workers import row_blocks
+from embaudit.io.codecs.delimited import open_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from embaudit.io.codecs.arrays import Stream
+
+FASTTEXT = (793712314).to_bytes(4, "little")
+HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
+NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
+LINES = 4096
+"""Lines parsed at a time."""
+
+
+def blocks(path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    """Yield tokens and their vectors, some thousand at a time.
+
+    Raises
+    ------
+    InputError
+        If the file is cut off, or a line has another number of columns.
+    """
+    try:
+        with open_bytes(path) as file:
+            yield from _blocks(file, path)
+    except (OSError, EOFError, zlib.error, MemoryError) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    first = file.readline(2**20)
+    if first.startswith(FASTTEXT):
+        raise must_be(f"{path}", "vectors", "a fastText model", "use the .vec file that fastText writes beside it")
+    header = HEADER.fullmatch(first)
+    if header is None:
+        return _text(chain([first], file), _dimension(first, path), None, path)
+    count, size = int(header[1]), int(header[2])
+    if not count or not size:
+        raise must_be(f"the header of {path}", "a count and a dimension above 0", first.decode().strip())
+    second = file.readline(2**20)
+    if _is_text(second, size):
+        return _text(chain([second], file), size, count, path)
+    return _binary(second, file, count, size, path)
+
+
+def _is_text(line: bytes, size: int) -> bool:
+    fields = line.rstrip().rsplit(b" ", size)
+    return len(fields) == size + 1 and all(NUMBERS.fullmatch(field) for field in fields[1:])
+
+
+def _dimension(first: bytes, path: Path) -> int:
+    """Count the numbers at the end of the first line."""
+    fields = first.rstrip().split(b" ")
+    size = len(fields)
+    while size and NUMBERS.fullmatch(fields[size - 1]):
+        size -= 1
+    # A token that is a number itself is still the token.
+    size = len(fields) - max(size, 1)
+    if not size:
+        raise must_be(
+            f"{path}", "lines of a token and its numbers, cut by spaces", repr(first[:60].decode("utf-8", "replace"))
+        )
+    return size
+
+
+def _text(
+    lines: Iterable[bytes], size: int, count: int | None, path: Path
+) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    done = 0
+    walk = iter(lines)
+    while block := list(islice(walk, LINES)):
+        yield _numbers(block, size, done, path)
+        if not block[-1].endswith(b"\n"):
+            remedy = "fetch it again, or end that line if it is whole"
+            raise must_be(f"{path}", "whole lines", "a last line without an end", remedy)
+        done += len(block)
+        if count is not None and done > count:
+            break
+    if count is not None and done != count:
+        raise _other_count(path, count, "more" if done > count else f"{done}")
+
+
+def _other_count(path: Path, count: int, got: str) -> InputError:
+    return must_be(f"{path}", f"a table of {count} vectors, as its header says", got, "fetch it again")
+
+
+def _numbers(block: list[bytes], size: int, done: int, path: Path) -> tuple[list[bytes], NDArray[np.float32]]:
+    tokens: list[bytes] = []
+    vectors = np.empty((len(block), size), dtype=np.float32)
+    for i, line in enumerate(block):
+        fields = line.rstrip(b" \r\n").rsplit(b" ", size)
+        try:
+            if len(fields) != size + 1:
+                raise ValueError
+            vectors[i] = [float(field) for field in fields[1:]]
+        except ValueError:
+            shown = repr(line[:40].decode("utf-8", "replace"))
+            got = f"{shown} as line {done + i + 1} of the vectors"
+            raise must_be(f"{path}", f"lines of a token and {size} numbers", got, "fetch it again") from None
+        tokens.append(fields[0])
+    return tokens, vectors
+
+
+def _binary(
+    buffer: bytes, file: IO[bytes], count: int, size: int, path: Path
+) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
+    width = 4 * size
+    for rows in row_blocks(count, size):
+        tokens: list[bytes] = []
+        vectors = np.empty((rows.stop - rows.start, size), dtype=np.float32)
+        for vector in vectors:
+            end = buffer.find(b" ")
+            while end < 0 or len(buffer) < end + 1 + width:
+                more = file.read(2**20 + width)
+                if not more or (end < 0 and len(buffer) > 2**20):
+                    raise _other_count(path, count, f"{rows.start + len(tokens)}")
+                buffer += more
+                end = buffer.find(b" ")
+            # The original program ends each vector with a newline, gensim does not.
+            tokens.append(buffer[:end].lstrip(b"\n"))
+            vector[:] = np.frombuffer(buffer, "<f4", size, end + 1)
+            buffer = buffer[end + 1 + width :]
+        yield tokens, vectors
+
+
+def _token(text: str) -> str:
+    if not text or re.search(r"[\n\r]", text) or text != text.strip(" "):
+        raise must_be(
+            "an id in a word2vec file", "text without line ends and outer spaces", repr(text), "save it as .parquet"
+        )
+    return text
+
+
+def write(file: IO[bytes], stream: Stream, tokens: Iterable[object]) -> None:
+    """Write text with its header, a block of rows at a time.
+
+    Raises
+    ------
+    InputError
+        If a token holds what separates tokens.
+    """
+    count, size = stream.shape
+    file.write(f"{count} {size}\n".encode())
+    walk = iter(tokens)
+    for block in stream.rows():
+        lines = (f"{_token(str(next(walk)))} {' '.join(map(str, row))}\n" for row in block)
+        file.writelines(line.encode() for line in lines)

@@ -1,0 +1,90 @@
+"""A model on its way to a file: its vectors may still have to be computed, and nothing of it is lost in silence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.io.codecs.arrays import Stream
+from embaudit.model import Link
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from embaudit.model import FactorModel
+
+LABELS = ("left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names")
+FIELDS = ("link", "offset", "roles", "objective", *LABELS)
+"""What a model has beside its factors."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """The fields of a model, its factors as streams of rows.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> Draft.of(FactorModel.from_vectors([[1.0]], ids=["a"])).tokens
+    array(['a'], dtype='<U1')
+    """
+
+    streams: Mapping[str, Stream]
+    """ "right", and "left" where there is one."""
+    fields: Mapping[str, Any]
+    """Those of `FIELDS` that are given."""
+
+    @classmethod
+    def of(cls, model: FactorModel) -> Draft:
+        """Take a model whose factors are at hand."""
+        factors = {name: getattr(model, name) for name in ("left", "right")}
+        streams = {name: Stream.of(x) for name, x in factors.items() if x is not None}
+        return cls(streams, {name: getattr(model, name) for name in FIELDS})
+
+    @property
+    def right(self) -> Stream:
+        """The right factors."""
+        return self.streams["right"]
+
+    @property
+    def link(self) -> Link:
+        """How scores become predictions."""
+        return Link(self.fields.get("link", Link.IDENTITY))
+
+    @property
+    def roles(self) -> tuple[str, str]:
+        """What people call the sides."""
+        roles: tuple[str, str] = self.fields["roles"]
+        return roles
+
+    @property
+    def tokens_are(self) -> str:
+        """Which field names the rows where a format has one name a row: titles stand in for ids if each is unique."""
+        names = self.fields.get("right_names")
+        stand_in = self.fields.get("right_ids") is None and names is not None and len(np.unique(names)) == len(names)
+        return "right_names" if stand_in else "right_ids"
+
+    @property
+    def tokens(self) -> NDArray[Any]:
+        """One name a row: the number of the row where there is no other."""
+        tokens = self.fields.get(self.tokens_are)
+        return np.arange(self.right.shape[0]) if tokens is None else tokens
+
+    def losses(self, kept: frozenset[str]) -> dict[str, str]:
+        """Say in words which fields would be lost in a format that keeps the right factors and those `kept`."""
+        user, item = self.roles
+        given = {name for name in LABELS if self.fields.get(name) is not None} | set(self.streams)
+        words = {
+            "left": f"{user} factors",
+            "right_bias": f"the {item} bias",
+            "right_ids": "ids",
+            "right_names": "titles",
+            "link": f"a {self.link} link",
+        }
+        if self.link is not Link.IDENTITY:
+            given.add("link")
+        return {name: text for name, text in words.items() if name in given - kept}
