@@ -227,16 +227,16 @@ def audit(
         For parameters outside their sets.
     """
     model = _with_objective(model, objective)
-    guard = Guard(soft_cap, normalised)
+    guard = Guard.of(model.link, soft_cap, normalised)
     head = None
-    if model.link is Link.SOFTMAX:
+    if model.link == "softmax":
         head = head_report(
             model,
             n_labels=PANEL,
             n_neighbours=n_neighbours,
             max_condition=max_condition,
-            soft_cap=soft_cap,
-            normalised=normalised,
+            soft_cap=guard.soft_cap,
+            normalised=guard.normalised,
             rng=rng,
         )
     elif not guard.keeps_translations:
@@ -279,7 +279,7 @@ def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
 
     A capped head must keep its scores, a normalised one its cosines, for its probabilities to stay.
     """
-    if model.link is not Link.SOFTMAX:
+    if model.link != "softmax":
         return model
     link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
     if model.n_right > PANEL:

@@ -205,7 +205,8 @@ def head_report(
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
         require_count(name, value, LEAST[name])
-    draw, guard = _generator(rng), Guard(soft_cap, normalised)
+    draw, guard = _generator(rng), Guard.of(model.link, soft_cap, normalised)
+    model = model.replace(link=model.link.name)
     panel = make_panel(model, n_labels, draw, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
     probe = HeadProbe(panel, guard, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)

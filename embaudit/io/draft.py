@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Stream
 from embaudit.model import Link
 
@@ -20,6 +22,36 @@ if TYPE_CHECKING:
 LABELS = ("left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names")
 FIELDS = ("link", "offset", "roles", "objective", *LABELS)
 """What a model has beside its factors."""
+LINK = "embaudit_link"
+"""Under which name the metadata of a file says how scores become predictions."""
+
+
+def text_of(link: Link) -> str:
+    """Write a link with its parameters.
+
+    Examples
+    --------
+    >>> from embaudit.model import Softmax
+    >>> text_of(Link.COSINE), text_of(Softmax(soft_cap=30.0))
+    ('cosine', 'softmax {"soft_cap": 30.0}')
+    """
+    parameters = {name: value for name, value in vars(link).items() if value}
+    return f"{link} {json.dumps(parameters)}" if parameters else str(link)
+
+
+def link_of(text: str) -> Link:
+    """Read a link that `text_of` wrote.
+
+    Raises
+    ------
+    InputError
+        For anything else.
+    """
+    name, _, parameters = text.partition(" ")
+    try:
+        return replace(Link.of(name), **json.loads(parameters or "{}"))
+    except (TypeError, json.JSONDecodeError) as error:
+        raise must_be("the stored link", "one that embaudit wrote", repr(text), "save it again") from error
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +85,12 @@ class Draft:
     @property
     def link(self) -> Link:
         """How scores become predictions."""
-        return Link(self.fields.get("link", Link.IDENTITY))
+        return Link.of(self.fields.get("link", Link.IDENTITY))
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What a file may say beside its numbers."""
+        return {} if self.link == Link.IDENTITY else {LINK: text_of(self.link)}
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -83,8 +120,8 @@ class Draft:
             "right_bias": f"the {item} bias",
             "right_ids": "ids",
             "right_names": "titles",
-            "link": f"a {self.link} link",
+            "link": f"the {self.link} link",
         }
-        if self.link is not Link.IDENTITY:
+        if self.metadata:
             given.add("link")
         return {name: text for name, text in words.items() if name in given - kept}

@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from embaudit.errors import InputError, must_be
-from embaudit.model import Link
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel
@@ -99,6 +98,6 @@ def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
         return model.replace(left=None, left_bias=None, left_ids=None, left_names=None)
     if kind == "factors" and model.left is None:
         raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
-    if kind == "head" and model.link is not Link.SOFTMAX:
+    if kind == "head" and model.link != "softmax":
         raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
     return model

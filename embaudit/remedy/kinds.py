@@ -118,7 +118,8 @@ def _then_unit(function: RowMap) -> RowMap:
 def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:
     if dimensions is not None:
         raise must_be("dimensions", "left out for centred vectors, which keep them all", dimensions)
-    alone = model.left is None and model.predicts is not Equivalence.COSINES
+    # Vectors alone predict nothing that a shift could change; a head does.
+    alone = model.left is None and model.link == "identity"
     free: tuple[SideName, ...] = ("right",) if alone else model.free_shifts
     if not set(free) & set(roles):
         sides = " or ".join(f"{model.title(role)}s" for role in roles)

@@ -10,17 +10,18 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.foundation.checked import is_number
 from embaudit.kernels.rows import unit_rows
+from embaudit.model import Softmax
 from embaudit.model.equivalence import log_softmax
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from embaudit.model import FactorModel
+    from embaudit.model import FactorModel, Link
 
 
 @dataclass(frozen=True)
 class Guard:
-    """What a head does to its logits besides `x·w + b`, as declared: a file of weights does not tell."""
+    """What a head does to its logits besides `x·w + b`, as declared by its link or in a call."""
 
     soft_cap: float | None = None
     """c of `c · tanh(s/c)`, or None."""
@@ -30,6 +31,19 @@ class Guard:
     def __post_init__(self) -> None:
         if self.soft_cap is not None and not (is_number(self.soft_cap) and self.soft_cap > 0):
             raise must_be("soft_cap", "a positive number", repr(self.soft_cap), "None declares no cap")
+
+    @classmethod
+    def of(cls, link: Link, soft_cap: float | None = None, normalised: bool = False) -> Guard:
+        """Take what a call declares, and what the link of the model says where the call is silent.
+
+        Examples
+        --------
+        >>> from embaudit.model import Softmax
+        >>> Guard.of(Softmax(soft_cap=30.0)).soft_cap, Guard.of(Softmax(soft_cap=30.0), soft_cap=50.0).soft_cap
+        (30.0, 50.0)
+        """
+        known = link if isinstance(link, Softmax) else Softmax()
+        return cls(known.soft_cap if soft_cap is None else soft_cap, normalised or known.unit_rows)
 
     @property
     def keeps_translations(self) -> bool:

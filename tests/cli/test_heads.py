@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 
 
 @pytest.mark.parametrize(("name", "changed"), [("shakespeare", 0.35), ("charlotte_bronte", 0.25)])
@@ -50,6 +51,32 @@ def test_declared_guards_change_the_verdict(embaudit, head):
     for text in (capped, unit):
         assert "EMB301" not in text
         assert "EMB305" in text
+
+
+def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp_path):
+    draw = np.random.default_rng(0)
+    weights = (draw.standard_normal((30, 6)) + 1.5).astype(np.float32)
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    save_file({"lm_head.weight": weights}, folder / "model.safetensors")
+    found = {}
+    for name, cap, options in (
+        ("plain", None, ()),
+        ("declared", None, ("--soft-cap", 30)),
+        ("configured", 30.0, ()),
+        ("other", 30.0, ("--soft-cap", 50)),
+    ):
+        (folder / "config.json").write_text(json.dumps({"final_logit_softcapping": cap}))
+        result = embaudit("audit", folder, "--gauges", 1, "--json", f"{name}.json", *options)
+        assert result.code == 0, result.err
+        found[name] = json.loads(Path(f"{name}.json").read_text())
+    assert found["configured"]["model"]["link"] == "softmax"
+    assert "soft-cap of 30" in json.dumps(found["configured"])
+    assert "soft-cap of 50" in json.dumps(found["other"])
+    assert "soft-cap" not in json.dumps(found["plain"]["head"])
+    for part in ("head", "movement", "drift", "findings", "verdict"):
+        assert found["configured"][part] == found["declared"][part]
+        assert found["configured"][part] != found["plain"][part]
 
 
 def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):

@@ -14,9 +14,10 @@ import pytest
 from pyarrow import feather, parquet
 from safetensors.numpy import save_file
 
-from embaudit import Link
+from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import formats, load
+from embaudit.io import formats, load, save
+from embaudit.model import Softmax
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -222,12 +223,62 @@ def test_shards(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_a_cap_on_the_logits_is_no_softmax_of_scores(tmp_path: Path) -> None:
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_cap_in_the_configuration_caps_the_softmax(tmp_path: Path, nested: bool) -> None:
     save_file({"lm_head.weight": X}, tmp_path / "model.safetensors")
+    for cap in (30.0, None):
+        said: dict[str, Any] = {"final_logit_softcapping": cap}
+        (tmp_path / "config.json").write_text(json.dumps({"text_config": said} if nested else said))
+        assert load(tmp_path).link == Softmax(soft_cap=cap)
+        assert load(tmp_path, kind="vectors").link == Link.IDENTITY
+    model = load(tmp_path).replace(left=X, link=Softmax(soft_cap=0.5))
+    capped = 0.5 * np.tanh(2.0 * X.astype(float) @ X.T)
+    expected = np.exp(capped) / np.exp(capped).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predictions(), expected, rtol=1e-6)
+    for wrong in ("text_config", "final_logit_softcapping"):
+        (tmp_path / "config.json").write_text(json.dumps({wrong: "30"}))
+        if wrong == "text_config":
+            assert load(tmp_path).link == Link.SOFTMAX
+        else:
+            with pytest.raises(InputError, match="soft_cap must be a positive number"):
+                load(tmp_path)
+
+
+def test_what_a_head_says_itself_counts_before_the_configuration_beside_it(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": 30.0}))
-    assert load(tmp_path).link is Link.IDENTITY
-    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": None}))
-    assert load(tmp_path).link is Link.SOFTMAX
+    for link in (Softmax(), Softmax(soft_cap=5.0), Softmax(unit_rows=True)):
+        model = FactorModel(left=None, right=X, link=link)
+        save(model, tmp_path / "fixed.safetensors", force=True)
+        assert load(tmp_path / "fixed.safetensors").link == link
+
+
+@pytest.mark.parametrize(
+    "stored", ["magic", "softmax {", 'softmax {"cap": 3}', 'softmax {"soft_cap": -1}', "softmax 3"]
+)
+def test_a_link_that_nobody_wrote_is_refused(tmp_path: Path, stored: str) -> None:
+    save_file({"lm_head.weight": X}, tmp_path / "a.safetensors", metadata={"embaudit_link": stored})
+    with pytest.raises(InputError, match="must be"):
+        load(tmp_path / "a.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"shape": [9, -4]}, "does not describe"),
+        ({"shape": [2**40, 2**40]}, "misplaced"),
+        ({"dtype": ["F32"]}, "does not describe"),
+        ({"data_offsets": [-4, 140]}, "does not describe"),
+        ({"data_offsets": [4, 148]}, "misplaced"),
+        ({"data_offsets": [0]}, "does not describe"),
+        ({"shape": [8, 4], "data_offsets": [0, 128]}, "16 bytes of no tensor"),
+    ],
+)
+def test_a_header_that_lies_is_refused(tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:
+    entry = {"dtype": "F32", "shape": [9, 4], "data_offsets": [0, 144], **changes}
+    header = json.dumps({"weight": entry}).encode()
+    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + X.tobytes())
+    with pytest.raises(InputError, match=sentence):
+        load(tmp_path / "a.safetensors", kind="head")
 
 
 # Tables

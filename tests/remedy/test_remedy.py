@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import GeneralLinear
-from embaudit.io import load
+from embaudit.io import load, save
 from embaudit.io.registry import stored_rows
 from embaudit.kernels.pairs import all_pairs, pair_cosines
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import largest_gap
 from embaudit.remedy import fix
 
@@ -108,6 +108,79 @@ def test_a_head_alone_can_be_centred_and_stays_a_head(tmp_path):
     np.testing.assert_allclose(
         back.replace(left=inputs).predictions(), head.replace(left=inputs).predictions(), rtol=1e-12
     )
+
+
+HEAD_PARTS = {
+    "bias": {"right_bias": np.linspace(-1, 1, 9)},
+    "labels": {"right_names": [f"label {i}" for i in range(9)]},
+    "repeated labels": {"right_names": ["a"] * 9},
+    "ids": {"right_ids": np.arange(9) * 7},
+    "ids and labels": {"right_ids": np.arange(9) * 7, "right_names": [f"label {i}" for i in range(9)]},
+    "nothing else": {},
+}
+KEPT = {
+    ".npz": set(HEAD_PARTS),
+    ".safetensors": {"bias", "ids", "nothing else"},
+    ".parquet": {"labels", "repeated labels", "ids", "ids and labels", "nothing else"},
+    ".npy": set(),
+    ".txt": set(),
+}
+
+
+@pytest.mark.parametrize("suffix", KEPT)
+@pytest.mark.parametrize("part", HEAD_PARTS)
+def test_a_head_in_a_file_is_the_whole_head_or_refused(tmp_path, suffix, part):
+    weights = np.random.default_rng(4).standard_normal((9, 3)) + 1
+    head = FactorModel(left=None, right=weights, link="softmax", roles=("input", "label"), **HEAD_PARTS[part])
+    remedy = fix(head, "centred")
+    path = tmp_path / f"h{suffix}"
+    if part not in KEPT[suffix]:
+        with pytest.raises(InputError, match=rf"in a {suffix} file must be absent.*; write \.npz") as refused:
+            remedy.write(path)
+        assert (".safetensors" in str(refused.value).split("; write")[1]) == (part in KEPT[".safetensors"])
+        assert not list(tmp_path.iterdir())
+        return
+    back = load(remedy.write(path))
+    assert back.link == "softmax"
+    np.testing.assert_allclose(back.right, weights - weights.mean(axis=0), atol=1e-14)
+    for field in HEAD_PARTS[part]:
+        np.testing.assert_array_equal(getattr(back, field), getattr(head, field))
+    assert part == "bias" or back.right_bias is None
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
+@pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), Softmax(unit_rows=True), Softmax(), "cosine", "sigmoid"])
+def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
+    model = FactorModel(left=None, right=np.eye(3), link=link)
+    save(model, tmp_path / f"h{suffix}")
+    assert load(tmp_path / f"h{suffix}").link == model.link
+    assert load(tmp_path / f"h{suffix}", kind="vectors").right.tolist() == np.eye(3).tolist()
+    for other in (".npy", ".txt"):
+        with pytest.raises(InputError, match=f"the {model.link} link in a {other} file must be absent"):
+            save(model, tmp_path / f"h{other}")
+
+
+def test_titles_stand_for_ids_or_beside_them(tmp_path):
+    titled = make(1, right_names=[f"title {i}" for i in range(30)])
+    assert load(fix(titled).write(tmp_path / "a.txt")).right_ids.tolist() == titled.right_names.tolist()
+    both = titled.replace(right_ids=np.arange(30) + 5)
+    back = load(fix(both).write(tmp_path / "a.parquet"))
+    assert back.right_ids.tolist() == both.right_ids.tolist()
+    assert back.right_names.tolist() == both.right_names.tolist()
+    with pytest.raises(InputError, match=r"titles in a .txt file must be absent.*write .npz or .parquet"):
+        fix(both).write(tmp_path / "b.txt")
+
+
+@pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), "sigmoid", Softmax(unit_rows=True)])
+def test_a_head_that_sees_shifts_is_not_centred(link):
+    """A shift adds one number to all logits of an input, which tanh, each sigmoid and the lengths of rows notice."""
+    draw = np.random.default_rng(7)
+    head = FactorModel(left=None, right=draw.standard_normal((9, 3)) + 1, link=link)
+    with pytest.raises(EquivalenceError, match="centring must keep the predictions"):
+        fix(head, "centred")
+    whole = head.replace(left=draw.standard_normal((5, 3)))
+    moved = whole.replace(right=whole.right - whole.right.mean(axis=0))
+    assert np.abs(moved.predictions() - whole.predictions()).max() > 0.01
 
 
 def test_centring_a_model_whose_predictions_it_would_change_is_refused():

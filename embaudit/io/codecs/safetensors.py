@@ -68,7 +68,11 @@ class Safetensors:
         if path.is_dir():
             path = path / SINGLE if (path / SINGLE).exists() else path / INDEX
         self.path = path
-        found = _sharded(path) if path.suffix.lower() == ".json" else _header(path)
+        header, base = ({}, 0) if path.suffix.lower() == ".json" else _header(path)
+        metadata = header.get("__metadata__")
+        self.metadata: dict[str, Any] = metadata if isinstance(metadata, dict) else {}
+        """Texts that the header of a single file holds beside the tensors."""
+        found = _found(path, header, base) if base else _sharded(path)
         self.tensors = {name: tensor for name, (tensor, _) in found.items()}
         self._places = {name: place for name, (_, place) in found.items()}
 
@@ -112,14 +116,15 @@ def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
     for name in files:
         if not (index.parent / name).is_file():
             raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
-    shards = {name: _header(index.parent / name) for name in files}
+    shards = {name: _found(index.parent / name, *_header(index.parent / name)) for name in files}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
         raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
     return {name: shards[home][name] for name, home in homes.items()}
 
 
-def _header(path: Path) -> dict[str, tuple[Tensor, Place]]:
+def _header(path: Path) -> tuple[dict[str, Any], int]:
+    """Return what the header says, and the first byte of the numbers."""
     size = path.stat().st_size
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
@@ -131,20 +136,25 @@ def _header(path: Path) -> dict[str, tuple[Tensor, Place]]:
             raise _no_safetensors(path, "a header that is no JSON") from error
     if not isinstance(header, dict):
         raise _no_safetensors(path, "a header that names no tensors")
+    return header, 8 + length
+
+
+def _found(path: Path, header: dict[str, Any], base: int) -> dict[str, tuple[Tensor, Place]]:
+    """Place every tensor of one file; they must lie one after another, without gaps, to the end of it."""
+    size = path.stat().st_size - base
+    entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
     found: dict[str, tuple[Tensor, Place]] = {}
     end = 0
-    entries = {name: _entry(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
     for name, (tensor, start, stop) in sorted(entries.items(), key=lambda item: item[1][1:]):
         known = DTYPES.get(tensor.dtype)
         dtype = np.dtype("<u2" if known == "bfloat16" else known or "u1").newbyteorder("<")
-        # Tensors lie one after another, without gaps.
-        whole = start == end and start <= stop <= size - 8 - length
+        whole = start == end and start <= stop <= size
         if not whole or (known and stop - start != tensor.size * dtype.itemsize):
             raise _no_safetensors(path, f"cut-off or misplaced bytes of {name!r}")
         end = stop
-        found[name] = Tensor(tensor.shape, known or tensor.dtype), Place(path, 8 + length + start, dtype, tensor.shape)
-    if 8 + length + end != size:
-        raise _no_safetensors(path, f"{size - 8 - length - end} bytes of no tensor")
+        found[name] = Tensor(tensor.shape, known or tensor.dtype), Place(path, base + start, dtype, tensor.shape)
+    if end != size:
+        raise _no_safetensors(path, f"{size - end} bytes of no tensor")
     return {name: found[name] for name in entries}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npz
 from embaudit.io.codecs.npz import Npz
-from embaudit.io.draft import FIELDS, LABELS
+from embaudit.io.draft import FIELDS, LABELS, link_of, text_of
 from embaudit.io.request import as_kind
 from embaudit.model import FactorModel
 
@@ -49,7 +49,7 @@ def read(path: Path, request: Request) -> FactorModel:
     arrays = {name: stored[name] for name in ARRAYS if name in stored}
     model = FactorModel(
         **{"left": None, **arrays},  # type: ignore[arg-type]
-        link=_scalar(stored, "link", "U"),
+        link=link_of(_scalar(stored, "link", "U")),
         offset=_scalar(stored, "offset", "f"),
         roles=(_scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")),
         objective=_scalar(stored, "objective", "U") or None,
@@ -73,7 +73,7 @@ def write(file: IO[bytes], draft: Draft) -> None:
     """Write everything the model holds; precision is kept."""
     scalars = {
         MARK: VERSION,
-        "link": str(draft.link),
+        "link": text_of(draft.link),
         "offset": float(draft.fields.get("offset", 0.0)),
         "left_role": draft.roles[0],
         "right_role": draft.roles[1],

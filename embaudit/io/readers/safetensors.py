@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
+from embaudit.io.draft import LINK, link_of
 from embaudit.io.readers.assemble import assemble
-from embaudit.model import Link
+from embaudit.model import Softmax
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from embaudit.io.request import Request
     from embaudit.model import FactorModel
 
+CAP = "final_logit_softcapping"
+"""What the configuration of a network calls the c of logits `c tanh(s/c)`."""
 __all__ = ["keeps", "read", "recognises", "stored_rows", "write"]
 
 
@@ -37,10 +40,13 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     checkpoint = Safetensors(path)
     model = assemble(checkpoint, request, path)
+    stored = checkpoint.metadata.get(LINK)
+    if stored is not None and request.kind != "vectors":
+        return model.replace(link=link_of(str(stored)))
     config = _config(checkpoint.path.parent)
-    capped = config.get("final_logit_softcapping") or config.get("text_config", {}).get("final_logit_softcapping")
-    # A cap on the logits makes the softmax notice a translation; only what keeps the scores keeps the probabilities.
-    return model.replace(link=Link.IDENTITY) if capped and model.link is Link.SOFTMAX else model
+    text = config.get("text_config")
+    cap = config.get(CAP) or (text.get(CAP) if isinstance(text, dict) else None)
+    return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -53,26 +59,21 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """A head with its bias, and ids that are integers."""
+    """The link, a head's bias, and ids that are integers."""
     ids = draft.fields.get("right_ids")
-    whole = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" else set()
-    return frozenset(whole | ({"link", "right_bias"} if draft.link is Link.SOFTMAX else set()))
-
-
-def _named(draft: Draft) -> dict[str, Stream]:
-    """Name the tensors as the reader knows them: a head's own, or a table of vectors."""
-    name = "lm_head" if draft.link is Link.SOFTMAX else "item_factors"
-    found = {f"{name}.weight": draft.right}
-    for field, tensor in (("right_bias", f"{name}.bias"), ("right_ids", "item_ids")):
-        array = draft.fields.get(field)
-        if array is not None:
-            found[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)
-    return found
+    integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" else set()
+    return frozenset({"link", *integers, *(["right_bias"] if draft.link == "softmax" else [])})
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
-    """Write a head as weight and bias, other vectors as one table."""
-    safetensors.write(file, _named(draft), {})
+    """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
+    name = "lm_head" if draft.link == "softmax" else "item_factors"
+    tensors = {f"{name}.weight": draft.right}
+    for field, tensor in (("right_bias", f"{name}.bias"), ("right_ids", "item_ids")):
+        array = draft.fields.get(field)
+        if array is not None:
+            tensors[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)
+    safetensors.write(file, tensors, draft.metadata)
 
 
 def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001

@@ -11,6 +11,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked
 from embaudit.io.codecs.delimited import NUMBER
+from embaudit.io.draft import LINK, link_of
 from embaudit.io.files import plain_suffix
 from embaudit.io.tables.columns import (
     TableFile,
@@ -21,7 +22,7 @@ from embaudit.io.tables.columns import (
     read_columns,
 )
 from embaudit.io.tables.titles import ID_NAMES
-from embaudit.model import FactorModel, Link
+from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
 """What data frames write above their index."""
-LINK = "embaudit_link"
-"""Where the metadata of a Parquet file says how scores become predictions."""
 PANDAS_INDEX = "__index_level_0__"
 """What pandas calls its index in Parquet and Feather."""
 
@@ -164,13 +163,14 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     if not lists:
         return _model(_numeric(table, content, position), ids, request)
     vectors = stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
-    link = (content.schema.metadata or {}).get(LINK.encode(), b"").decode()
-    if link == Link.SOFTMAX and request.kind == "auto":
+    stored = (content.schema.metadata or {}).get(LINK.encode())
+    link = None if stored is None or request.kind == "vectors" else link_of(stored.decode())
+    if link == "softmax":
         request = replace(request, kind="head")
     model = _model(vectors, ids, request)
     titles = _titles(content)
     model = model if titles is None else model.replace(right_names=titles, right_ids=ids)
-    return model.replace(link=link) if link and request.kind == "auto" else model
+    return model if link is None else model.replace(link=link, right_ids=ids)
 
 
 def _titles(content: pa.Table) -> NDArray[np.str_] | None:
@@ -207,8 +207,7 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet; row numbers stand for ids and titles that are not there."""
     names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
-    metadata = {} if draft.link is Link.IDENTITY else {LINK: str(draft.link)}
-    arrow.write(file, draft.right, draft.tokens, names, metadata)
+    arrow.write(file, draft.right, draft.tokens, names, draft.metadata)
 
 
 def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
