@@ -12,11 +12,12 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
+from embaudit.io.tables.frames import read_frame
 from embaudit.reversals.grouped import Association, GroupedRows
 from embaudit.reversals.grouping import Grouping, Sample
 from embaudit.reversals.permutation import Correction, adjusted, grouping_p_value, within_p_values
 from embaudit.reversals.report import SimpsonReport
-from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings, numbers, read_table
+from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,7 +222,7 @@ def simpson(
             raise must_be(name, "the name of a column, as text", repr(column))
     if counts in (x, y):
         raise must_be("counts", "another column than x and y", repr(counts))
-    table = expanded(_require_rows(read_table(frame).rename(columns=str)), counts)
+    table = expanded(_require_rows(read_frame(frame).rename(columns=str)), counts)
     if x == y:
         raise must_be("x and y", "two different columns", repr(x))
     (a, title_x, note_x), (b, title_y, note_y) = numbers(table, x, "x"), numbers(table, y, "y")

@@ -1,12 +1,10 @@
-"""The table: read it, take x and y from it, and find the columns that can group its rows."""
+"""The table: take x and y from it, and find the columns that can group its rows."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -47,49 +45,6 @@ class Labelled:
         known = present[present >= 0]
         levels = tuple(f"{self.levels[c // len(other.levels)]}, {other.levels[c % len(other.levels)]}" for c in known)
         return Labelled(self.columns + other.columns, codes - int(len(known) < len(present)), levels)
-
-
-def read_table(table: Any) -> pd.DataFrame:
-    """Return a data frame from one, from a mapping of columns, or from a .csv, .tsv or .parquet file.
-
-    Raises
-    ------
-    InputError
-        If a file is absent, of another kind or broken.
-
-    Examples
-    --------
-    >>> read_table({"x": [1, 2], "y": [3, 4]}).shape
-    (2, 2)
-    """
-    import pandas as pd
-
-    if isinstance(table, pd.DataFrame):
-        return table
-    if isinstance(table, Mapping):
-        try:
-            return pd.DataFrame({str(name): np.asarray(column) for name, column in table.items()})
-        except ValueError as error:
-            raise must_be("the columns of the table", "of one length", "different ones") from error
-    if not isinstance(table, (str, os.PathLike)):
-        raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
-    return _read_file(Path(table))
-
-
-def _read_file(path: Path) -> pd.DataFrame:
-    import pandas as pd
-
-    if not path.is_file():
-        raise must_be("the table", "an existing file", str(path))
-    kind = next((s for s in path.suffixes[::-1] if s in (".csv", ".tsv", ".parquet")), "")
-    if not kind:
-        raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
-    try:
-        if kind == ".parquet":
-            return pd.read_parquet(path)
-        return pd.read_csv(path, sep="\t" if kind == ".tsv" else ",")
-    except (ValueError, OSError) as error:
-        raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
 
 
 def require_column(frame: pd.DataFrame, column: str, role: str) -> pd.Series[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -193,6 +194,7 @@ def test_shards_and_npy(pair: tuple[Arrays, Arrays], tmp_path: Path) -> None:
     same(block_cosines(index, y), block_cosines(x, y))
     np.save(tmp_path / "x.npy", x["emb.weight"])
     np.save(tmp_path / "y.npy", y["emb.weight"].T.copy().T)
+    same(block_cosines(tmp_path, y), block_cosines(x, y))
     result = block_cosines(tmp_path / "x.npy", {"x": y["emb.weight"]}, partition="rows")
     np.testing.assert_array_equal(result.cosines, block_cosines(x["emb.weight"], y["emb.weight"]).cosines)
     index.write_text(json.dumps({"weight_map": {**homes, "ghost": "part-0.safetensors"}}))
@@ -352,6 +354,10 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     assert "an .npz archive" in message("bad.npz", b"PK nothing")
     assert "numpy's file format" in message("bad.npy", b"nothing")
     assert "pickle" in message("model.pt", b"")
+    assert "it is a pickle, which could run code" in message("named.npz", pickle.dumps([1.0]))
+    assert "which is empty" in message("empty.safetensors", b"")
+    assert "misplaced bytes of 'a'" in message("gap.safetensors", whole.replace(b"[0,16]", b"[1,17]"))
+    assert "4 bytes of no tensor" in message("more.safetensors", whole + bytes(4))
     assert "weight_map" in message("m.safetensors.index.json", b"{}")
     with pytest.raises(InputError, match=r"the path must be an existing file; got .*absent.npz"):
         block_cosines(tmp_path / "absent.npz", good)

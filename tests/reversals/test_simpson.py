@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ import scipy.stats
 from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
+from embaudit.io.tables.frames import read_frame
 from embaudit.reversals import Kind, SimpsonReport, search, simpson
 from embaudit.reversals.table import labelled
 
@@ -235,10 +237,25 @@ def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
     frame.to_parquet(tmp_path / "t.parquet")
     given: list[object] = [frame, {k: frame[k].to_numpy() for k in frame}]
     given += [tmp_path / "t.csv", str(tmp_path / "t.tsv.gz"), tmp_path / "t.parquet"]
+    frame.to_feather(tmp_path / "t.feather")
+    frame.to_csv(tmp_path / "semicolons.csv", index=False, sep=";")
+    given += [tmp_path / "t.feather", tmp_path / "semicolons.csv"]
     answers = [simpson(table, x="x", y="y", groups="group", n_permutations=99).to_dict() for table in given]
     for answer in answers[1:]:
         assert answer["groupings"][0]["effect"] == pytest.approx(answers[0]["groupings"][0]["effect"])
         assert answer["groupings"][0]["p_grouping"] == answers[0]["groupings"][0]["p_grouping"]
+
+
+def test_cells_are_those_that_pandas_reads(tmp_path: Path) -> None:
+    """Missing cells in all spellings, rows that are short, other encodings."""
+    path = tmp_path / "t.csv"
+    for content in ("x,y,g\n1,2,a\n,NA,b b\n3.5,null,2020-01-01\n", "x,y,g\n1,2,a b\n3,4\n5,6,c d\n"):
+        path.write_text(content)
+        pd.testing.assert_frame_equal(read_frame(path), pd.read_csv(path))
+    path.write_bytes("x;größe\n1;2\n3;4\n".encode("latin-1"))
+    assert list(read_frame(path).columns) == ["x", "größe"]
+    path.write_text("x\n1\n2\n")
+    assert read_frame(path)["x"].tolist() == [1, 2]
 
 
 def test_counts_stand_for_rows() -> None:
@@ -431,6 +448,9 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
         simpson(tmp_path / "t.parquet", x="x", y="y")
     with pytest.raises(InputError, match=r"t.csv must be a readable .csv table; got No columns"):
         simpson(tmp_path / "t.csv", x="x", y="y")
+    (tmp_path / "p.csv").write_bytes(pickle.dumps([1.0]))
+    with pytest.raises(InputError, match=r"it is a pickle, which could run code"):
+        simpson(tmp_path / "p.csv", x="x", y="y")
     with pytest.raises(InputError, match=r"the table must be a .csv, .tsv or .parquet file; got t.xlsx"):
         simpson(tmp_path / "t.xlsx", x="x", y="y")
 

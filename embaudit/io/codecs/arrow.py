@@ -42,8 +42,8 @@ def names(path: Path) -> list[str]:
 
 def _damaged(path: Path, error: Exception) -> InputError:
     """Say that a Parquet or Arrow file cannot be read."""
-    kind = "Parquet" if path.suffix.lower() in PARQUET else "Arrow or Feather"
-    return must_be(f"{path}", f"a whole {kind} file", str(error).splitlines()[0].rstrip("."), "write it again")
+    allowed = f"a readable {path.suffix.lower()} table"
+    return must_be(f"{path}", allowed, str(error).splitlines()[0].rstrip("."), "write it again")
 
 
 def table(path: Path, columns: list[str] | None = None) -> pa.Table:

@@ -24,7 +24,7 @@ Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool
 
 SEPARATORS = ("::", "\t", ",", ";", "|", " ")
-_BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
+BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
 _STAND_IN = "\x1f"
 """The unit separator takes the place of a separator of two characters, which no fast parser knows."""
 SAMPLE_BYTES = 2**16
@@ -134,7 +134,7 @@ def sniff(
     text, encoding = _sample(path)
     if "\x00" in text:
         raise must_be("the input", "delimited text or Parquet", f"{path}, which holds zero bytes")
-    first = _BY_SUFFIX.get(plain_suffix(path))
+    first = BY_SUFFIX.get(plain_suffix(path))
     candidates = (sep,) if sep is not None else tuple(dict.fromkeys([*([first] if first else []), *SEPARATORS]))
     for candidate in candidates:
         if len(candidate) != 1 and candidate != "::":

@@ -1,0 +1,73 @@
+"""Whole tables as data frames, whatever holds them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import arrow
+from embaudit.io.codecs.delimited import BY_SUFFIX, sniff
+from embaudit.io.pickles import refuse_pickles
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_frame(table: Any) -> pd.DataFrame:
+    """Return a data frame from one, from a mapping of columns, or from a file of text, Parquet, Feather or Arrow.
+
+    Raises
+    ------
+    InputError
+        If a file is absent, of another kind or broken.
+
+    Examples
+    --------
+    >>> read_frame({"x": [1, 2], "y": [3, 4]}).shape
+    (2, 2)
+    """
+    import pandas as pd
+
+    if isinstance(table, pd.DataFrame):
+        return table
+    if isinstance(table, Mapping):
+        try:
+            return pd.DataFrame({str(name): np.asarray(column) for name, column in table.items()})
+        except ValueError as error:
+            raise must_be("the columns of the table", "of one length", "different ones") from error
+    if not isinstance(table, (str, os.PathLike)):
+        raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
+    return _from_file(Path(table))
+
+
+def _from_file(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    if not path.is_file():
+        raise must_be("the table", "an existing file", str(path))
+    refuse_pickles(path)
+    # Before a suffix such as .gz, which pandas unpacks.
+    kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *arrow.SUFFIXES)), "")
+    if not kind:
+        raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
+    if kind in arrow.SUFFIXES:
+        return arrow.table(path).to_pandas()
+    try:
+        return pd.read_csv(path, **_cut(path, BY_SUFFIX[kind]))
+    except (ValueError, OSError) as error:
+        raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
+
+
+def _cut(path: Path, usual: str) -> dict[str, Any]:
+    """Tell separator and encoding; the usual separator stands unless the header does without it."""
+    try:
+        found = sniff(path, header=True)
+    except InputError:  # what no separator cuts evenly, pandas may still read, or says why not
+        return {"sep": usual}
+    other = len(found.separator) == 1 and not any(usual in name for name in found.names or ())
+    return {"sep": found.separator if other else usual, "encoding": found.encoding}
