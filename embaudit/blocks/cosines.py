@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from embaudit.blocks.partition import Partition, Shape
+    from embaudit.blocks.partition import Partition
     from embaudit.blocks.sums import BlockSums
+    from embaudit.io.codecs.arrays import Shape
     from embaudit.report.block_display import BlockDisplay
 
     Floats = NDArray[np.float64]

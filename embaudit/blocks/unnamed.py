@@ -26,6 +26,9 @@ class _Named:
         self._source = source
         self.tensors = {name: source.tensors[UNNAMED]}
 
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._source[UNNAMED]
+
     def open(self, name: str) -> AbstractContextManager[Read]:  # noqa: ARG002
         """Read the array."""
         return self._source.open(UNNAMED)
@@ -56,5 +59,4 @@ def whole(source: Arrays) -> NDArray[Any]:
     >>> whole(as_source([[1.0, 2.0], [3.0, 4.0]], "x"))
     array([1., 2., 3., 4.])
     """
-    with source.open(UNNAMED) as read:
-        return read(source.tensors[UNNAMED].size)
+    return source[UNNAMED].reshape(-1)

@@ -93,7 +93,7 @@ class Remedy:
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         stream = self.stream(self.roles[-1] if role is None else role)
-        return gathered(stream.blocks(), stream.shape, stream.dtype)
+        return gathered(stream.blocks(), (stream.shape[0], self.columns), stream.dtype)
 
     def to_model(self) -> FactorModel:
         """Return the vectors as a model: an equivalent one, or for one side a table of vectors with ids."""

@@ -12,6 +12,7 @@ from embaudit.io.files import existing_path
 from embaudit.io.pickles import refuse_pickles
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from embaudit.io.codecs.arrays import Arrays
@@ -29,7 +30,8 @@ def open_arrays(path: Path) -> Arrays:
     existing_path(path)
     if safetensors.recognises(path):
         return safetensors.Safetensors(path)
-    opened = {".npz": Npz, ".npy": Npy}.get(path.suffix.lower())
+    codecs: dict[str, Callable[[Path], Arrays]] = {".npz": Npz, ".npy": Npy}
+    opened = codecs.get(path.suffix.lower())
     if path.is_dir():
         remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"
         raise must_be("the path", "a file", f"the folder {path}", remedy)

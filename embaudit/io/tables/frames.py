@@ -55,10 +55,14 @@ def _from_file(path: Path) -> pd.DataFrame:
     kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *arrow.SUFFIXES)), "")
     if not kind:
         raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
-    if kind in arrow.SUFFIXES:
-        return arrow.table(path).to_pandas()
     try:
-        return pd.read_csv(path, **_cut(path, BY_SUFFIX[kind]))
+        text = kind in BY_SUFFIX
+        found: pd.DataFrame = (
+            pd.read_csv(path, **_cut(path, BY_SUFFIX[kind])) if text else arrow.table(path).to_pandas()
+        )
+        return found
+    except InputError:
+        raise
     except (ValueError, OSError) as error:
         raise must_be(path.name, f"a readable {kind} table", str(error).splitlines()[0]) from error
 

@@ -19,66 +19,18 @@ if TYPE_CHECKING:
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
 
-USER_NAMES = frozenset(
-    [
-        "user",
-        "userid",
-        "uid",
-        "u",
-        "customer",
-        "customerid",
-        "visitor",
-        "visitorid",
-        "reviewer",
-        "reviewerid",
-        "member",
-        "memberid",
-    ]
-)
-ITEM_NAMES = frozenset(
-    [
-        "item",
-        "itemid",
-        "iid",
-        "i",
-        "movie",
-        "movieid",
-        "product",
-        "productid",
-        "article",
-        "articleid",
-        "artist",
-        "artistid",
-        "track",
-        "trackid",
-        "song",
-        "songid",
-        "book",
-        "bookid",
-        "isbn",
-        "asin",
-        "news",
-        "newsid",
-    ]
-)
-RATING_NAMES = frozenset(
-    [
-        "rating",
-        "ratings",
-        "bookrating",
-        "score",
-        "stars",
-        "count",
-        "counts",
-        "weight",
-        "value",
-        "plays",
-        "playcount",
-        "listens",
-        "quantity",
-        "overall",
-    ]
-)
+USER_NAMES = frozenset({
+    "user", "userid", "uid", "u", "customer", "customerid", "visitor", "visitorid", "reviewer", "reviewerid",
+    "member", "memberid",
+})  # fmt: skip
+ITEM_NAMES = frozenset({
+    "item", "itemid", "iid", "i", "movie", "movieid", "product", "productid", "article", "articleid", "artist",
+    "artistid", "track", "trackid", "song", "songid", "book", "bookid", "isbn", "asin", "news", "newsid",
+})  # fmt: skip
+RATING_NAMES = frozenset({
+    "rating", "ratings", "bookrating", "score", "stars", "count", "counts", "weight", "value", "plays", "playcount",
+    "listens", "quantity", "overall",
+})  # fmt: skip
 TIMES = 1e8
 """Seconds since 1970 are above this, no rating is."""
 

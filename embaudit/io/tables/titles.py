@@ -16,20 +16,10 @@ if TYPE_CHECKING:
 
     from embaudit.io.files import AnyPath
 
-TITLE_NAMES = frozenset(
-    [
-        "title",
-        "name",
-        "label",
-        "movietitle",
-        "booktitle",
-        "productname",
-        "itemname",
-        "artistname",
-        "trackname",
-        "headline",
-    ]
-)
+TITLE_NAMES = frozenset({
+    "title", "name", "label", "movietitle", "booktitle", "productname", "itemname", "artistname", "trackname",
+    "headline",
+})  # fmt: skip
 ID_NAMES = ITEM_NAMES | {"id"}
 
 
