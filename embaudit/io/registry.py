@@ -8,7 +8,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import existing_path, plain_suffix, writable, written_whole
 from embaudit.io.pickles import refuse_pickles
@@ -107,10 +110,16 @@ def _detect(path: Path) -> Format:
     refuse_pickles(path)
     suffix = _suffixes(path)
     for candidate in formats():
-        if candidate.reads and suffix in candidate.suffixes and _module(candidate).recognises(path):
+        if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
             return candidate
     known = dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/")
     raise must_be("the input", "a model in a format known by its suffix: " + " ".join(known), path, "rename it")
+
+
+def _recognises(candidate: Format, path: Path) -> bool:
+    """Ask the reader; the suffix is enough where it does not look at the content."""
+    look = getattr(_module(candidate), "recognises", None)
+    return look is None or look(path)
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
@@ -209,23 +218,12 @@ def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:
 
 
 def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
-    """Read some rows back from a file that `save` wrote, without holding the others.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    side : {"left", "right"}
-        Which factors, where the file holds both.
-    rows : slice
-        Consecutive rows.
-
-    Returns
-    -------
-    array of shape (len(rows), k)
-    """
-    found: NDArray[Any] = _module(_writer(path)).stored_rows(path, side, rows)
-    return found
+    """Read consecutive rows of a side back from a file that `save` wrote, without holding the others."""
+    read = getattr(_module(_writer(path)), "stored_rows", None)
+    if read is not None:
+        return np.asarray(read(path, rows))
+    arrays = open_arrays(path)
+    return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows(rows)
 
 
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
-from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
 from embaudit.io.pickles import refuse_pickles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from embaudit.io.codecs.arrays import Arrays
 
-
-def open_arrays(path: Path) -> Arrays:
+def open_arrays(path: Path) -> Safetensors | Npz | Npy:
     """Look at a file of named arrays, or a directory that holds a checkpoint; nothing but headers is read.
 
     Raises
@@ -28,9 +25,9 @@ def open_arrays(path: Path) -> Arrays:
     """
     refuse_pickles(path)
     existing_path(path)
-    if safetensors.recognises(path):
-        return safetensors.Safetensors(path)
-    codecs: dict[str, Callable[[Path], Arrays]] = {".npz": Npz, ".npy": Npy}
+    if recognises(path):
+        return Safetensors(path)
+    codecs: dict[str, type[Npz | Npy]] = {".npz": Npz, ".npy": Npy}
     opened = codecs.get(path.suffix.lower())
     if path.is_dir():
         remedy = "name a file in it, such as model.safetensors.index.json for a checkpoint in several parts"

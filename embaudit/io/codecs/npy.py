@@ -73,12 +73,15 @@ class Npy:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._array
 
+    def place(self, name: str) -> Place:  # noqa: ARG002
+        """Say where the numbers lie in the file."""
+        x = self._array
+        return Place(self._path, x.offset, x.dtype, x.shape)
+
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Read pieces of the array; one in column order is mapped into memory."""
-        x = self._array
-        if not x.flags.c_contiguous:
-            return Memory({name: x}).open(name)
-        return Place(self._path, x.offset, x.dtype, x.shape).open(name)
+        in_rows = self._array.flags.c_contiguous
+        return self.place(name).open(name) if in_rows else Memory({name: self._array}).open(name)
 
 
 def write(file: IO[bytes], stream: Stream) -> None:

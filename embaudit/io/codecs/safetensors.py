@@ -180,11 +180,7 @@ def write(file: IO[bytes], streams: Mapping[str, Stream], metadata: Mapping[str,
     end = 0
     for name, stream in streams.items():
         start, end = end, end + prod(stream.shape) * stream.dtype.itemsize
-        header[name] = {
-            "dtype": CODES[stream.stored.str],
-            "shape": list(stream.shape),
-            "data_offsets": [start, end],
-        }
+        header[name] = {"dtype": CODES[stream.stored.str], "shape": list(stream.shape), "data_offsets": [start, end]}
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little") + text)

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from embaudit.io.request import Request
 
 
-def recognises(path: Path) -> bool:
-    """Whatever has such a suffix."""
-    return path.suffix.lower() in (".faiss", ".index")
-
-
 def read(path: Path, request: Request) -> FactorModel:
     """Read the vectors of an index that stores them as they were given.
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from numpy.typing import NDArray
-
     from embaudit.io.draft import Draft
     from embaudit.io.request import Request
 
@@ -81,8 +79,3 @@ def write(file: IO[bytes], draft: Draft) -> None:
     }
     labels = {name: draft.fields[name] for name in LABELS if draft.fields.get(name) is not None}
     npz.write(file, {name: np.asarray(value) for name, value in {**scalars, **labels}.items()}, draft.streams)
-
-
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
-    """Read some rows of one side, and not the others."""
-    return npz.Npz(path).place(side).rows(rows)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
 from embaudit.io.codecs import npy
@@ -21,18 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from numpy.typing import NDArray
-
     from embaudit.io.draft import Draft
     from embaudit.model import FactorModel
 
 FILES = ("left", "bias", "left_bias", "embedding")
 """Options that name other `.npy` files beside a single one."""
-
-
-def recognises(path: Path) -> bool:
-    """Whatever ends in `.npy` or `.npz` and is nothing more special."""
-    return path.suffix.lower() in (".npy", ".npz")
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -72,8 +63,3 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write the right factors alone as `.npy`."""
     npy.write(file, draft.right)
-
-
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
-    """Read some rows, and not the others."""
-    return np.array(Npy(path)[UNNAMED][rows])

@@ -19,15 +19,13 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import IO
 
-    from numpy.typing import NDArray
-
     from embaudit.io.draft import Draft
     from embaudit.io.request import Request
     from embaudit.model import FactorModel
 
 CAP = "final_logit_softcapping"
 """What the configuration of a network calls the c of logits `c tanh(s/c)`."""
-__all__ = ["keeps", "read", "recognises", "stored_rows", "write"]
+__all__ = ["keeps", "read", "recognises", "write"]
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -74,9 +72,3 @@ def write(file: IO[bytes], draft: Draft) -> None:
         if array is not None:
             tensors[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)
     safetensors.write(file, tensors, draft.metadata)
-
-
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
-    """Read some rows, and not the others."""
-    tensors = Safetensors(path)
-    return next(tensors.place(name).rows(rows) for name in tensors.tensors if name.endswith(".weight"))

@@ -9,18 +9,10 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
-from embaudit.io.codecs.arrow import is_vectors, stacked
+from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER
 from embaudit.io.draft import LINK, link_of
-from embaudit.io.files import plain_suffix
-from embaudit.io.tables.columns import (
-    TableFile,
-    codes,
-    numbers,
-    open_table,
-    plain_ids,
-    read_columns,
-)
+from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns
 from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model import FactorModel
 
@@ -35,16 +27,12 @@ if TYPE_CHECKING:
     from embaudit.io.draft import Draft
     from embaudit.io.request import Request
 
+__all__ = ["keeps", "read", "stored_rows", "write"]
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
 UNNAMED = ("", "Unnamed: 0")
 """What data frames write above their index."""
 PANDAS_INDEX = "__index_level_0__"
 """What pandas calls its index in Parquet and Feather."""
-
-
-def recognises(path: Path) -> bool:
-    """Whatever has such a suffix."""
-    return plain_suffix(path) in (*arrow.SUFFIXES, ".csv", ".tsv")
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -122,15 +110,10 @@ def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None,
     cells: dict[int, Cell] = {i: "number" for i in range(table.width) if i not in of_ids}
     columns = read_columns(table, {**cells, **of_ids})
     vectors = np.column_stack([numbers(table, columns[i], i) for i in cells])
-    ids = {i: _ids(table, columns[i], i) for i in of_ids}
+    ids = {i: plain_ids(table, columns[i], i) for i in of_ids}
     if unnamed is not None:
         _require_index(table, ids[unnamed], beside=position != unnamed)
     return None if position is None else ids[position], vectors
-
-
-def _ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
-    places, values = codes(table, column, position)
-    return values[places]
 
 
 def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> None:
@@ -208,8 +191,3 @@ def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet; row numbers stand for ids and titles that are not there."""
     names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
     arrow.write(file, draft.right, draft.tokens, names, draft.metadata)
-
-
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
-    """Read some rows, and not the others."""
-    return arrow.stored_rows(path, rows)

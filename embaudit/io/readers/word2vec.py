@@ -8,7 +8,6 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import word2vec
-from embaudit.io.files import plain_suffix
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -19,11 +18,6 @@ if TYPE_CHECKING:
 
     from embaudit.io.draft import Draft
     from embaudit.io.request import Request
-
-
-def recognises(path: Path) -> bool:
-    """Whatever ends as such files do."""
-    return plain_suffix(path) in (".txt", ".vec", ".bin", ".w2v")
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -57,7 +51,7 @@ def write(file: IO[bytes], draft: Draft) -> None:
     word2vec.write(file, draft.right, draft.tokens)
 
 
-def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:  # noqa: ARG001
+def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
     """Read some rows; those before them are read too."""
     done, found = 0, []
     for _, vectors in word2vec.blocks(path):

@@ -37,6 +37,10 @@ class TableFile:
         """The columns, as a sentence shows them."""
         return ", ".join(self.names) if self.names else f"{self.width} columns without a header (0 to {self.width - 1})"
 
+    def called(self, position: int) -> str:
+        """Say which column of which file it is."""
+        return f"column {self.names[position] if self.names else position} of {self.path}"
+
     def position(self, column: str | int, what: str) -> int:
         """Find a column by its name, else by its position.
 
@@ -121,23 +125,20 @@ def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) 
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    name = table.names[position] if table.names else position
     allowed = {
         "number": types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind),
         "id": types.is_integer(kind) or types.is_string(kind) or types.is_large_string(kind) or types.is_floating(kind),
         "text": True,
     }
     if not allowed[cell]:
-        raise must_be(
-            f"column {name} of {table.path}", "numbers" if cell == "number" else "integers or text", str(column.type)
-        )
+        raise must_be(table.called(position), "numbers" if cell == "number" else "integers or text", str(column.type))
     target = {"number": pa.float64(), "text": pa.string(), "id": pa.int64()}[cell]
     if cell == "id" and not (types.is_integer(kind) or types.is_floating(kind)):
         target = pa.string()
     try:
         return column.cast(kind).cast(target)
     except (ValueError, NotImplementedError) as error:
-        raise must_be(f"column {name} of {table.path}", "integers or text", str(error).splitlines()[0]) from error
+        raise must_be(table.called(position), "integers or text", str(error).splitlines()[0]) from error
 
 
 def row_name(table: TableFile, row: int) -> str:
@@ -162,10 +163,7 @@ def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray
     if bad.any():
         row = int(np.argmax(bad))
         got = "an empty cell" if column[row].as_py() is None else str(values[row])
-        name = table.names[position] if table.names else position
-        raise must_be(
-            f"column {name} of {table.path}", "finite numbers", f"{got} in {row_name(table, row)}", "drop that row"
-        )
+        raise must_be(table.called(position), "finite numbers", f"{got} in {row_name(table, row)}", "drop that row")
     return values
 
 
@@ -182,10 +180,7 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
 
     if column.null_count:
         row = compute.index(column.is_null(), True).as_py()
-        name = table.names[position] if table.names else position
-        raise must_be(
-            f"column {name} of {table.path}", "an id in every row", f"none in {row_name(table, row)}", "drop that row"
-        )
+        raise must_be(table.called(position), "an id in every row", f"none in {row_name(table, row)}", "drop that row")
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     encoded = encoded.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):

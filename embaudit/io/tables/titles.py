@@ -75,10 +75,7 @@ def read_titles(
         )
         if found is None or found >= table.width:
             raise must_be(
-                f"the {what} column of {path}",
-                "one with a customary name",
-                table.listed(),
-                chosen_with(what),
+                f"the {what} column of {path}", "one with a customary name", table.listed(), chosen_with(what)
             )
         positions.append(found)
     if positions[0] == positions[1]:
