@@ -23,7 +23,8 @@ SHOWN = ["cosine", "weight", "contribution", "gap_share"]
 @app.command(short_help="Take the cosine of two sets of tensors apart.")
 def blocks(
     x: Annotated[
-        Path, typer.Argument(help="Tensors by name: a checkpoint (folder, index or file), .npz or .npy.", show_default=False)
+        Path,
+        typer.Argument(help="Tensors by name: a checkpoint (folder, index, file), .npz or .npy.", show_default=False),
     ],
     y: Annotated[Path, typer.Argument(help="The same names and shapes.", show_default=False)],
     *,
