@@ -8,12 +8,14 @@ import numpy as np
 
 from embaudit.attacks.metric import rate
 from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.nearest import TIE, Largest
 from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.attacks.metric import Metric
+    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
 
@@ -23,7 +25,6 @@ N_RIVALS = 3
 """The smooth objective follows this many times N excluded items of each list."""
 N_SCREENED = 10
 """Many metrics at once are compared by this many times N excluded items of each list, the nearest ones."""
-TIE = 1e-9
 BLOCK_BYTES = 2**19
 
 
@@ -94,7 +95,7 @@ class Lists:
     """Share of the entries of top-N lists that a gauge drives out, over sampled rows."""
 
     def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours) -> None:
-        self.all = np.nan_to_num(unit_rows(model.factors(side)))
+        self.all = unit_rows(model.factors(side), none=0)
         self.empty: NDArray[np.bool_] = np.asarray(~self.all.any(axis=1))
         self._last: tuple[Metric, Array] | None = None
         whole = ~np.isnan(found.radii).any(axis=1)
@@ -115,11 +116,11 @@ class Lists:
         cosines[np.arange(len(self.rows)), self.rows] = -np.inf
         return np.asarray(cosines)
 
-    def _excluded(self, rows: Array, count: int) -> NDArray[np.intp]:
+    def _excluded(self, rows: Array, count: int) -> Indices:
         """Strongest items outside each list."""
         cosines = self._cosines(rows)
         np.put_along_axis(cosines, self.entries, -np.inf, axis=1)
-        return np.argpartition(-cosines, count - 1, axis=1)[:, :count]
+        return Largest(len(cosines), count).add(cosines).columns
 
     def _moved(self, metric: Metric) -> Array:
         """Unit rows under a metric; the gradient asks for those its value has just been taken from."""
@@ -170,6 +171,9 @@ class Lists:
 
 
 def _driven_out(entries: Array, all_: Array, n: int) -> NDArray[np.bool_]:
-    """Which entries have n others ahead of them, by negated cosines; equal within rounding is not ahead."""
+    """Which entries have n others ahead of them, by negated cosines; equal within rounding is not ahead.
+
+    No search for neighbours: a few rows are asked about under very many metrics, and only for the N-th cosine.
+    """
     nth = np.partition(all_, n - 1, axis=-1)[..., n - 1]
     return np.asarray(entries > nth[..., None] + TIE)

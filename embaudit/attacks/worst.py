@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_count
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import percent
+from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import gram
@@ -93,10 +94,8 @@ def _require_counts(objective: str, **counts: int) -> None:
         raise must_be("objective", 'one of "movement", "neighbours"', repr(objective))
     unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
     for name, given in counts.items():
-        least = 0 if name == "n_steps" else 1
-        whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-        if name not in unused and not (whole and given >= least):
-            raise must_be(name, f"an integer >= {least}", repr(given))
+        if name not in unused:
+            as_count(given, name, least=0 if name == "n_steps" else 1)
 
 
 def _require_budget(group: GaugeGroup) -> float:
@@ -174,7 +173,7 @@ def worst_gauge(
     kinds = [True] if isinstance(group, Diagonal) else [True, False]
     seeds = draw.integers(2**62, size=2)
     # Threads of BLAS cost more than they give on k×k matrices.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for diagonal, seed in track(zip(kinds, seeds, strict=False), "attack", len(kinds)):
             search = Search(target, spread, window, bound, n_starts, n_steps, diagonal, np.random.default_rng(seed))
             value, found = search.best(*([metric] if best else []))

@@ -17,6 +17,7 @@ from embaudit.auditing.objectives import training_objective, usual_objectives
 from embaudit.auditing.verdict import training_sentence, verdict
 from embaudit.errors import must_be
 from embaudit.foundation.plain import plain
+from embaudit.kernels.rows import sample_rows
 from embaudit.model import Link
 from embaudit.softmax.guards import Guard
 
@@ -283,7 +284,7 @@ def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
         return model
     link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
     if model.n_right > PANEL:
-        labels = np.sort(np.random.default_rng(seed).choice(model.n_right, PANEL, replace=False))
+        labels = sample_rows(model.n_right, PANEL, np.random.default_rng(seed))
         fields = {name: getattr(model, name) for name in ("right", "right_bias", "right_ids", "right_names")}
         model = model.replace(**{name: None if value is None else value[labels] for name, value in fields.items()})
     return model.replace(link=link)

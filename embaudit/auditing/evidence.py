@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from embaudit.auditing.equivalents import EquivalentModel, equivalent_models
 from embaudit.auditing.limits import Limits, limits
 from embaudit.canonical import Position, position
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import one_blas_thread, row_blocks
+from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Link
 from embaudit.model.drift import Drift, drift
 from embaudit.model.sizes import require_ordinary_size
@@ -112,13 +112,6 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0))
 
 
-def require_count(name: str, value: int, least: int = 1) -> int:
-    """Refuse a count below its least value."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise must_be(name, f"an integer >= {least}", value)
-    return int(value)
-
-
 def gather(
     model: FactorModel,
     *,
@@ -135,8 +128,8 @@ def gather(
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
     for name, value in (("n_gauges", n_gauges), ("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
-        require_count(name, value)
-    draw = np.random.default_rng(require_count("rng", rng, 0))
+        as_count(value, name)
+    draw = np.random.default_rng(as_count(rng, "rng", least=0))
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
     chosen = default_roles(model) if roles is None else require_roles(model, roles)
@@ -147,7 +140,7 @@ def gather(
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
     drifts, movements = [], []
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         for equivalent in track(equivalents, "equivalent models", len(equivalents)):
             after = equivalent.of(checked)
             drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
@@ -196,4 +189,4 @@ def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.G
     norms = model.side(role).norms
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
-    return np.sort(draw.choice(longest, min(count, len(longest)), replace=False))
+    return sample_rows(longest, count, draw)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.checks import Finding, Severity
-from embaudit.auditing.evidence import require_count
 from embaudit.auditing.head_findings import head_findings, head_verdict
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import as_count
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
+from embaudit.kernels.rows import sample_rows
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.equivalents import Construction, EquivalentHead, HeadProbe, centring, random_gauges
@@ -139,7 +140,7 @@ class HeadReport:
             **{name: getattr(self, name) for name in direct + numbers},
             "declared": asdict(self.guard),
             "centred": self.centred.to_dict(),
-            "neighbours": asdict(self.neighbours),
+            "neighbours": self.neighbours.to_dict(),
             "constructions": [asdict(made) for made in self.constructions],
             "equivalents": [head.to_dict() for head in self.equivalents],
             "shifts": [asdict(s) | {"quantiles": {f"{q:g}": x for q, x in s.quantiles.items()}} for s in self.shifts],
@@ -204,7 +205,7 @@ def head_report(
     """
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
-        require_count(name, value, LEAST[name])
+        as_count(value, name, least=LEAST[name])
     draw, guard = _generator(rng), Guard.of(model.link, soft_cap, normalised)
     model = model.replace(link=model.link.name)
     panel = make_panel(model, n_labels, draw, include=pair or ())
@@ -250,9 +251,7 @@ def _neighbours(model: FactorModel, panel: Panel, n: int) -> NeighbourChange:
 
 
 def _argmax(space: LabelCoordinates, model: FactorModel, rng: np.random.Generator) -> Argmaxable:
-    everyone: Indices = np.arange(model.n_right)
-    few = len(everyone) <= ARGMAX_LABELS or space.is_simplex
-    pool = everyone if few else np.sort(rng.choice(everyone, ARGMAX_LABELS, replace=False))
+    pool = sample_rows(model.n_right, model.n_right if space.is_simplex else ARGMAX_LABELS, rng)
     return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)
 
 

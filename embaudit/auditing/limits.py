@@ -15,6 +15,7 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.progress import track
 from embaudit.gauges import GeneralLinear
+from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 
@@ -91,7 +92,7 @@ def _certificate(
     if n < 1:
         return None
     size = max(100, min(ROWS, SEARCHED // len(alive)))
-    rows = alive if len(alive) <= size else np.sort(draw.choice(alive, size, replace=False))
+    rows = sample_rows(alive, size, draw)
     found = certified_neighbours(model, role=role, n=n, rows=rows)
     return Certificate(
         role=role,

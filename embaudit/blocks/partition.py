@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import is_integer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -385,7 +386,7 @@ def as_partition(given: PartitionLike) -> Partition:
         return given
     if isinstance(given, str):
         return _from_text(given)
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+    if is_integer(given):
         return Chunks(int(given))
     if isinstance(given, Mapping):
         return Names.from_patterns(given)

@@ -16,9 +16,9 @@ import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, frozen, is_number
-from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.moments import Moments, cached_blocks, each_chunk
+from embaudit.kernels.moments import Moments
+from embaudit.kernels.passes import cached_blocks, each_chunk, float64_blocks
 from embaudit.kernels.rows import gram
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.sizes import require_ordinary_size
@@ -322,8 +322,7 @@ def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vecto
 
 def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
     """Compute `(x − centre) · vector`."""
-    blocks = (np.asarray(x[rows], dtype=np.float64) for rows in row_blocks(*x.shape))
-    return np.concatenate([(block - centre) @ vector for block in blocks])
+    return np.concatenate([(block - centre) @ vector for _, block in float64_blocks(x)])
 
 
 def prediction_map(form: CanonicalForm, role: SideName) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
-from embaudit.kernels.moments import unit_block
+from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def normalisation_test(model: FactorModel, *, role: SideName = "right") -> Norma
     rank, used = 0, 0
     values, vectors = np.zeros(needed), np.eye(needed)
     while used < len(x) and rank < needed:
-        block = unit_block(np.asarray(x[used : used + 2 * needed], dtype=np.float64))
+        block = unit_rows(x[used : used + 2 * needed], none=0)
         lifted = _lifted(block)
         gram += lifted.T @ lifted
         used += len(block)

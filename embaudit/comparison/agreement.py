@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.kernels.nearest import TIE, Largest
+from embaudit.kernels.rows import sample_rows
 from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 
@@ -14,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.comparison.matching import Match
-    from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
 
 ROWS = 512
@@ -81,7 +82,7 @@ def agreement(
     -------
     Agreement
     """
-    rows, columns = _sample(len(left), ROWS, rng), _sample(len(right), COLUMNS, rng)
+    rows, columns = sample_rows(len(left), ROWS, rng), sample_rows(len(right), COLUMNS, rng)
     one = before.take(left=left.before[rows], right=right.before[columns]).scores()
     two = after.take(left=left.after[rows], right=right.after[columns]).scores()
     n = min(top_n, len(columns) - 1)
@@ -121,10 +122,6 @@ def _same(
     return (_distance(*centred) if level is Equivalence.PROBABILITIES else _distance(one, two)) <= SAME
 
 
-def _sample(n: int, size: int, rng: np.random.Generator) -> Indices:
-    return np.arange(n) if n <= size else np.sort(rng.choice(n, size, replace=False))
-
-
 def _distance(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
     """Root mean square of the difference, relative to the first; 0 where both vanish."""
     size = _rms(one)
@@ -142,8 +139,9 @@ def _correlation(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:
 
 
 def _overlap(one: NDArray[np.float64], two: NDArray[np.float64], n: int) -> float:
-    lists = [np.argsort(-s, axis=1, kind="stable")[:, :n] for s in (one, two)]
-    return float(np.mean([len(np.intersect1d(a, b)) / n for a, b in zip(*lists, strict=True)]))
+    """Mean share of a row's best `n` in one table of scores that are kept, ties included, in the other."""
+    first, last = Largest(len(one), n).add(one), Largest(len(two), n).add(two).bar
+    return float((np.take_along_axis(two, first.columns, axis=1) >= last[:, None] - TIE).mean())
 
 
 def _divergence(one: NDArray[np.float64], two: NDArray[np.float64]) -> float:

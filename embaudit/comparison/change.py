@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.comparison.fits import GROUPS, GaugeFit, fit_gauge, unexplained
 from embaudit.foundation.checked import Indices
-from embaudit.kernels.nearest import Neighbours, neighbours
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
 
 if TYPE_CHECKING:
@@ -304,26 +304,20 @@ def _neighbour_changes(
 
 
 def _lost(path: _Path, half: Indices, rows: Indices, n: int) -> dict[str, NDArray[np.intp]]:
-    versions = [x[half] for x in path.versions]
-    old = neighbours(versions[0], n, rows=rows)
+    old = neighbours(path.versions[0][half], n, rows=rows)
+
+    def lost(version: int) -> NDArray[np.bool_]:
+        return ~old.kept_in(neighbours(path.versions[version][half], n, rows=rows), tie=TIED)
+
     known = old.indices >= 0
-    gone = known & ~_still(old, neighbours(versions[-1], n, rows=rows), versions[-1])
+    gone = known & lost(-1)
     counts = {"kept": (known & ~gone).sum(axis=1)} | {f"lost_to_{r}": np.zeros(len(rows), np.intp) for r in REASONS}
     open_ = gone
     for i, reason in enumerate(path.reasons, start=1):
         if path.versions[i] is path.versions[i - 1]:
             continue
         last = i == len(path.reasons)
-        out = open_ if last else open_ & ~_still(old, neighbours(versions[i], n, rows=rows), versions[i])
+        out = open_ if last else open_ & lost(i)
         counts[f"lost_to_{reason}"] += out.sum(axis=1)
         open_ = open_ & ~out
     return counts
-
-
-def _still(old: Neighbours, found: Neighbours, x: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether each former neighbour is as near as the last of the new list, ties included."""
-    others = np.where(old.indices >= 0, old.indices, 0)
-    pairs = np.column_stack([np.repeat(old.rows, others.shape[1]), others.ravel()])
-    cosines = pair_cosines(x, x, pairs).reshape(others.shape)
-    last = np.nan_to_num(found.cosines, nan=np.inf).min(axis=1)
-    return np.asarray(cosines >= last[:, None] - TIED)

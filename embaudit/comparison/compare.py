@@ -27,6 +27,7 @@ from embaudit.comparison.words import explain
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
+from embaudit.kernels.rows import sample_rows
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
@@ -246,6 +247,4 @@ def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName] | 
 
 
 def _limited(found: Match, rng: np.random.Generator) -> Match:
-    if len(found) <= ROWS:
-        return found
-    return found.take(np.sort(rng.choice(len(found), ROWS, replace=False)))
+    return found if len(found) <= ROWS else found.take(sample_rows(len(found), ROWS, rng))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,10 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
+from embaudit.foundation.checked import as_count
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.intervals import percentile_interval
+from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence
 from embaudit.model.sizes import require_ordinary_size
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Indices, Matrix
+    from embaudit.foundation.checked import Indices
     from embaudit.gauges.group import RNG
     from embaudit.model import FactorModel, SideName
 
@@ -101,7 +104,7 @@ class Evaluation:
         rows = []
         for name, values in self.by_query.items():
             for i, measure in enumerate(MEASURES):
-                low, high = _interval(counts, values[:, i])
+                low, high = percentile_interval(counts @ values[:, i])
                 difference, less, more = joint[measure].get(name, (0.0, 0.0, 0.0))
                 rows.append({
                     "similarity": name, "measure": measure, "value": float(values[:, i].mean()), "ci_low": low,
@@ -154,11 +157,6 @@ def _measure(name: str) -> str:
     if name not in MEASURES:
         raise must_be("measure", "one of " + ", ".join(MEASURES), repr(name))
     return name
-
-
-def _interval(counts: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float]:
-    low, high = np.quantile(counts @ values, [0.025, 0.975])
-    return float(low), float(high)
 
 
 def evaluate_similarities(
@@ -220,22 +218,20 @@ def evaluate_similarities(
         title = model.title(role)
         remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
-    if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 1 <= n < len(rows) - 1:
-        raise must_be("n", f"an integer from 1 to {len(rows) - 2}, below the rows that have a label", repr(n))
+    n = as_count(n, "n", most=len(rows) - 2)
     if n_queries < 2:
         raise must_be("n_queries", "at least 2", n_queries)
     draw = np.random.default_rng(rng)
-    if len(rows) > CANDIDATES:
-        rows = np.sort(draw.choice(rows, CANDIDATES, replace=False))
+    rows = sample_rows(rows, CANDIDATES, draw)
     queries = np.sort(draw.permutation(len(rows))[:n_queries])
     chance, answerable = _chance(known, rows, queries)
     queries = queries[answerable]
     if len(queries) < 2:
         raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
     versions = {name: make(rows) for name, make in similarities(model, role)}
-    measured = query_measures(versions, known, rows, queries, n=int(n))
+    measured = query_measures(versions, known, rows, queries, n=n)
     return Evaluation(
-        role, model.title(role), int(n), len(rows), left_out, rows[queries], measured, chance,
+        role, model.title(role), n, len(rows), left_out, rows[queries], measured, chance,
         int(draw.integers(2**31)),
     )  # fmt: skip
 
@@ -251,24 +247,21 @@ def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArr
 
 def similarities(model: FactorModel, role: SideName) -> Iterator[tuple[str, Callable[[Indices], NDArray[np.float64]]]]:
     """Yield each similarity's name and a function that makes vectors of rows whose dot product it is."""
+    # A row without direction is similar to nothing.
+    directions = partial(unit_rows, none=0)
     x = model.factors(role)
     mean = x.mean(axis=0, dtype=np.float64)
-    yield RAW, lambda rows: _unit(x[rows])
+    yield RAW, lambda rows: directions(x[rows])
     yield "dot product", lambda rows: np.asarray(x[rows], dtype=np.float64)
-    yield "centred cosine", lambda rows: _unit(np.asarray(x[rows], dtype=np.float64) - mean)
+    yield "centred cosine", lambda rows: directions(np.asarray(x[rows], dtype=np.float64) - mean)
     if model.left is None:
         return
     form = canonical_form(model)
-    yield PREDICTION, lambda rows: _unit(identified_factors(model, role, form=form)[rows])
+    yield PREDICTION, lambda rows: directions(identified_factors(model, role, form=form)[rows])
     if model.predicts is Equivalence.COSINES:
         return
     centre = form.left_centre if role == "left" else form.right_centre
     for name, exponent in EXPONENTS.items():
         if exponent != (0 if role == "right" else 1):
             linear = form.left_map(exponent) if role == "left" else form.right_map(exponent)
-            yield f"{name} cosine", lambda rows, linear=linear: _unit(mapped(x[rows], centre, linear))  # type: ignore[misc]
-
-
-def _unit(x: Matrix) -> NDArray[np.float64]:
-    """Bring rows to length 1; one without direction is similar to nothing."""
-    return np.nan_to_num(unit_rows(x))
+            yield f"{name} cosine", lambda rows, linear=linear: directions(mapped(x[rows], centre, linear))  # type: ignore[misc]

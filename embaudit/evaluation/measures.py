@@ -8,6 +8,8 @@ import numpy as np
 
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.nearest import Largest
+from embaudit.kernels.ranks import area_under_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,7 +54,10 @@ def query_measures(
         measured = np.empty((len(versions), len(chosen), len(MEASURES)))
         for i, vectors in enumerate(versions.values()):
             scores = vectors[chosen] @ vectors.T
-            measured[i] = [_measures(*_others(s, g, q), n) for s, g, q in zip(scores, gains, chosen, strict=True)]
+            # Of the query itself nothing is asked; it stands behind all others, and is left out below.
+            scores[np.arange(len(chosen)), chosen] = -np.inf
+            best = Largest(len(chosen), n).add(scores).columns
+            measured[i] = [_measures(*columns) for columns in zip(scores, gains, chosen, best, strict=True)]
         return measured
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
@@ -60,53 +65,14 @@ def query_measures(
     return dict(zip(versions, np.concatenate(list(steps), axis=1), strict=True))
 
 
-def _others(
-    scores: NDArray[np.float64], gains: NDArray[np.float32], query: int
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Leave the query itself out."""
-    return np.delete(scores, query), np.delete(gains, query)
-
-
-def _measures(scores: NDArray[np.float64], gains: NDArray[np.float32], n: int) -> tuple[float, float, float]:
+def _measures(
+    scores: NDArray[np.float64], gains: NDArray[np.float32], query: int, best: Indices
+) -> tuple[float, float, float]:
+    found, scores, gains = gains[best], np.delete(scores, query), np.delete(gains, query)
     related = gains > 0
     if related.all() or not related.any():
         return (np.nan, np.nan, np.nan)
-    best = top(scores, n)
-    return float(related[best].mean()), auc(scores, related), ndcg(gains[best], gains)
-
-
-def top(scores: NDArray[np.float64], n: int) -> Indices:
-    """Return the positions of the `n` largest, best first, ties by position.
-
-    Examples
-    --------
-    >>> top(np.array([1.0, 3.0, 3.0, 2.0]), 3)
-    array([1, 2, 3])
-    """
-    least = np.partition(scores, len(scores) - n)[len(scores) - n]
-    candidates = np.flatnonzero(scores >= least)
-    return candidates[np.argsort(-scores[candidates], kind="stable")[:n]]
-
-
-def auc(scores: NDArray[np.float64], related: NDArray[np.bool_]) -> float:
-    """Compute the probability that a related one scores above an unrelated one, ties counting half.
-
-    From the ranks of the related ones: their sum less what they take from one another.
-
-    Examples
-    --------
-    >>> auc(np.array([3.0, 2.0, 2.0, 1.0]), np.array([True, True, False, False]))
-    0.875
-    """
-    order = np.argsort(scores)
-    ordered = scores[order]
-    ranks = np.arange(len(scores), dtype=np.float64)
-    if (ordered[1:] == ordered[:-1]).any():
-        first = np.searchsorted(ordered, ordered, side="left")
-        ranks = (first + np.searchsorted(ordered, ordered, side="right") - 1) / 2
-    count = int(related.sum())
-    above = ranks[related[order]].sum() - count * (count - 1) / 2
-    return float(above / (count * (len(scores) - count)))
+    return float((found > 0).mean()), area_under_curve(scores, related), ndcg(found, gains)
 
 
 def ndcg(found: NDArray[np.float32], gains: NDArray[np.float32]) -> float:

@@ -5,7 +5,7 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +36,29 @@ def is_number(value: object) -> bool:
     (True, True, False, False)
     """
     return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+
+
+def is_integer(value: object) -> TypeGuard[int]:
+    """Whether a parameter is an integer; a truth value is none."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def as_count(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """Check a number of things; neither a truth value nor a float is one.
+
+    Examples
+    --------
+    >>> as_count(np.int64(3), "n_pairs")
+    3
+    >>> as_count(2.0, "n_pairs")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: n_pairs must be an integer >= 1; got 2.0.
+    """
+    if not is_integer(value) or value < least or (most is not None and value > most):
+        allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
+        raise must_be(name, allowed, repr(value))
+    return int(value)
 
 
 def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+import os
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -12,8 +17,8 @@ T = TypeVar("T")
 S = TypeVar("S")
 BLOCK_BYTES = 32 * 2**20
 """Working memory of one row block in float64."""
-WORKERS = 2
-"""Threads that share tiles; each runs its own single-threaded BLAS."""
+VARIABLE = "EMBAUDIT_WORKERS"
+"""Environment variable that says how many threads share the work."""
 
 
 def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Iterator[slice]:
@@ -29,20 +34,147 @@ def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Ite
         yield slice(start, min(start + step, n_rows))
 
 
-def ordered_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """Map in `WORKERS` threads, in order, holding only a few results at a time.
+def worker_count(workers: int | None = None) -> int:
+    """Decide how many threads share the work: as asked for, else `EMBAUDIT_WORKERS`, else one a core.
 
-    BLAS is limited to one thread meanwhile: nested thread pools spin against each other.
+    Raises
+    ------
+    InputError
+        If either is no integer from 1 on.
+
+    Examples
+    --------
+    >>> worker_count(3)
+    3
+    >>> worker_count(0)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: workers must be an integer >= 1; got 0.
     """
-    from collections import deque
+    # Here, because the checks themselves walk their rows in blocks.
+    from embaudit.foundation.checked import as_count
 
-    from threadpoolctl import threadpool_limits
+    if workers is not None:
+        return as_count(workers, "workers")
+    text = os.environ.get(VARIABLE, "").strip()
+    if text:
+        return as_count(int(text) if text.isascii() and text.isdecimal() else text, VARIABLE)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(WORKERS) as pool:
-        waiting = deque[Any]()
+
+class _OneThread:
+    """Counts the threads that need a BLAS of one thread: the first limits it, the last restores what the host had.
+
+    threadpoolctl alone does not: there each restores what it found, so that overlapping limits leave 1 behind.
+    """
+
+    def __init__(self) -> None:
+        self.lock, self.holders, self.mine = threading.Lock(), 0, threading.local()
+        self.libraries: list[Any] = []
+        self.found: list[int] = []
+
+    def enter(self) -> None:
+        from threadpoolctl import ThreadpoolController
+
+        self.mine.depth = getattr(self.mine, "depth", 0) + 1
+        if self.mine.depth > 1:
+            return
+        with self.lock:
+            if self.holders == 0:
+                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.found = [library.num_threads for library in self.libraries]
+            self.holders += 1
+            for library in self.libraries:
+                _set_threads(library, 1)
+
+    def leave(self) -> None:
+        self.mine.depth -= 1
+        if self.mine.depth:
+            return
+        with self.lock:
+            self.holders -= 1
+            for library, number in zip(self.libraries, self.found, strict=True):
+                if self.holders == 0 or _is_of_thread(library):
+                    _set_threads(library, number)
+
+
+def _set_threads(library: Any, number: int) -> None:
+    # Newer versions of threadpoolctl ignore every thread but the first that set a limit.
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(number)
+
+
+def _is_of_thread(library: Any) -> bool:
+    """Whether each thread has a limit of its own."""
+    return library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp"
+
+
+_one_thread = _OneThread()
+_in_worker = threading.local()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep the BLAS at one thread: its threads would spin against ours, or wait longer than small products take.
+
+    It may be nested and held by several threads at once; the limit is one for the process, and goes when the last
+    of them leaves.
+
+    Examples
+    --------
+    >>> from threadpoolctl import threadpool_info
+    >>> with one_blas_thread():
+    ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    {1}
+    """
+    _one_thread.enter()
+    try:
+        yield
+    finally:
+        _one_thread.leave()
+
+
+def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int | None = None) -> Iterator[T]:
+    """Map in several threads, in order, holding only a few results at a time, each on a BLAS of one thread.
+
+    Neither threads nor values depend on who reads: nothing is limited while a result waits to be taken, and a reader
+    who goes away early ends the threads. One item, or one worker, is a plain loop; so is a map within a map, whose
+    cores are busy already.
+
+    Parameters
+    ----------
+    function : callable
+        Of one item.
+    items : iterable
+        Taken a few ahead of the reader.
+    workers : int, optional
+        How many threads; see `worker_count`.
+
+    Examples
+    --------
+    >>> list(ordered_map(abs, [-3, 2, -1], workers=2))
+    [3, 2, 1]
+    """
+    count, rest = worker_count(workers), iter(items)
+    first = list(islice(rest, 2))
+
+    def limited(item: S) -> T:
+        with one_blas_thread():
+            return function(item)
+
+    if count == 1 or len(first) < 2 or getattr(_in_worker, "busy", False):
+        return map(limited, chain(first, rest))
+    return _threaded(limited, chain(first, rest), count)
+
+
+def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
+    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_in_worker, "busy", True))
+    waiting = deque[Future[T]]()
+    try:
         for item in items:
             waiting.append(pool.submit(function, item))
-            if len(waiting) > 2 * WORKERS:
+            if len(waiting) > count + 2:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

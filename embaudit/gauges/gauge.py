@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Matrix, Vector, as_factors, as_vector, frozen
-from embaudit.kernels.rows import float64_blocks
+from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.kernels.passes import float64_blocks
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -24,8 +24,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 def require_rank(rank: int) -> None:
     """Refuse a rank below 1."""
-    if isinstance(rank, bool) or not isinstance(rank, (int, np.integer)) or rank < 1:
-        raise must_be("rank", "an integer >= 1", repr(rank))
+    as_count(rank, "rank")
 
 
 def _square(array: ArrayLike, name: str) -> NDArray[np.float64]:

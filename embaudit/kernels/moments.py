@@ -8,63 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from embaudit.foundation.checked import Matrix, Vector, frozen
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.passes import cached_blocks, each_chunk
+from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-T = TypeVar("T")
 EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24
 """Entries up to which float32 factors take the slower QR route too."""
-
-
-CACHE_BYTES = 2**20
-"""A float64 block of this size stays in the second-level cache between conversion and product."""
-
-
-def unit_block(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide float64 rows by their length; a zero row stays zero.
-
-    Examples
-    --------
-    >>> unit_block(np.array([[3e200, 4e200], [0.0, 0.0]]))
-    array([[0.6, 0.8],
-           [0. , 0. ]])
-    """
-    largest = np.abs(block).max(axis=1, keepdims=True)
-    block = block / np.where(largest > 0, largest, 1)  # in two steps: 1e200 must not be squared
-    lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
-    result: NDArray[np.float64] = block / np.where(lengths > 0, lengths, 1)[:, None]
-    return result
-
-
-def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
-    """Apply `function` to consecutive slices of rows, in order; several threads share them where there are several."""
-    chunks = list(row_blocks(*x.shape))
-    return map(function, chunks) if len(chunks) == 1 else ordered_map(function, chunks)
-
-
-def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
-
-    The block is a buffer, overwritten by the next one.
-    """
-    buffer: NDArray[np.float64] | None = None
-    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=CACHE_BYTES):
-        rows = slice(chunk.start + part.start, chunk.start + part.stop)
-        buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer
-        block = buffer[: part.stop - part.start]
-        block[...] = x[rows]
-        yield rows, block
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +98,7 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
 
     def triangle(chunk: slice) -> NDArray[np.float64]:
         factor = np.zeros((k + 1, k + 1))
-        for _, block in float64_chunks(x, chunk, normalise=normalise):
+        for block in _chunk_blocks(x, chunk, normalise=normalise):
             factor = _qr([factor, np.column_stack([np.ones(len(block)), block])])
         return factor
 
@@ -148,21 +108,21 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     return factor[0, 1:] / factor[0, 0], factor[1:, 1:]
 
 
-def float64_chunks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[NDArray[np.float64]]:
     """Yield the cached blocks of a chunk, their rows of length 1 if `normalise`."""
-    for rows, block in cached_blocks(x, chunk):
-        yield rows, unit_block(block) if normalise else block
+    for _, block in cached_blocks(x, chunk):
+        yield unit_rows(block, none=0) if normalise else block
 
 
 def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     """Accumulate sums about a provisional mean, so that a large mean does not cancel the spread."""
     k = x.shape[1]
-    first = next(iter(float64_chunks(x, slice(0, min(4096, len(x))), normalise=normalise)))[1]
+    first = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise)))
     origin = first.mean(axis=0)
 
     def sums(chunk: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         gram, total = np.zeros((k, k)), np.zeros(k)
-        for _, block in float64_chunks(x, chunk, normalise=normalise):
+        for block in _chunk_blocks(x, chunk, normalise=normalise):
             block -= origin
             gram += block.T @ block
             total += np.ones(len(block)) @ block

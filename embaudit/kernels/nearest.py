@@ -1,79 +1,227 @@
-"""Exact top-N neighbours by cosine; no p×p matrix is ever built."""
+"""The nearest rows by cosine: the one exact search, streamed, and the lists it finds.
+
+Candidates pass by in tiles that stay in the cache. Of each row only the best so far are kept, and a tile is looked at
+closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Indices, Matrix, as_rows
+from embaudit.foundation.checked import Indices, Matrix, Vector, as_count, as_rows
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-TILE = 512
-"""Rows of a square tile: two of them, in float64, stay in the second-level cache."""
+Floats: TypeAlias = NDArray[np.float64]
+Hits: TypeAlias = tuple[Indices, Indices, Floats]
+"""Row, column and value of some entries of a tile, in order of rows and then of columns."""
+
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
+FIRST = 512
+"""Candidates of the first block, which sets the bar for the others; each of those is twice as large."""
+WIDEST = 2048
+"""Candidates of a block at most."""
+TILE = 2**18
+"""Cosines of a tile: in float64 they stay in the second-level cache."""
 
 
-@dataclass(frozen=True)
-class Neighbours:
-    """The exact top-N of some rows by cosine, best first, the row itself left out."""
+@dataclass(frozen=True, eq=False)
+class NeighbourLists:
+    """The exact N nearest of some rows by cosine, best first, the row itself left out.
+
+    A neighbour is *kept* in other lists if it is listed there, or ties with the last one listed there: rows of one
+    direction stay tied in every equivalent model, and their order says nothing.
+    """
 
     rows: Indices
     """The rows asked for."""
     indices: Indices
     """(m, N) their neighbours; equal cosines in order of row number; -1 where no row with a direction is left."""
-    cosines: NDArray[np.float64]
+    cosines: Floats
     """(m, N) the cosines, NaN where there is no neighbour."""
-    runner_up: NDArray[np.float64]
+    runner_up: Floats
     """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
+    searched: Matrix = field(repr=False)
+    """(p, k) the rows searched."""
+    shift: Vector | None = field(default=None, repr=False)
+    """(k,) what was added to each of them."""
+
+    @property
+    def tied(self) -> NDArray[np.bool_]:
+        """(m,) whether the last neighbour ties with the first row left out."""
+        return self.cosines[:, -1] - self.runner_up <= TIE
+
+    def first(self, n: int) -> NeighbourLists:
+        """Return the lists of the `n` nearest of them."""
+        if n >= self.indices.shape[1]:
+            return self
+        after = np.where(np.isnan(self.runner_up), np.nan, np.nan_to_num(self.cosines[:, n], nan=-np.inf))
+        return replace(self, indices=self.indices[:, :n], cosines=self.cosines[:, :n], runner_up=after)
+
+    def of(self, which: Indices) -> NeighbourLists:
+        """Return some of the lists, by their position."""
+        fields = ("rows", "indices", "cosines", "runner_up")
+        return replace(self, **{name: getattr(self, name)[which] for name in fields})
+
+    def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> NDArray[np.bool_]:
+        """Tell which neighbours are still among the nearest of the same rows elsewhere.
+
+        Parameters
+        ----------
+        other : NeighbourLists
+            Of the same rows in another matrix, row by row.
+        tie : float
+            Cosines there closer than this are one: rows stored in float32 differ by its rounding.
+
+        Returns
+        -------
+        array of shape (m, N)
+            False also where there is no neighbour, here or there.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0], [0.0, 1.0]])
+        >>> neighbours(x, 1).kept_in(neighbours(x[[0, 2, 1, 3]], 1)).ravel().tolist()
+        [True, True, True, True]
+        """
+        if not np.array_equal(self.rows, other.rows):
+            raise must_be("the lists compared", "of the same rows", f"{len(self.rows)} and {len(other.rows)} others")
+        known = self.indices >= 0
+        kept = known & _listed(self.indices, other.indices)
+        row, place = np.nonzero(known & ~kept)
+        pairs = np.column_stack([self.rows[row], self.indices[row, place]])
+        cosines = pair_cosines(other.searched, other.searched, pairs, shift=other.shift)
+        last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
+        kept[row, place] = cosines >= last[row] - tie
+        return np.asarray(kept)
+
+    def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
+        """Share of the neighbours that are kept in other lists."""
+        return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
 
 
-def _top(tile: NDArray[np.float64], n: int) -> tuple[Indices, NDArray[np.float64], NDArray[np.float64]]:
-    """Best `n` of each row of a tile of cosines; ties by row number."""
-    keep = min(n + 1, tile.shape[1])
-    candidates = np.sort(np.argpartition(-tile, keep - 1, axis=1)[:, :keep], axis=1)
-    values = np.take_along_axis(tile, candidates, axis=1)
-    order = np.argsort(-values, axis=1, kind="stable")
-    candidates, values = np.take_along_axis(candidates, order, axis=1), np.take_along_axis(values, order, axis=1)
-    runner_up = values[:, n] if values.shape[1] > n else np.full(len(tile), -np.inf)
-    best = candidates[:, :n]
-    # A tie across the cut leaves it to the partition who is in: settle it by row number too.
-    tied = values[:, n - 1] == runner_up
-    best[tied] = np.argsort(-tile[tied], axis=1, kind="stable")[:, :n]
-    none = ~np.isfinite(values[:, :n])
-    return np.where(none, -1, best), np.where(none, np.nan, values[:, :n]), runner_up
+def _listed(indices: Indices, others: Indices) -> NDArray[np.bool_]:
+    """Whether each index of a row is among the others of that row."""
+    found = np.zeros(indices.shape, dtype=bool)
+    for column in others.T:
+        found |= indices == column[:, None]
+    return found
 
 
-def neighbour_tiles(unit: Matrix, rows: Indices) -> Iterator[tuple[Indices, NDArray[np.float64]]]:
-    """Yield `(rows, cosines to every row)` in tiles.
+def _foremost(tile: Floats, keep: int) -> NDArray[np.bool_]:
+    """Mark the `keep` largest of each row, and of equals the first: a partition alone leaves them to chance."""
+    if keep >= tile.shape[1]:
+        return np.ones(tile.shape, dtype=bool)
+    least = np.partition(tile, tile.shape[1] - keep, axis=1)[:, -keep, None]
+    marked = tile >= least
+    cut = np.flatnonzero(np.count_nonzero(marked, axis=1) > keep)
+    above, level = tile[cut] > least[cut], tile[cut] == least[cut]
+    room = keep - np.count_nonzero(above, axis=1)[:, None]
+    marked[cut] = above | (level & (np.cumsum(level, axis=1) <= room))
+    return np.asarray(marked)
 
-    A row itself and rows without direction are -inf; to a row without direction every cosine is NaN.
+
+def _hits(tile: Floats, bar: Floats, keep: int) -> Hits:
+    """Take what exceeds the bar of its row, at most `keep` a row where that is much."""
+    marked = tile > bar[:, None]
+    if np.count_nonzero(marked) > keep * (8 + len(tile)):
+        marked = _foremost(tile, keep)
+    flat = np.flatnonzero(marked)
+    return *np.divmod(flat, tile.shape[1]), tile.ravel()[flat]
+
+
+class Largest:
+    """The `keep` largest entries so far of each row of a wide matrix that passes by in blocks of columns.
+
+    Best first, equals in the order of their columns; -1 at -inf where too few passed by. A block may be compared with
+    the bar of an earlier moment: then more of it is merged, with the same result.
     """
-    known = np.nan_to_num(unit)
-    empty = np.isnan(unit[:, 0])
 
-    def tile(part: slice) -> tuple[Indices, NDArray[np.float64]]:
-        chosen = rows[part]
-        cosines = known[chosen] @ known.T
-        np.clip(cosines, -1, 1, out=cosines)
-        cosines[:, empty] = -np.inf
-        cosines[np.arange(len(chosen)), chosen] = -np.inf
-        cosines[empty[chosen]] = np.nan
-        return chosen, cosines
+    def __init__(self, n_rows: int, keep: int) -> None:
+        self.keep = keep
+        self.columns: Indices = np.full((n_rows, keep), -1, dtype=np.intp)
+        self.values = np.full((n_rows, keep), -np.inf)
 
-    yield from ordered_map(tile, row_blocks(len(rows), len(unit)))
+    @property
+    def bar(self) -> Floats:
+        """(m,) what an entry of a later column must exceed."""
+        return self.values[:, -1]
+
+    def add(self, tile: Floats, first: int = 0) -> Largest:
+        """Merge a block of columns, the first of which is number `first`."""
+        row, column, value = _hits(tile, self.bar, self.keep)
+        return self.merge(row, column + first, value)
+
+    def merge(self, row: Indices, column: Indices, value: Floats) -> Largest:
+        """Merge entries of later columns, given in order of rows and then of columns."""
+        starts = np.flatnonzero(np.diff(row, prepend=-1))
+        touched, counts = row[starts], np.diff(np.append(starts, len(row)))
+        if len(touched):
+            line = np.repeat(np.arange(len(touched)), counts)
+            place = self.keep + np.arange(len(row)) - np.repeat(starts, counts)
+            shape = (len(touched), self.keep + int(counts.max()))
+            values, columns = np.full(shape, -np.inf), np.full(shape, -1, dtype=np.intp)
+            values[:, : self.keep], columns[:, : self.keep] = self.values[touched], self.columns[touched]
+            values[line, place], columns[line, place] = value, np.where(value > -np.inf, column, -1)
+            order = np.argsort(-values, axis=1, kind="stable")[:, : self.keep]
+            self.values[touched] = np.take_along_axis(values, order, axis=1)
+            self.columns[touched] = np.take_along_axis(columns, order, axis=1)
+        return self
 
 
-def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None) -> Neighbours:
+def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
+    """Cut many candidates into blocks that grow, so that all but the first meet a bar."""
+    most = max(keep, next(row_blocks(WIDEST, rank)).stop)
+    start, size = 0, n_rows if n_rows <= most else min(max(FIRST, 2 * keep), most)
+    while start < n_rows:
+        yield slice(start, min(start + size, n_rows))
+        start, size = start + size, min(2 * size, most)
+
+
+def _shifted(x: Matrix, shift: Vector | None) -> Matrix:
+    return x if shift is None else np.asarray(x, dtype=np.float64) + shift
+
+
+def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None) -> Largest:
+    """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
+    queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
+
+    def found(block: slice) -> list[Hits]:
+        unit = unit_rows(_shifted(x[block], shift))
+        empty = np.isnan(unit[:, 0])
+        unit[empty] = 0
+        parts = []
+        for part in row_blocks(len(rows), len(unit), budget=8 * TILE):
+            tile = queries[part] @ unit.T
+            tile[:, empty] = -np.inf
+            itself = np.flatnonzero((rows[part] >= block.start) & (rows[part] < block.stop))
+            tile[itself, rows[part][itself] - block.start] = -np.inf
+            bar = best.bar[part]
+            # Nothing exceeds a cosine of 1, though its rounding may.
+            row, column, value = _hits(tile, np.where(bar >= 1, np.inf, bar), keep)
+            parts.append((row + part.start, column + block.start, np.clip(value, -1, 1)))
+        return parts
+
+    for parts in ordered_map(found, _blocks(len(x), x.shape[1], keep)):
+        best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    lost = ~queries.any(axis=1)
+    best.columns[lost], best.values[lost] = -1, np.nan
+    return best
+
+
+def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None, shift: Vector | None = None) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
     Parameters
@@ -84,10 +232,12 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None) -> Neig
         How many neighbours; at most p - 1.
     rows : array of int, optional
         For which rows; all by default.
+    shift : array of shape (k,), optional
+        Added to every row first, a block at a time.
 
     Returns
     -------
-    Neighbours
+    NeighbourLists
 
     Examples
     --------
@@ -97,11 +247,11 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None) -> Neig
     """
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
-    if not isinstance(n, int | np.integer) or not 1 <= n < len(x):
-        raise must_be("the number of neighbours", f"an integer from 1 to {len(x) - 1}", repr(n))
-    chosen = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
+    n = as_count(n, "the number of neighbours", most=len(x) - 1)
+    chosen: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
     if not len(chosen):
         raise must_be("rows", "at least one row number", "none")
-    parts = [(part, *_top(tile, int(n))) for part, tile in neighbour_tiles(unit_rows(x), chosen)]
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    return Neighbours(*columns)
+    parts = [_search(x, chosen[part], n + 1, shift) for part in row_blocks(len(chosen), x.shape[1])]
+    indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
+    listed = np.where(indices[:, :n] < 0, np.nan, cosines[:, :n])
+    return NeighbourLists(chosen, indices[:, :n], listed, cosines[:, n], x, shift)

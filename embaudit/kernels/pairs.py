@@ -13,7 +13,7 @@ from embaudit.kernels.rows import unit_rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.foundation.checked import Matrix
+    from embaudit.foundation.checked import Matrix, Vector
 
 
 def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
@@ -39,7 +39,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike) -> NDArray[np.float64]:
+def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None = None) -> NDArray[np.float64]:
     """Compute `cos(x_i, y_j)` for each pair (i, j), a block of pairs at a time.
 
     Parameters
@@ -48,6 +48,8 @@ def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike) -> NDArray[np.float64]:
         The two sides; the same matrix for same-side pairs.
     pairs : array of shape (m, 2)
         Row numbers.
+    shift : array of shape (k,), optional
+        Added to every row of both first.
 
     Returns
     -------
@@ -63,8 +65,9 @@ def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike) -> NDArray[np.float64]:
     index = as_pairs(pairs, len(x), len(y))
     cosines = np.empty(len(index))
     for rows in row_blocks(len(index), 4 * x.shape[1]):
-        i, j = index[rows].T
-        np.einsum("ij,ij->i", unit_rows(x[i]), unit_rows(y[j]), out=cosines[rows])
+        ends = (side[column] for side, column in zip((x, y), index[rows].T, strict=True))
+        units = (unit_rows(end if shift is None else np.asarray(end, dtype=np.float64) + shift) for end in ends)
+        np.einsum("ij,ij->i", *units, out=cosines[rows])
     return np.clip(cosines, -1, 1, out=cosines)
 
 

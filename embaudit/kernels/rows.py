@@ -1,25 +1,38 @@
-"""Rows of a matrix, a block at a time in float64: lengths, directions and Gram matrices."""
+"""Rows of a matrix: their lengths, directions and Gram matrices, streamed in float64, and some of them drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.passes import float64_blocks, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from numpy.typing import DTypeLike, NDArray
 
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
+    from embaudit.foundation.checked import Indices, Matrix
 
 
-def float64_blocks(x: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-    """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
-    for rows in row_blocks(*x.shape):
-        yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
+def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
+    """Draw `size` different rows, in order; all of them where there are no more.
+
+    Parameters
+    ----------
+    rows : int or array of int
+        How many there are, or which.
+    size : int
+        How many to draw.
+    rng : numpy Generator
+        Left as it is where nothing is drawn.
+
+    Examples
+    --------
+    >>> sample_rows(3, 5, np.random.default_rng(0)).tolist()
+    [0, 1, 2]
+    """
+    pool: Indices = np.arange(rows) if isinstance(rows, int) else rows
+    return np.sort(pool if len(pool) <= size else rng.choice(pool, size, replace=False))
 
 
 def row_norms(x: Matrix) -> NDArray[np.float64]:
@@ -47,24 +60,42 @@ def _block_norms(block: NDArray[np.float64]) -> NDArray[np.float64]:
     return norms
 
 
-def unit_rows(x: Matrix) -> NDArray[np.float64]:
-    """Divide every row by its norm, in float64; a zero row has no direction and becomes NaN.
+@overload
+def unit_rows(x: Matrix, *, none: float = np.nan) -> NDArray[np.float64]: ...
+@overload
+def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
+def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """Divide every row by its norm, computed in float64 whatever the result is stored as.
+
+    Parameters
+    ----------
+    x : array of shape (n, k)
+        Rows; may lie on disk.
+    none : float
+        What stands in every entry of a zero row, which has no direction: NaN, or 0 for a row similar to nothing.
+    dtype : dtype
+        How to store the result.
 
     Examples
     --------
     >>> unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
     array([[0.6, 0.8], [nan, nan]])
+    >>> unit_rows(np.array([[3e200, 4e200], [0.0, 0.0]]), none=0)
+    array([[0.6, 0.8],
+           [0. , 0. ]])
     """
-    unit = np.empty(x.shape)
+    unit = np.empty(x.shape, dtype=dtype)
     for rows, block in float64_blocks(x):
-        unit[rows] = _block_units(block)
+        unit[rows] = _block_units(block, none)
     return unit
 
 
-def _block_units(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _block_units(block: NDArray[np.float64], none: float) -> NDArray[np.float64]:
     norms = _block_norms(block)
-    norms[norms == 0] = np.nan
+    zero = norms == 0
+    norms[zero] = 1
     unit = block / norms[:, None]
+    unit[zero] = none
     subnormal = np.flatnonzero(norms < 1e-290)
     if len(subnormal):
         # Division by the largest entry first: a subnormal norm has lost digits.
@@ -73,21 +104,12 @@ def _block_units(block: NDArray[np.float64]) -> NDArray[np.float64]:
     return unit
 
 
-def directions(x: Matrix) -> Matrix:
-    """Compute `unit_rows`, stored as precisely as `x`: what many cosines are taken from at once."""
-    unit = np.empty(x.shape, dtype=x.dtype)
-    for rows, block in float64_blocks(x):
-        unit[rows] = _block_units(block)
-    return unit
-
-
 def gram(x: Matrix, y: Matrix | None = None) -> NDArray[np.float64]:
     """Compute `xᵀy` (`xᵀx` without `y`), k×k, streamed over rows in float64."""
-    y = x if y is None else y
-    total = np.zeros((x.shape[1], y.shape[1]))
-    for rows, block in float64_blocks(x):
-        total += block.T @ (block if y is x else np.asarray(y[rows], dtype=np.float64))
-    return total
+    return in_order(
+        block.T @ (block if y is None or y is x else np.asarray(y[rows], dtype=np.float64))
+        for rows, block in float64_blocks(x)
+    )
 
 
 def triangular_factor(x: Matrix) -> NDArray[np.float64]:

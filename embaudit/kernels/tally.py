@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.foundation.workers import ordered_map
+from embaudit.kernels.intervals import percentile_interval
 from embaudit.kernels.nearest import TIE
+from embaudit.kernels.passes import in_order
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,8 +110,8 @@ class PairTally:
         counts, centres = self.histogram[filled], (filled + 0.5) / CHANGES
         drawn = rng.multinomial(self.count, counts / self.count, size=REPLICATES) @ centres / self.count
         # The histogram's own mean is off by part of a bin; the spread is what the replicates are for.
-        low, high = np.quantile(drawn, (0.025, 0.975)) - counts @ centres / self.count
-        return max(0.0, self.mean_abs + float(low)), self.mean_abs + float(high)
+        low, high = percentile_interval(drawn - counts @ centres / self.count)
+        return max(0.0, self.mean_abs + low), self.mean_abs + high
 
 
 class _Sheet:
@@ -175,7 +177,7 @@ def tally_all_pairs(
     before_other: NDArray[np.float64] | None = None,
     after_other: NDArray[np.float64] | None = None,
 ) -> PairTally:
-    """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over two threads.
+    """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over several threads.
 
     Parameters
     ----------
@@ -205,8 +207,4 @@ def tally_all_pairs(
             sheet.add(tiles[0].ravel(), tiles[1].ravel())
         return sheet.tally
 
-    parts = ordered_map(strip, range(0, len(before), TILE))
-    total = next(parts)
-    for part in parts:
-        total = total + part
-    return total
+    return in_order(ordered_map(strip, range(0, len(before), TILE)))

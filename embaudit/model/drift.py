@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.rows import sample_rows
 
 if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices
@@ -116,7 +117,7 @@ def drift(
     n = before.n_left
     size = max(1, MAX_SCORES // before.n_right)
     draw = np.random.default_rng(rng)
-    rows = np.arange(n) if n <= size else np.sort(draw.choice(n, size, replace=False))
+    rows = sample_rows(n, size, draw)
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):
         old, new = (model.scores(rows[block]) for model in (before, after))

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Indices, Matrix, Vector, as_rows, is_number
-from embaudit.kernels.moments import Moments, unit_block
+from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Link
@@ -286,7 +286,7 @@ class FactorModel:
 
     def seen(self, role: SideName, block: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return float64 rows of a side as the link multiplies them; a zero row stays zero."""
-        return unit_block(block) if role in self.link.unit_sides else block
+        return unit_rows(block, none=0) if role in self.link.unit_sides else block
 
     def factors(self, role: SideName) -> Matrix:
         """Return the factor matrix of one side; see `side`."""

@@ -1,9 +1,8 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair: with unit rows B (before) and C (after),
-`Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and `Σ s s' = ½(‖BᵀC‖² − p)` in the Frobenius norm. The rest
-(mean |Δ|, maximum, quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at
-most `EXACT_PAIRS`, and over sampled pairs, with a bootstrap confidence interval, where there are more.
+Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`). The rest (mean |Δ|, maximum,
+quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at most `EXACT_PAIRS`, and over
+sampled pairs, with a bootstrap confidence interval, where there are more.
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ import numpy as np
 
 from embaudit.foundation.checked import Matrix
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.nearest import TIE, Neighbours, neighbour_tiles, neighbours
+from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import n_pairs, sample_pairs
-from embaudit.kernels.rows import directions, float64_blocks
+from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
 from embaudit.model import Pairs
 
@@ -94,72 +94,12 @@ class Movement:
         return record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}
 
 
-@dataclass(frozen=True, eq=False)
-class CosineSums:
-    """Sums of cosines over all pairs, from Gram matrices."""
-
-    total: float
-    before: float
-    after: float
-    before_squared: float
-    after_squared: float
-    product: float
-
-    @property
-    def mean(self) -> float:
-        """Mean of Δ."""
-        return (self.after - self.before) / self.total
-
-    @property
-    def rms(self) -> float:
-        """Root mean square of Δ."""
-        return float(np.sqrt(max(0.0, self.before_squared - 2 * self.product + self.after_squared) / self.total))
-
-    @property
-    def pearson(self) -> float:
-        """Correlation of before and after."""
-        n = self.total
-        variances = (self.before_squared - self.before**2 / n) * (self.after_squared - self.after**2 / n)
-        covariance = self.product - self.before * self.after / n
-        # Below this the variance is the rounding of its own subtraction.
-        floor = (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
-        return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
-
-
-@dataclass(frozen=True)
-class _SideSums:
-    """Sum and Gram matrix of unit rows, those without direction counting as zero."""
-
-    count: int
-    total: NDArray[np.float64]
-    gram: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, unit: Matrix) -> _SideSums:
-        k = unit.shape[1]
-        count, total, square = 0, np.zeros(k), np.zeros((k, k))
-        for _, block in float64_blocks(unit):
-            known = np.nan_to_num(block)
-            count += int(np.count_nonzero(known.any(axis=1)))
-            total += known.sum(axis=0)
-            square += known.T @ known
-        return cls(count, total, square)
-
-
-def _cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
-    square = np.zeros((before.shape[1], after.shape[1]))
-    for rows in row_blocks(len(before), square.size // len(square) + len(square)):
-        b, c = (np.nan_to_num(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
-        square += b.T @ c
-    return square
-
-
 class _Snapshot:
     """The directions of a model's rows and their sums, computed once for every role that needs them."""
 
     def __init__(self, model: FactorModel, sides: Iterable[SideName]) -> None:
-        self.unit = {side: directions(model.factors(side)) for side in sides}
-        self.sums = {side: _SideSums.of(unit) for side, unit in self.unit.items()}
+        self.unit = {side: unit_rows(model.factors(side), dtype=model.factors(side).dtype) for side in sides}
+        self.sums = {side: RowSums.of(unit) for side, unit in self.unit.items()}
 
     def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
         """Cosines of given pairs of rows."""
@@ -186,18 +126,8 @@ def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSu
 
 
 def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[SideName, ...]) -> CosineSums:
-    b, c = ([shot.sums[side] for side in sides] for shot in (before, after))
-    cross = [_cross_gram(before.unit[side], after.unit[side]) for side in sides]
-    if len(sides) == 1:
-        p = b[0].count
-        doubles = [float((x**2).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
-        return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
-    return CosineSums(
-        b[0].count * b[1].count,
-        float(b[0].total @ b[1].total),
-        float(c[0].total @ c[1].total),
-        *(float((x * y).sum()) for x, y in ((b[0].gram, b[1].gram), (c[0].gram, c[1].gram), (cross[0], cross[1]))),
-    )
+    cross = [cross_gram(before.unit[side], after.unit[side]) for side in sides]
+    return pair_sums([before.sums[side] for side in sides], [after.sums[side] for side in sides], cross)
 
 
 @dataclass(frozen=True)
@@ -213,14 +143,19 @@ class _Plan:
     cosines: NDArray[np.float64] | None
     """Of the sampled pairs, before."""
     top_n: int
-    lists: Neighbours | None
+    lists: NeighbourLists | None
 
     @property
     def tied(self) -> float:
         """Share of the lists whose last entry ties with the first row left out."""
+        return float("nan") if self.lists is None else float(self.lists.tied.mean())
+
+    def overlap(self, unit: Matrix) -> float:
+        """Mean share of the listed neighbours that are kept where these are the directions of the rows."""
         if self.lists is None:
             return float("nan")
-        return float((self.lists.cosines[:, -1] - self.lists.runner_up <= TIE).mean())
+        now = neighbours(unit, self.top_n, rows=self.lists.rows)
+        return self.lists.overlap(now, tie=max(TIE, 16 * float(np.finfo(unit.dtype).eps)))
 
 
 class MovementProbe:
@@ -278,13 +213,12 @@ class MovementProbe:
         drawn = sample_pairs(len(valid[0]), size, n_columns=columns, rng=self.rng)
         return np.column_stack([valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]])
 
-    def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, Neighbours | None]:
+    def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, NeighbourLists | None]:
         n = min(n, len(rows) - 2)
         if role == "cross" or n < 1:
             return 0, None
         size = max(50, min(QUERIES, SEARCHED // len(rows)))
-        chosen = rows if len(rows) <= size else np.sort(self.rng.choice(rows, size, replace=False))
-        return n, neighbours(self.model.factors(role), n, rows=chosen)
+        return n, neighbours(self.model.factors(role), n, rows=sample_rows(rows, size, self.rng))
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""
@@ -312,7 +246,7 @@ class MovementProbe:
             spearman=tally.spearman,
             sign_flips=tally.sign_flips,
             top_n=plan.top_n,
-            top_n_overlap=float("nan") if plan.lists is None else kept_neighbours(plan.lists, now.unit[plan.sides[0]]),
+            top_n_overlap=plan.overlap(now.unit[plan.sides[0]]),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
         )
@@ -322,35 +256,6 @@ class MovementProbe:
             return tally_pairs(plan.cosines, now.cosines(plan.sides, plan.pairs))
         rows = [shot.unit[side][plan.valid[side]] for side in plan.sides for shot in (self.before, now)]
         return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
-
-
-def kept_neighbours(lists: Neighbours, unit: Matrix) -> float:
-    """Share of the listed neighbours that are still among the N nearest.
-
-    A neighbour within rounding of the N-th cosine counts as kept: rows of one direction stay tied in every
-    equivalent model, and their order says nothing.
-
-    Parameters
-    ----------
-    lists : Neighbours
-        Lists of rows that all have a direction.
-    unit : array of shape (p, k)
-        Directions of the rows in the other model, NaN for none.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> kept_neighbours(neighbours(x, 1), directions(x))
-    1.0
-    """
-    n, kept, start = lists.indices.shape[1], 0, 0
-    tie = max(TIE, 16 * float(np.finfo(unit.dtype).eps))
-    for part, tile in neighbour_tiles(unit, lists.rows):
-        last = -np.partition(-tile, n - 1, axis=1)[:, n - 1 : n]
-        listed = lists.indices[start : start + len(part)]
-        kept += int(np.count_nonzero(np.take_along_axis(tile, listed, axis=1) >= last - tie))
-        start += len(part)
-    return kept / lists.indices.size
 
 
 def movement(

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.nearest import NeighbourLists, neighbours
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel, SideName
@@ -27,11 +29,15 @@ class Neighbourhood:
     """(name, cosine) of its nearest in the model at hand, best first."""
     after: tuple[tuple[str, float], ...]
     """The same in the equivalent model."""
+    stay: tuple[bool, ...]
+    """Which of `before` are kept in the equivalent model, as `NeighbourLists` means it: rows, whatever their names."""
+    stayed: tuple[bool, ...]
+    """Which of `after` are kept in the model at hand: the others are new."""
 
     @property
     def kept(self) -> int:
-        """How many neighbours the two lists share."""
-        return len({name for name, _ in self.before} & {name for name, _ in self.after})
+        """How many of the former neighbours are kept."""
+        return sum(self.stay)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists for JSON."""
@@ -98,13 +104,22 @@ def neighbourhoods(
     >>> neighbourhoods(model, model, rows=np.array([0]), n=1)[0].before
     (('b', 0.995...),)
     """
-    names = before.names(role).astype(str)
-    lists = [neighbours(model.factors(role), n, rows=rows) for model in (before, after)]
-    named = [
-        [
-            tuple(zip(names[i].tolist(), c.tolist(), strict=True))
-            for i, c in zip(found.indices, found.cosines, strict=True)
-        ]
-        for found in lists
-    ]
-    return tuple(Neighbourhood(str(names[row]), *both) for row, *both in zip(rows, *named, strict=True))
+    return by_name(before.names(role), *(neighbours(model.factors(role), n, rows=rows) for model in (before, after)))
+
+
+def by_name(names: NDArray[Any], before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:
+    """Write the lists of the same rows in two models with the names of the rows."""
+    texts, pair = names.astype(str), (before, after)
+    marks = zip(before.kept_in(after), after.kept_in(before), strict=True)
+
+    def written(at: int, stay: NDArray[np.bool_], stayed: NDArray[np.bool_]) -> Neighbourhood:
+        n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)
+        one, other = (
+            tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
+            for lists in pair
+        )
+        return Neighbourhood(
+            str(texts[before.rows[at]]), one, other, tuple(stay[:n].tolist()), tuple(stayed[:n].tolist())
+        )
+
+    return tuple(written(at, *both) for at, both in enumerate(marks))

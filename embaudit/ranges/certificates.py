@@ -15,7 +15,7 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.nearest import TIE, Neighbours, neighbours
+from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
 
@@ -150,7 +150,7 @@ def certified_neighbours(
     )
 
 
-def _radii(factors: Matrix, found: Neighbours) -> NDArray[np.float64]:
+def _radii(factors: Matrix, found: NeighbourLists) -> NDArray[np.float64]:
     # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
     rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
     depth = _depth(found.cosines - rounding)

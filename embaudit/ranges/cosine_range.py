@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import frozen, is_number
+from embaudit.foundation.checked import frozen, is_integer, is_number
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
@@ -145,7 +145,7 @@ class CosineRange:
             raise must_be("end", 'one of "lower", "upper"', repr(end))
         if not (is_number(tol) and tol > 0):
             raise must_be("tol", "a number > 0", repr(tol))
-        if isinstance(pair, bool) or not isinstance(pair, (int, np.integer)) or not 0 <= pair < len(self):
+        if not is_integer(pair) or not 0 <= pair < len(self):
             raise must_be("pair", f"a position in pairs, an integer from 0 to {len(self) - 1}", repr(pair))
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")

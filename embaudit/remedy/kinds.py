@@ -18,8 +18,8 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import is_number
-from embaudit.kernels.moments import unit_block
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
+from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
@@ -112,7 +112,7 @@ def _with_unit_length(remedy: Remedy) -> Remedy:
 
 
 def _then_unit(function: RowMap) -> RowMap:
-    return lambda block: unit_block(function(block))
+    return lambda block: unit_rows(function(block), none=0)
 
 
 def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:

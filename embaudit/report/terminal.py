@@ -41,10 +41,13 @@ def _neighbour_table(example: Neighbourhood, shown_in: str) -> RichTable:
     drawn = RichTable(title=Text(f"nearest to {visible(example.name)}"), title_justify="left", title_style="bold")
     for name in ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""):
         drawn.add_column(name, justify="left" if name else "right")
-    kept = {name for name, _ in example.before} & {name for name, _ in example.after}
-    for (one, c), (other, d) in zip(example.before, example.after, strict=True):
-        cells = [Text(visible(name), style="" if name in kept else "bold magenta") for name in (one, other)]
-        drawn.add_row(cells[0], f"{c:.2f}", cells[1], f"{d:.2f}")
+    sides = ((example.before, example.stay), (example.after, example.stayed))
+    columns = (
+        [(Text(visible(name), style="" if kept else "bold magenta"), f"{c:.2f}") for (name, c), kept in listed]
+        for listed in (zip(*side, strict=True) for side in sides)
+    )
+    for one, other in zip(*columns, strict=True):
+        drawn.add_row(*one, *other)
     return drawn
 
 

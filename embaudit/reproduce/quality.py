@@ -9,6 +9,8 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Matrix
+from embaudit.kernels.nearest import Largest
+from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
@@ -52,26 +54,11 @@ def cosine_matrix(vectors: Matrix) -> NDArray[np.float64]:
     return cosines
 
 
-def area_under_curve(values: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
-    """Compute the probability that a positive value exceeds a negative one, ties counted half (Mann-Whitney).
-
-    Examples
-    --------
-    >>> area_under_curve(np.array([0.1, 0.4, 0.4, 0.8]), np.array([False, True, False, True]))
-    0.875
-    """
-    negatives = np.sort(values[~positive])
-    positives = np.sort(values[positive])
-    below = np.searchsorted(negatives, positives, side="left").astype(np.float64)
-    below += np.searchsorted(negatives, positives, side="right")
-    return float(below.mean() / (2 * len(negatives)))
-
-
 def nearest(cosines: NDArray[np.float64], n: int = N_NEIGHBOURS) -> Indices:
-    """Return the columns of the `n` largest cosines of every row, itself left out, in no order."""
+    """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
     others = cosines.copy()
     np.fill_diagonal(others, -np.inf)
-    return np.argpartition(-others, n - 1, axis=1)[:, :n]
+    return Largest(len(others), n).add(others).columns
 
 
 def top_overlap(first: Indices, second: Indices) -> float:

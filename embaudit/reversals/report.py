@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.words import counted
 from embaudit.reversals.grouping import Grouping, Kind
@@ -51,8 +52,8 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
     >>> shortened(["a", "b", "c"], 1), shortened(["a"], 1), shortened(["a", "b"], None)
     (['a', '… and 2 more'], ['a'], ['a', 'b'])
     """
-    if limit is not None and limit < 1:
-        raise must_be("limit", "a whole number >= 1, or None", limit)
+    if limit is not None:
+        as_count(limit, "limit")
     kept, n_more = list(lines[:limit]), len(lines) - (len(lines) if limit is None else limit)
     return [*kept, f"… and {n_more:,} more"] if n_more > 0 else kept
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
@@ -31,11 +31,6 @@ SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""
 
 
-def _require_whole(name: str, value: object, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise must_be(name, f"a whole number >= {least}", repr(value))
-
-
 @dataclass(frozen=True)
 class _Settings:
     """What every grouping is judged by."""
@@ -49,7 +44,7 @@ class _Settings:
 
     def __post_init__(self) -> None:
         for name, least in (("min_size", 2), ("n_permutations", 0)):
-            _require_whole(name, getattr(self, name), least)
+            as_count(getattr(self, name), name, least=least)
         for name in ("share", "alpha"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value <= 1):
@@ -216,7 +211,7 @@ def simpson(
     """
     settings = _Settings(min_size, share, alpha, n_permutations, correction, np.random.default_rng(rng))
     for name, value in (("depth", depth), ("bins", bins)):
-        _require_whole(name, value, 1)
+        as_count(value, name)
     for name, column in (("x", x), ("y", y), *([("counts", counts)] if counts is not None else [])):
         if not isinstance(column, str):
             raise must_be(name, "the name of a column, as text", repr(column))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import as_factors
 from embaudit.foundation.words import counted
+from embaudit.kernels.pair_sums import RowSums, pair_sums
 from embaudit.kernels.rows import unit_rows
 from embaudit.reversals.grouped import GroupMoments
 from embaudit.reversals.grouping import Grouping
@@ -26,13 +28,8 @@ FLAT = 1e-13
 
 
 def _pair_sums(u: Floats, v: Floats) -> Floats:
-    """Return `(N, Σs, Σt, Σs², Σt², Σst)` over the pairs i < j of rows, with s = u_i·u_j and t = v_i·v_j.
-
-    No pair is formed: Σs = (‖Σu‖² − n)/2, Σs² = (‖UᵀU‖² − n)/2, Σst = (‖UᵀV‖² − n)/2.
-    """
-    n = len(u)
-    squares = [float(np.square(m).sum()) for m in (u.sum(0), v.sum(0), u.T @ u, v.T @ v, u.T @ v)]
-    return np.array([n * (n - 1) / 2, *((square - n) / 2 for square in squares)])
+    """Return `(N, Σs, Σt, Σs², Σt², Σst)` over the pairs i < j of rows, with s = u_i·u_j and t = v_i·v_j."""
+    return np.array(astuple(pair_sums([RowSums.of(u)], [RowSums.of(v)], [u.T @ v])))
 
 
 def _moments(sums: Floats) -> GroupMoments:

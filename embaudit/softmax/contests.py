@@ -23,6 +23,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.progress import track
+from embaudit.kernels.nearest import Largest
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_leads
 
@@ -106,7 +107,7 @@ class _Survey:
     largest: NDArray[np.float64]
     """(m,) largest gap."""
     closest: Indices
-    """(m, c) labels of the smallest gaps, in order."""
+    """(m, c) labels of the smallest gaps, in order; -1 where there are no more."""
     slack: NDArray[np.float64]
     """(m,) how much gaps could change if the input were moved to where its leaders are exactly tied."""
 
@@ -118,11 +119,13 @@ class _Survey:
 
 
 def _survey(field: _Field, inputs: NDArray[np.float64], n_closest: int) -> _Survey:
-    """Compare each contest's input with every label, streamed; the leaders' own gap is the smaller of the two."""
+    """Compare each contest's input with every label, streamed; the leaders' own gap is the smaller of the two.
+
+    No search for neighbours: logits are inner products, whose largest are sought as well as the smallest.
+    """
     m, space = len(field), field.space
     own = np.stack([np.einsum("ij,ij->i", space.of(field.members[:, c]), inputs) for c in (0, 1)])
-    best, lowest = np.full((m, 0), -np.inf), np.full(m, np.inf)
-    closest: Indices = np.zeros((m, 0), dtype=np.intp)
+    best, lowest = Largest(m, n_closest), np.full(m, np.inf)
     for labels, logits in space.logit_blocks(inputs):
         tile = np.ascontiguousarray(logits.T)
         inside = (field.members >= labels.start) & (field.members < labels.stop)
@@ -132,22 +135,11 @@ def _survey(field: _Field, inputs: NDArray[np.float64], n_closest: int) -> _Surv
             tile[:, space.twins[labels]] = np.nan
         lowest = np.fmin(lowest, np.fmin.reduce(tile, axis=1))
         tile[np.isnan(tile)] = -np.inf
-        best, closest = _keep_top(best, closest, tile, labels.start, n_closest)
+        best.add(tile, labels.start)
     # Σ ‖z‖² = r V bounds the longest row of coordinates.
     longest = np.sqrt((space.rank + 1) * space.n_labels)
     slack = 4 * longest * np.abs(np.einsum("ij,ij->i", inputs, field.tie))
-    return _Survey(own.min(axis=0) - best[:, 0], own.min(axis=0) - lowest, closest, slack)
-
-
-def _keep_top(
-    best: NDArray[np.float64], indices: Indices, tile: NDArray[np.float64], first: int, keep: int
-) -> tuple[NDArray[np.float64], Indices]:
-    """Merge a tile of logits into the `keep` largest so far of each row, largest first."""
-    part = np.argpartition(-tile, min(keep, tile.shape[1]) - 1, axis=1)[:, :keep]
-    values = np.hstack([best, np.take_along_axis(tile, part, axis=1)])
-    labels = np.hstack([indices, part + first])
-    order = np.argsort(-values, axis=1, kind="stable")[:, :keep]
-    return np.take_along_axis(values, order, axis=1), np.take_along_axis(labels, order, axis=1)
+    return _Survey(own.min(axis=0) - best.values[:, 0], own.min(axis=0) - lowest, best.columns, slack)
 
 
 def hold(
@@ -286,7 +278,8 @@ def _first_entrants(field: _Field, point: NDArray[np.float64], room: int) -> lis
 
 
 def _competing(space: LabelCoordinates, labels: Indices) -> Indices:
-    """Leave out twins, which have no logit of their own."""
+    """Leave out twins, which have no logit of their own, and the places of a list that nothing filled."""
+    labels = labels[labels >= 0]
     return labels if space.twins is None else labels[~space.twins[labels]]
 
 

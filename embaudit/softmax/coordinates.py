@@ -16,7 +16,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import frozen
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.moments import moments
-from embaudit.kernels.rows import float64_blocks
+from embaudit.kernels.passes import float64_blocks
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:

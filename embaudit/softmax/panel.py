@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import is_integer
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import float64_blocks, row_norms
+from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.rows import row_norms, sample_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.softmax.coordinates import require_different, require_softmax
@@ -169,8 +171,7 @@ def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
 
 def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
     """Refuse what is no pair of labels with a direction; no pair at all is fine."""
-    integers = [isinstance(row, (int, np.integer)) and not isinstance(row, bool) for row in pair]
-    if len(pair) not in (0, 2) or not all(integers):
+    if len(pair) not in (0, 2) or not all(map(is_integer, pair)):
         raise must_be("pair", "two row numbers", tuple(pair))
     if not np.isin(pair, alive).all():
         raise must_be("pair", f"rows from 0 to {n_labels - 1} that are neither zero nor the mean row", tuple(pair))
@@ -200,6 +201,4 @@ def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:
 
 
 def _some_rows(inputs: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
-    if len(inputs) > N_PROBES:
-        inputs = inputs[np.sort(rng.choice(len(inputs), N_PROBES, replace=False))]
-    return np.asarray(inputs, dtype=np.float64)
+    return np.asarray(inputs[sample_rows(len(inputs), N_PROBES, rng)], dtype=np.float64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import InputError
-from embaudit.foundation.workers import WORKERS
+from embaudit.foundation.workers import worker_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -98,4 +98,4 @@ def _in_processes(
 ) -> Iterator[tuple[float, NDArray[np.float64]]]:
     from sklearn.utils.parallel import Parallel, delayed
 
-    yield from Parallel(n_jobs=WORKERS, return_as="generator")(delayed(best_lead)(*task) for task in batch)
+    yield from Parallel(n_jobs=worker_count(), return_as="generator")(delayed(best_lead)(*task) for task in batch)

@@ -113,7 +113,7 @@ def lifted_rows(model: FactorModel) -> NDArray[np.float64]:
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
         bias = bias + model.right_bias
-    return np.nan_to_num(unit_rows(np.column_stack([np.asarray(model.right, dtype=np.float64), bias])))
+    return unit_rows(np.column_stack([np.asarray(model.right, dtype=np.float64), bias]), none=0)
 
 
 def _cut(

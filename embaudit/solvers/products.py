@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.passes import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,12 +104,6 @@ class RowBlocks:
         part = self.parts[i]
         return part if is_sparse(part) else np.asarray(part, dtype=self.dtype)
 
-    def _sum(self, terms: Iterator[NDArray[Any]]) -> NDArray[Any]:
-        total = next(terms)
-        for term in terms:
-            total += term
-        return total
-
     def times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Compute `X V`, n×b.
 
@@ -121,7 +116,7 @@ class RowBlocks:
 
     def transposed_times(self, W: NDArray[Any]) -> NDArray[Any]:
         """Compute `Xᵀ W`, p×b."""
-        return self._sum(ordered_map(lambda i: self._part(i).T @ W[self.slices[i]], range(len(self.parts))))
+        return in_order(ordered_map(lambda i: self._part(i).T @ W[self.slices[i]], range(len(self.parts))))
 
     def normal_times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Compute `Xᵀ X V`, p×b, never holding `X V` as a whole."""
@@ -130,7 +125,7 @@ class RowBlocks:
             part = self._part(i)
             return cast("NDArray[Any]", part.T @ (part @ V))
 
-        return self._sum(ordered_map(term, range(len(self.parts))))
+        return in_order(ordered_map(term, range(len(self.parts))))
 
     def smaller_times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Multiply with the Gram matrix of the smaller side, `Xᵀ X` where p <= n, else `X Xᵀ`."""

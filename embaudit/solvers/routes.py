@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.passes import in_order
 from embaudit.solvers.krylov import block_krylov, orthonormal
 from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
 
@@ -47,10 +48,7 @@ def gram_matrix(X: Interactions) -> NDArray[np.float64]:
         block = np.asarray(block, dtype=np.float64)
         return cast("NDArray[Any]", block.T @ block)
 
-    total = np.zeros((m, m))
-    for product in ordered_map(term, row_blocks(max(n, p), m)):
-        total += product
-    return total
+    return in_order(ordered_map(term, row_blocks(max(n, p), m)))
 
 
 def gram(X: Interactions, k: int) -> NDArray[Any]:

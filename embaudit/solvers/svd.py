@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
-from threadpoolctl import threadpool_limits
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Matrix, Vector, frozen
+from embaudit.foundation.workers import one_blas_thread
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors
@@ -222,7 +222,7 @@ def truncated_svd(
         raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
     draw = np.random.default_rng(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
     values, right = found.values[:k], _positive_signs(found.right[:, :k])
     if solver == "auto" and used != "lapack" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):

@@ -15,9 +15,7 @@ from embaudit.auditing.head_report import HeadReport, head_report
 from embaudit.errors import InputError
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import neighbour_change
 from embaudit.softmax.guards import Guard
-from embaudit.softmax.neighbour_change import translated_neighbours
 from embaudit.softmax.panel import probe_inputs
 
 FIGURE_1 = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
@@ -98,14 +96,6 @@ def test_neighbours_before_and_after_centring_are_those_of_a_dense_computation()
         row = int(example.name.removeprefix("label "))
         assert [name for name, _ in example.before] == [f"label {i}" for i in before[row]]
         assert [name for name, _ in example.after] == [f"label {i}" for i in after[row]]
-
-
-def test_neighbours_are_the_same_however_the_rows_are_cut_into_blocks(monkeypatch):
-    rows, some = centred_rows(1, 200) + 1.0, np.arange(0, 200, 7)
-    whole = translated_neighbours(rows, some, 4, np.full(8, 0.1))
-    monkeypatch.setattr(neighbour_change, "BLOCK_BYTES", 29 * 8 * 13)
-    for one, other in zip(whole, translated_neighbours(rows, some, 4, np.full(8, 0.1)), strict=True):
-        assert np.allclose(one, other, rtol=0, atol=1e-14)
 
 
 def test_probabilities_are_compared_as_scipy_computes_them_and_a_wrong_gauge_is_caught():

@@ -14,8 +14,9 @@ from sklearn.metrics import ndcg_score, roc_auc_score
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
 from embaudit.evaluation import as_truth, evaluate_similarities
-from embaudit.evaluation.measures import auc, top
 from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.kernels.nearest import Largest
+from embaudit.kernels.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
@@ -73,14 +74,14 @@ def test_auc_counts_ties_half(entries):
     scores, related = np.array([e[0] for e in entries], dtype=float), np.array([e[1] for e in entries])
     if related.all() or not related.any():
         return
-    assert auc(scores, related) == pytest.approx(roc_auc_score(related, scores))
+    assert area_under_curve(scores, related) == pytest.approx(roc_auc_score(related, scores))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=20), st.integers(1, 20))
 def test_top_is_a_stable_sort(values, n):
     scores = np.array(values, dtype=float)
     n = min(n, len(scores))
-    assert top(scores, n).tolist() == np.argsort(-scores, kind="stable")[:n].tolist()
+    assert Largest(1, n).add(scores[None]).columns[0].tolist() == np.argsort(-scores, kind="stable")[:n].tolist()
 
 
 def test_labels_in_any_form_are_the_same():

@@ -14,7 +14,8 @@ from scipy import stats
 from embaudit.errors import InputError
 from embaudit.foundation import workers
 from embaudit.foundation.checked import as_factors
-from embaudit.kernels.nearest import neighbours
+from embaudit.kernels import nearest as module
+from embaudit.kernels.nearest import TIE, Largest, neighbours
 from embaudit.kernels.pairs import all_pairs, as_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.testing import factor_matrices, seeds
 
@@ -96,15 +97,111 @@ def test_a_cut_through_equal_cosines_keeps_the_first_rows() -> None:
     assert found.indices[0].tolist() == [1, 2, 3, 4, 5]
 
 
-def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(0).standard_normal((60, 4))
-    whole = neighbours(x, 7)
-    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 8 * 60 * 7})
-    tiled = neighbours(x, 7)
-    for field in ("rows", "indices"):
-        np.testing.assert_array_equal(getattr(tiled, field), getattr(whole, field))
-    for field in ("cosines", "runner_up"):
-        np.testing.assert_allclose(getattr(tiled, field), getattr(whole, field), rtol=0, atol=1e-15)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("seed", range(3))
+def test_tiles_do_not_show(monkeypatch: pytest.MonkeyPatch, seed: int, dtype: type) -> None:
+    """Rows on a grid, so that many cosines tie: neither blocks nor tiles may choose among the equals."""
+    x = np.random.default_rng(seed).integers(-1, 2, size=(90, 4)).astype(dtype)
+    whole = neighbours(x, 7, rows=np.arange(0, 90, 2))
+    monkeypatch.setattr(module, "WIDEST", 16)
+    monkeypatch.setattr(module, "FIRST", 4)
+    monkeypatch.setattr(module, "TILE", 16 * 5)
+    for workers_ in ("1", "2", "3"):
+        monkeypatch.setenv("EMBAUDIT_WORKERS", workers_)
+        tiled = neighbours(x, 7, rows=np.arange(0, 90, 2))
+        np.testing.assert_allclose(tiled.cosines, whole.cosines, rtol=0, atol=1e-15)
+        np.testing.assert_allclose(tiled.runner_up, whole.runner_up, rtol=0, atol=1e-15)
+        np.testing.assert_array_equal(tiled.rows, whole.rows)
+        clear = ~np.isclose(np.diff(whole.cosines, axis=1), 0, atol=1e-14).any(axis=1)
+        np.testing.assert_array_equal(tiled.indices[clear], whole.indices[clear])
+
+
+def test_adversarial_orders_are_searched_exactly() -> None:
+    """Cosines that rise with the row number lift the bar at every step; falling ones never do."""
+    angles = np.linspace(3, 0, 5000)
+    for x in (
+        np.column_stack([np.cos(angles), np.sin(angles)]),
+        np.column_stack([np.cos(angles), np.sin(angles)])[::-1],
+    ):
+        at = int(np.argmax(x[:, 0]))
+        found = neighbours(x, 4, rows=[at])
+        expected = [j for j in np.argsort(-x[:, 0], kind="stable") if j != at][:5]
+        assert found.indices[0].tolist() == expected[:4]
+        assert found.runner_up[0] == pytest.approx(x[expected[4], 0], abs=1e-15)
+
+
+@given(st.data())
+def test_the_largest_entries_of_blocks_of_columns_are_those_of_the_whole(data: st.DataObject) -> None:
+    m, p, keep = (data.draw(st.integers(1, top)) for top in (4, 12, 5))
+    entries = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0])
+    x = np.array(data.draw(st.lists(st.lists(entries, min_size=p, max_size=p), min_size=m, max_size=m)))
+    best, start = Largest(m, keep), 0
+    while start < p:
+        stop = data.draw(st.integers(start + 1, p))
+        best.add(x[:, start:stop], start)
+        start = stop
+    for row, columns, values in zip(x, best.columns.tolist(), best.values.tolist(), strict=True):
+        order = [j for j in sorted(range(p), key=lambda j, row=row: (-row[j], j)) if row[j] > -np.inf][:keep]
+        spare = keep - len(order)
+        assert columns == order + [-1] * spare
+        assert values == [row[j] for j in order] + [-np.inf] * spare
+
+
+def test_a_shift_moves_every_row_before_the_search() -> None:
+    x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
+    shift = np.array([0.5, -2.0, 1.0])
+    one, other = neighbours(x, 4, rows=[3, 9], shift=shift), neighbours(x.astype(np.float64) + shift, 4, rows=[3, 9])
+    np.testing.assert_array_equal(one.indices, other.indices)
+    np.testing.assert_allclose(one.cosines, other.cosines, rtol=0, atol=1e-15)
+    assert (one.indices != neighbours(x, 4, rows=[3, 9]).indices).any()
+
+
+# --- what is kept ------------------------------------------------------------------------------------------------
+
+
+def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
+    draw = np.random.default_rng(3)
+    before, after = draw.standard_normal((2, 40, 3))
+    after[10:] = np.vstack([2 * after[:10], 0.3 * after[:10], 7 * after[:10]])  # bundles of four parallel rows
+    n = 6
+    one, other = neighbours(before, n), neighbours(after, n)
+    cosines = cosine_matrix(after)
+    last = np.sort(cosines, axis=1)[:, -n]
+    expected = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - TIE
+    np.testing.assert_array_equal(one.kept_in(other), expected)
+    assert one.overlap(other) == expected.mean() < 1
+    listed = [[i in row for i in mine] for mine, row in zip(one.indices, other.indices, strict=True)]
+    assert (expected & ~np.array(listed)).any(), "a tie that is not listed counts as kept"
+    wide = np.take_along_axis(cosines, one.indices, axis=1) >= last[:, None] - 0.05
+    np.testing.assert_array_equal(one.kept_in(other, tie=0.05), wide)
+    assert wide.sum() > expected.sum()
+
+
+def test_kept_lists_know_shifts_and_rows_that_lose_their_direction() -> None:
+    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [1.0, 0.2]])
+    before, after = neighbours(x, 2), neighbours(x, 2, shift=-x[1])
+    assert before.indices.tolist() == [[1, 3], [3, 0], [3, 1], [1, 0]]
+    # Row 1 is at the origin now: it is nobody's neighbour and has none.
+    assert before.kept_in(after).tolist() == [[False, True], [False, False], [True, False], [False, True]]
+    nowhere = neighbours(np.vstack([np.zeros(2), x]), 2).of(np.array([0]))
+    assert not nowhere.kept_in(nowhere).any()
+    assert nowhere.overlap(nowhere) == 0
+
+
+def test_first_lists_are_those_of_a_shorter_search() -> None:
+    x = np.vstack([np.zeros(3), np.random.default_rng(4).standard_normal((9, 3))])
+    for n in (1, 4, 8, 9):
+        one, other = neighbours(x, 9).first(n), neighbours(x, n)
+        for name in ("rows", "indices", "cosines", "runner_up"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert not neighbours(x, 4).tied[1:].any()
+    assert neighbours(np.vstack([x, x]), 1).of(np.array([2])).tied.tolist() == [False]
+    assert neighbours(np.vstack([x, x, x]), 1).of(np.array([2])).tied.tolist() == [True]
+
+
+def test_lists_of_other_rows_are_refused() -> None:
+    with pytest.raises(InputError, match=r"^the lists compared must be of the same rows; got 2 and 1 others\.$"):
+        neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))
 
 
 def test_all_others_are_neighbours_at_most() -> None:
@@ -131,8 +228,8 @@ def test_neighbours_never_build_the_square() -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    # A few tiles wait in the queue; what was asked for would be 324 MB of cosines, all rows 648 MB.
-    assert peak < 8.5 * workers.BLOCK_BYTES < n_rows * n_rows / 2 * 8
+    # What was asked for would be 324 MB of cosines, one row block of them 32 MB.
+    assert peak < workers.BLOCK_BYTES
 
 
 @pytest.mark.parametrize("n", [0, -1, 3, 1.0, "2", None])

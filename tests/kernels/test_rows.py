@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 import tracemalloc
 from fractions import Fraction
 from pathlib import Path
@@ -13,14 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mp, mpf
-from threadpoolctl import threadpool_info
+from scipy import stats
 
 from embaudit.errors import InputError
 from embaudit.foundation import workers
 from embaudit.foundation.checked import as_factors, as_rows, as_vector
-from embaudit.foundation.workers import BLOCK_BYTES, ordered_map, row_blocks
+from embaudit.foundation.workers import BLOCK_BYTES, row_blocks
 from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.rows import float64_blocks, gram, row_norms, triangular_factor, unit_rows
+from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
 from embaudit.testing import factor_matrices
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
@@ -93,6 +93,16 @@ def test_norms_and_directions_of_stored_factors(data: st.DataObject) -> None:
     directions = (x.astype(np.longdouble)[~zero] / exact[~zero, None]).astype(np.float64)
     np.testing.assert_allclose(unit[~zero], directions, rtol=0, atol=8 * EPS)
     np.testing.assert_array_equal(x, before)
+
+
+def test_what_stands_for_no_direction_is_chosen_and_nothing_else_changes() -> None:
+    x = np.array([[3.0, 4.0], [0.0, 0.0], [1e-320, 0.0], [1e200, 1e200]])
+    unit = unit_rows(x, none=0)
+    assert unit[1].tolist() == [0, 0]
+    np.testing.assert_array_equal(np.delete(unit, 1, axis=0), np.delete(unit_rows(x), 1, axis=0))
+    small = unit_rows(x, dtype=np.float32)
+    assert small.dtype == np.float32
+    np.testing.assert_array_equal(small, unit_rows(x).astype(np.float32))
 
 
 def test_unit_rows_leaves_its_input_alone() -> None:
@@ -303,27 +313,18 @@ def test_rows_may_be_few_or_repeated() -> None:
     assert as_rows(np.array([2, 2], dtype=np.uint8), 3).tolist() == [2, 2]
 
 
-# --- threads -----------------------------------------------------------------------------------------------------
+# --- samples -----------------------------------------------------------------------------------------------------
 
 
-def test_ordered_map_keeps_order_and_holds_few() -> None:
-    taken: list[int] = []
-    mapped = ordered_map(lambda i: i, (taken.append(i) or i for i in range(1000)))
-    first = [next(mapped) for _ in range(3)]
-    assert first == [0, 1, 2]
-    assert len(taken) < 20, "the pool must not run ahead of who reads"
-    assert [*first, *mapped] == list(range(1000))
+def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:
+    draw = np.random.default_rng(0)
+    found = [sample_rows(5, 2, draw) for _ in range(4000)]
+    assert all(a < b for a, b in found)
+    assert stats.chisquare(np.bincount(np.concatenate(found), minlength=5)).pvalue > 0.01
+    assert set(sample_rows(np.array([9, 4, 6]), 2, draw).tolist()) < {4, 6, 9}
 
 
-def test_ordered_map_runs_in_workers_with_a_single_threaded_blas() -> None:
-    def observe(_: int) -> tuple[str, set[int]]:
-        return threading.current_thread().name, {i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"}
-
-    for name, threads in ordered_map(observe, range(4)):
-        assert name != threading.main_thread().name
-        assert threads <= {1}
-
-
-def test_ordered_map_passes_errors_on() -> None:
-    with pytest.raises(ZeroDivisionError):
-        list(ordered_map(lambda i: 1 / i, [1, 0]))
+def test_few_rows_are_all_taken_and_nothing_is_drawn() -> None:
+    draw, untouched = np.random.default_rng(0), np.random.default_rng(0)
+    assert sample_rows(np.array([9, 4]), 2, draw).tolist() == [4, 9]
+    assert draw.random() == untouched.random()

@@ -366,15 +366,15 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         r"the grouping 'l' must be of plain values; got cells such as \[1\]",
     ),
     "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
-    "half a permutation": (lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5), "n_permutations must be a whole"),  # type: ignore[arg-type]
-    "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be a whole number"),  # type: ignore[arg-type]
+    "half a permutation": (lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5), "n_permutations must be an integer >= 0"),  # type: ignore[arg-type]
+    "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
     "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0"),  # type: ignore[arg-type]
-    "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be a whole number >= 1"),
-    "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be a whole number >= 2"),
+    "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be an integer >= 1"),
+    "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be an integer >= 2"),
     "permutations": (lambda: simpson(TABLE, x="x", y="y", n_permutations=-1), "n_permutations must be"),
     "share": (lambda: simpson(TABLE, x="x", y="y", share=0), "share must be above 0"),
-    "bins": (lambda: simpson(TABLE, x="x", y="y", bins=0), "bins must be a whole number"),
-    "depth": (lambda: simpson(TABLE, x="x", y="y", depth=0), "depth must be a whole number"),
+    "bins": (lambda: simpson(TABLE, x="x", y="y", bins=0), "bins must be an integer"),
+    "depth": (lambda: simpson(TABLE, x="x", y="y", depth=0), "depth must be an integer"),
     "correction": (lambda: simpson(TABLE, x="x", y="y", correction="none"), "correction must be"),  # type: ignore[arg-type]
 }
 

@@ -1,0 +1,115 @@
+"""Sums of the cosines of all pairs, from k×k matrices: no pair is formed.
+
+With unit rows B (before) and C (after), `Σ s = ½(‖Σ rows‖² − p)`, `Σ s² = ½(‖BᵀB‖² − p)` and
+`Σ s s' = ½(‖BᵀC‖² − p)` over the pairs of one side, in the Frobenius norm; over the pairs of two sides they are inner
+products of the sums and of the Gram matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.pairs import n_pairs
+from embaudit.kernels.passes import float64_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class CosineSums:
+    """Sums of cosines over all pairs, before and after."""
+
+    total: float
+    before: float
+    after: float
+    before_squared: float
+    after_squared: float
+    product: float
+
+    @property
+    def mean(self) -> float:
+        """Mean of Δ."""
+        return (self.after - self.before) / self.total
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of Δ."""
+        return float(np.sqrt(max(0.0, self.before_squared - 2 * self.product + self.after_squared) / self.total))
+
+    @property
+    def pearson(self) -> float:
+        """Correlation of before and after."""
+        n = self.total
+        variances = (self.before_squared - self.before**2 / n) * (self.after_squared - self.after**2 / n)
+        covariance = self.product - self.before * self.after / n
+        # Below this the variance is the rounding of its own subtraction.
+        floor = (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
+        return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class RowSums:
+    """Number, sum and Gram matrix of unit rows, those without direction counting as zero."""
+
+    count: int
+    total: NDArray[np.float64]
+    gram: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, unit: Matrix) -> RowSums:
+        """Sum up unit rows, NaN for none, in one streamed pass."""
+        k = unit.shape[1]
+        count, total, square = 0, np.zeros(k), np.zeros((k, k))
+        for _, block in float64_blocks(unit):
+            known = np.nan_to_num(block)
+            count += int(np.count_nonzero(known.any(axis=1)))
+            total += known.sum(axis=0)
+            square += known.T @ known
+        return cls(count, total, square)
+
+
+def cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
+    """Compute `BᵀC` of unit rows, those without direction counting as zero."""
+    square = np.zeros((before.shape[1], after.shape[1]))
+    for rows in row_blocks(len(before), square.size // len(square) + len(square)):
+        b, c = (np.nan_to_num(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
+        square += b.T @ c
+    return square
+
+
+def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[NDArray[np.float64]]) -> CosineSums:
+    """Sum the cosines over the pairs i < j of one side, or over all pairs of two sides.
+
+    Parameters
+    ----------
+    before, after : sequence of RowSums
+        Of one side or of two, in the two models.
+    cross : sequence of array of shape (k, k)
+        `BᵀC` of each side.
+
+    Examples
+    --------
+    >>> unit = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> round(pair_sums([RowSums.of(unit)], [RowSums.of(unit)], [unit.T @ unit]).before, 6)
+    1.4
+    """
+    b, c = before, after
+    if len(b) == 1:
+        p = b[0].count
+        doubles = [float(np.square(x).sum()) for x in (b[0].total, c[0].total, b[0].gram, c[0].gram, cross[0])]
+        return CosineSums(n_pairs(p), *((value - p) / 2 for value in doubles))
+    return CosineSums(
+        b[0].count * b[1].count,
+        float(b[0].total @ b[1].total),
+        float(c[0].total @ c[1].total),
+        *(float((x * y).sum()) for x, y in ((b[0].gram, b[1].gram), (c[0].gram, c[1].gram), (cross[0], cross[1]))),
+    )

@@ -1,0 +1,71 @@
+"""Walks over the rows of a matrix: blocks in float64, the same by chunks for several threads, and ordered sums."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+
+import numpy as np
+
+from embaudit.foundation.workers import ordered_map, row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Matrix
+
+T = TypeVar("T")
+CACHE_BYTES = 2**20
+"""A float64 block of this size stays in the second-level cache between conversion and product."""
+
+
+class Addable(Protocol):
+    """What adds up."""
+
+    def __add__(self, other: Self, /) -> Self:
+        """Return the sum."""
+        ...
+
+
+A = TypeVar("A", bound=Addable)
+
+
+def float64_blocks(x: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
+    for rows in row_blocks(*x.shape):
+        yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
+
+
+def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
+    """Apply `function` to consecutive slices of rows, in order, in several threads where there are several slices."""
+    return ordered_map(function, row_blocks(*x.shape))
+
+
+def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
+
+    The block is a buffer, overwritten by the next one.
+    """
+    buffer: NDArray[np.float64] | None = None
+    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=CACHE_BYTES):
+        rows = slice(chunk.start + part.start, chunk.start + part.stop)
+        buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer
+        block = buffer[: part.stop - part.start]
+        block[...] = x[rows]
+        yield rows, block
+
+
+def in_order(terms: Iterable[A]) -> A:
+    """Add terms up in the order they come, so that a sum does not depend on who was first ready.
+
+    Examples
+    --------
+    >>> in_order(iter([1, 2, 3]))
+    6
+    """
+    rest = iter(terms)
+    total = next(rest)
+    for term in rest:
+        total = total + term
+    return total
