@@ -18,7 +18,6 @@ from embaudit.io.draft import Draft
 from embaudit.io.files import plain_suffix
 from embaudit.io.registry import save, stored_rows
 from embaudit.model import FactorModel
-from embaudit.remedy.words import explain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -79,6 +78,8 @@ class Remedy:
 
     def explain(self) -> str:
         """Say in plain words what the vectors are, and what to do with them."""
+        from embaudit.remedy.words import explain
+
         return explain(self)
 
     def stream(self, role: SideName) -> Stream:
