@@ -25,6 +25,8 @@ from .canonical import normalisation_test as normalisation_test
 from .canonical import position as position
 from .comparison import Comparison as Comparison
 from .comparison import compare as compare
+from .errors import EquivalenceError as EquivalenceError
+from .errors import InputError as InputError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
@@ -33,6 +35,13 @@ from .io import save as save
 from .model import Equivalence as Equivalence
 from .model import FactorModel as FactorModel
 from .model import Link as Link
+from .model import Pairs as Pairs
+from .model import Side as Side
+from .model import Softmax as Softmax
+from .model.drift import Drift as Drift
+from .model.drift import drift as drift
+from .movements import Movement as Movement
+from .movements import movement as movement
 from .ranges import CertifiedNeighbours as CertifiedNeighbours
 from .ranges import CosineRange as CosineRange
 from .ranges import RangeSummary as RangeSummary

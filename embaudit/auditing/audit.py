@@ -208,7 +208,7 @@ def audit(
     show : sequence of str
         Ids or titles of right rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
-        How the model was trained, where it does not say so itself (see `embaudit.auditing.objectives`).
+        How the model was trained, where it does not say so itself (see `embaudit.model.objectives`).
     soft_cap : float, optional
         Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
     normalised : bool

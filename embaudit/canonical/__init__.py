@@ -4,7 +4,8 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.habits import Habit
 from embaudit.canonical.identified import identified_cosines, identified_factors
 from embaudit.canonical.normalisation import NormalisationTest, normalisation_test
-from embaudit.canonical.positions import HiddenBias, Position, position
+from embaudit.canonical.position import HiddenBias, Position
+from embaudit.canonical.positions import position
 
 __all__ = [
     "EXPONENTS",

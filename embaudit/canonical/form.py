@@ -21,10 +21,11 @@ from embaudit.kernels.moments import Moments
 from embaudit.kernels.passes import cached_blocks, each_chunk, float64_blocks
 from embaudit.kernels.rows import gram
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -257,7 +258,7 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
 
     Directions that no prediction sees are dropped, so its rank may be smaller. Means that the predictions
     leave free are removed and absorbed: into the biases where there are any, and for a softmax model
-    without a bias into a new one.
+    without a bias into a new one. The objective stays named where it keeps its value, as under `Gauge.act`.
 
     Parameters
     ----------
@@ -300,8 +301,29 @@ def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel
     return model.replace(
         left=mapped(left, form.left_centre, form.left_map(exponent)),
         right=mapped(right, form.right_centre, form.right_map(exponent)),
+        objective=objective_at(model, form, exponent),
         **absorbed_biases(model, form.left_centre, form.right_centre),
     )
+
+
+def shifted_sides(model: FactorModel, centres: Mapping[SideName, Vector]) -> tuple[SideName, ...]:
+    """List the sides that move, beyond rounding, when their centres are subtracted."""
+
+    def moves(side: SideName, centre: Vector) -> bool:
+        rounding = model.rank * np.finfo(model.factors(side).dtype).eps * np.abs(model.moments(side).root).max()
+        return bool(np.linalg.norm(centre) > rounding)
+
+    return tuple(side for side, centre in centres.items() if moves(side, centre))
+
+
+def objective_at(model: FactorModel, form: CanonicalForm, exponent: float) -> str | None:
+    """Return the objective of a model where it keeps its value at an exponent; None where it does not."""
+    shifts = shifted_sides(model, {"left": form.left_centre, "right": form.right_centre})
+    # A bias that was not there makes a larger family of models, whose minimum may lie lower.
+    if model.objective is None or ("left" in shifts and not form.shifts_left):
+        return None
+    gauge = form.gauge(exponent)
+    return kept_objective(model.objective, Linear.ANY if gauge is None else gauge.linear_kind, shifts)
 
 
 def absorbed_biases(model: FactorModel, left_centre: Vector, right_centre: Vector) -> dict[str, Vector]:

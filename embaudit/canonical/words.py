@@ -10,7 +10,7 @@ from embaudit.canonical.habits import NEAR, Habit
 from embaudit.model import Equivalence
 
 if TYPE_CHECKING:
-    from embaudit.canonical.positions import Position
+    from embaudit.canonical.position import Position
 
 
 AT = 0.01

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
 from embaudit.cli.terminal import make_console, reading_options
-
-if TYPE_CHECKING:
-    from embaudit.auditing.equivalents import EquivalentModel
-    from embaudit.model import FactorModel
 
 
 class Kind(StrEnum):
@@ -62,7 +58,7 @@ def gauge(
         max_condition=2.0 if max_condition is None else max_condition,
         rng=seed,
     )
-    after = chosen.of(model).replace(objective=_objective(model, chosen))
+    after = chosen.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
     console.print(f"{chosen.name}, condition number {chosen.condition_number:.4g}: {after!r} → {out}", markup=False)
@@ -72,19 +68,3 @@ def gauge(
         moved = drift(model, after, condition_number=chosen.condition_number, rng=seed)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
-
-
-def _objective(model: FactorModel, chosen: EquivalentModel) -> str | None:
-    """Return the objective of which the other model is as good a solution, or None."""
-    from embaudit.auditing.objectives import OBJECTIVES
-    from embaudit.gauges import GeneralLinear
-
-    if model.objective is None or model.objective not in OBJECTIVES:
-        return None
-    symmetry = OBJECTIVES[model.objective].symmetry(model.rank)
-    # Without a gauge all that stays is the scores: enough for an objective that sees nothing else.
-    if chosen.gauge is None:
-        kept = any(isinstance(group, GeneralLinear) for group in symmetry)
-    else:
-        kept = any(group.contains(chosen.gauge) for group in symmetry)
-    return model.objective if kept else None

@@ -2,7 +2,8 @@
 
 from embaudit.comparison.agreement import Agreement
 from embaudit.comparison.change import RoleChange
-from embaudit.comparison.compare import Comparison, compare
+from embaudit.comparison.compare import compare
 from embaudit.comparison.matching import Match
+from embaudit.comparison.result import Comparison
 
 __all__ = ["Agreement", "Comparison", "Match", "RoleChange", "compare"]

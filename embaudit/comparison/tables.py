@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from embaudit.comparison.change import RoleChange
-    from embaudit.comparison.compare import Comparison
+    from embaudit.comparison.result import Comparison
     from embaudit.model import SideName
 
 

@@ -9,7 +9,7 @@ from embaudit.foundation.words import percent
 if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
-    from embaudit.comparison.compare import Comparison
+    from embaudit.comparison.result import Comparison
     from embaudit.model import SideName
 
 _GAUGES = {

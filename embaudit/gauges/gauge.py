@@ -13,11 +13,12 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.kernels.passes import float64_blocks
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Linear, kept_objective
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.model import FactorModel
+    from embaudit.model import FactorModel, SideName
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -186,6 +187,22 @@ class Gauge:
         return bool(self.right_shift.any())
 
     @property
+    def shifts(self) -> tuple[SideName, ...]:
+        """The sides that are translated."""
+        moved: dict[SideName, bool] = {"left": self.shifts_left, "right": self.shifts_right}
+        return tuple(side for side, moves in moved.items() if moves)
+
+    @property
+    def linear_kind(self) -> Linear:
+        """What the linear part may do, within rounding."""
+        still, rounding = np.eye(self.rank), 64 * self.rank * EPS
+        if np.abs(self.left - still).max() <= rounding:
+            return Linear.IDENTITY
+        if np.abs(self.left @ self.left.T - still).max() <= rounding:
+            return Linear.ROTATION
+        return Linear.SIMILARITY if self.is_conformal else Linear.ANY
+
+    @property
     def is_conformal(self) -> bool:
         """Whether the linear part only rotates, reflects and scales as a whole (κ = 1), within rounding."""
         return self.condition_number <= 1 + 16 * self.rank * EPS
@@ -245,7 +262,7 @@ class Gauge:
         )
 
     def act(self, model: FactorModel) -> FactorModel:
-        """Return the equivalent model.
+        """Return the equivalent model; it has the objective of the given one where that keeps its value.
 
         Raises
         ------
@@ -272,7 +289,8 @@ class Gauge:
             left_bias = left_bias - left @ self.right_shift
         if self.shifts_left and right_bias is not None:
             right_bias = right_bias - model.right @ (self.right @ self.left_shift)
-        return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias)
+        objective = kept_objective(model.objective, self.linear_kind, self.shifts) if model.objective else None
+        return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias, objective=objective)
 
     def _require_equivalence(self, model: FactorModel) -> None:
         users, items = model.roles

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.gauges.gauge import EPS, Gauge, require_rank
+from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, random_rotation
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Linear
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Orthogonal(GaugeGroup):
         return (
             gauge.rank == self.rank
             and not (gauge.shifts_left or gauge.shifts_right)
-            and bool(np.abs(gauge.left @ gauge.left.T - np.eye(self.rank)).max() <= 64 * self.rank * EPS)
+            and gauge.linear_kind <= Linear.ROTATION
         )
 
     def includes(self, other: GaugeGroup) -> bool:

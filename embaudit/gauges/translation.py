@@ -11,6 +11,7 @@ from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, within_budget
 from embaudit.model.equivalence import Equivalence
+from embaudit.model.objectives import Linear
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel
@@ -91,7 +92,7 @@ class Translation(GaugeGroup):
         here, other = ("right", "left") if self.side == "right" else ("left", "right")
         return (
             gauge.rank == self.rank
-            and bool(np.abs(gauge.left - np.eye(self.rank)).max() <= 64 * self.rank * EPS)
+            and gauge.linear_kind is Linear.IDENTITY
             and not getattr(gauge, f"shifts_{other}")
             and within_budget(float(np.linalg.norm(getattr(gauge, f"{here}_shift"))), self.max_shift)
         )

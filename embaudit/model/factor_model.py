@@ -60,7 +60,7 @@ class FactorModel:
     left_names, right_names : array of shape (n,) and (p,), optional
         Titles to show to people; need not be unique.
     objective : str, optional
-        Which training objective made the model (see `embaudit.auditing.objectives`), where known.
+        Which training objective made the model (see `embaudit.model.objectives`), where known.
     left_counts, right_counts : array of shape (n,) and (p,), optional
         Interactions behind each row.
 

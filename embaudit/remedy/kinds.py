@@ -13,7 +13,9 @@ from embaudit.canonical.form import (
     absorbed_biases,
     affine,
     canonical_form,
+    objective_at,
     require_both_sides,
+    shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
@@ -21,6 +23,7 @@ from embaudit.foundation.checked import is_number
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel
+from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 
@@ -131,7 +134,8 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
     centres = {side: model.side(side).moments.mean if side in free else zero for side in model.sides}
     biases = absorbed_biases(model, centres["left"], centres["right"]) if "left" in centres else {}
     maps = {role: affine(centres[role], np.eye(model.rank)) for role in roles}
-    return Remedy(model, "centred", roles, model.rank, False, maps, biases, None)
+    objective = kept_objective(model.objective, Linear.IDENTITY, shifted_sides(model, centres))
+    return Remedy(model, "centred", roles, model.rank, False, maps, biases, objective=objective)
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
@@ -147,8 +151,10 @@ def _canonical(
     kept = _require_dimensions(dimensions, form, model)
     maps = {role: _map(model, form, kind, role, kept) for role in roles}
     biases = absorbed_biases(model, form.left_centre, form.right_centre) if kind != "prediction" else {}
-    remedy = Remedy(model, kind, roles, kept, False, maps, biases, None)
-    return replace(remedy, reduction=_reduction(remedy, form, kept, rng)) if kept < form.rank else remedy
+    remedy = Remedy(model, kind, roles, kept, False, maps, biases)
+    if kept < form.rank:
+        return replace(remedy, reduction=_reduction(remedy, form, kept, rng))
+    return replace(remedy, objective=objective_at(model, form, EXPONENTS[kind])) if kind in EXPONENTS else remedy
 
 
 def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:

@@ -18,7 +18,6 @@ from embaudit.io.draft import Draft
 from embaudit.io.files import plain_suffix
 from embaudit.io.registry import save, stored_rows
 from embaudit.model import FactorModel
-from embaudit.remedy.words import explain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,8 +66,10 @@ class Remedy:
     """How rows of each side are turned into vectors."""
     biases: dict[str, Vector]
     """Biases that keep the predictions, for an equivalent model."""
-    reduction: Reduction | None
+    reduction: Reduction | None = None
     """The cost of fewer dimensions, where some were dropped."""
+    objective: str | None = None
+    """The training objective, where it keeps its value: the vectors are as good a solution then."""
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
@@ -79,6 +80,8 @@ class Remedy:
 
     def explain(self) -> str:
         """Say in plain words what the vectors are, and what to do with them."""
+        from embaudit.remedy.words import explain
+
         return explain(self)
 
     def stream(self, role: SideName) -> Stream:
@@ -113,12 +116,11 @@ class Remedy:
             role = self.roles[0]
             head = self.kind == "centred" and model.left is None
             labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
-            kept = {"link": model.link, "right_bias": model.right_bias} if head else {}
+            kept = {"link": model.link, "right_bias": model.right_bias, "objective": self.objective} if head else {}
             return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
-        # The objective is not passed on: what it pinned was the old gauge.
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names")  # fmt: skip
-        return {**{name: getattr(model, name) for name in names}, **self.biases}
+        return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the vectors and read some of them back to verify the file.

@@ -111,7 +111,7 @@ def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
 def test_factors_that_weight_decay_would_not_leave_so_are_told():
     balanced = ea.at_exponent(random_model(), 0.5).replace(objective="factors")
     assert "EMB104" not in codes(audit(balanced, n_gauges=1))
-    rescaled = ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced)
+    rescaled = ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
     assert "EMB104" in codes(audit(rescaled, n_gauges=1))
 
 

@@ -241,7 +241,10 @@ def test_the_identity_alone_lies_in_every_set_of_its_rank(larger: GaugeGroup) ->
 
 @given(gauge_groups(3) | st.builds(Translation, st.just(3), max_shift=st.just(0.0)), factor_models(3), seeds())
 def test_a_set_preserves_in_a_model_what_its_gauges_do(group: GaugeGroup, model: FactorModel, seed: int) -> None:
-    assert group.preserves_in(model) == group.sample(rng=seed).preserves_in(model)
+    gauge = group.sample(rng=seed)
+    assert group.preserves_in(model) <= gauge.preserves_in(model)
+    # With κ = 1 and no length to keep, the draw is the identity, though other members scale all rows.
+    assert group.preserves_in(model) == gauge.preserves_in(model) or (gauge.is_isometry and not group.fixes_lengths)
 
 
 def test_rotations_are_uniform() -> None:

@@ -1,0 +1,93 @@
+"""A model's place among its equivalents: the nearest exponent, and how far every canonical gauge is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from embaudit.canonical.habits import Habit
+    from embaudit.foundation.checked import Vector
+    from embaudit.model import Link, SideName
+
+
+@dataclass(frozen=True)
+class HiddenBias:
+    """A direction in which one side is constant: what the other side holds there is a bias."""
+
+    role: SideName
+    """The side that is constant."""
+    column: int | None
+    """Which column; None where it is a mixture of several, as after a rotation."""
+    value: float
+    """The constant; for a mixture, in units of its unit direction."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Position:
+    """Where a model's factors sit among all equivalent ones."""
+
+    roles: tuple[str, str]
+    """What people call the two sides."""
+    link: Link
+    """How scores become predictions."""
+    exponent: float
+    """The e in [0, 1] whose canonical gauge is nearest."""
+    distance: float
+    """ln κ of the gauge from there to the model: what no exponent explains."""
+    distances: dict[str, float]
+    """ln κ between the model and each canonical gauge, by name."""
+    balancedness: Vector
+    """(r,) eigenvalues of `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½`, largest first; all equal where weight decay pinned the gauge."""
+    singular_values: Vector
+    """(r,) of the scores."""
+    rank: int
+    """Latent dimensions k of the factors."""
+    resolution: float
+    """Singular values up to here could not be told from zero."""
+    habit: Habit
+    """Which library's split it looks like."""
+    hidden_biases: tuple[HiddenBias, ...]
+    """Constant columns and directions found in the factors."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Position(exponent {self.exponent:.2f}, ln κ {self.distance:.3g} off, "
+            f"effective rank {self.effective_rank} of {self.rank}, {self.habit})"
+        )
+
+    @property
+    def effective_rank(self) -> int:
+        """Number of directions that the predictions see."""
+        return len(self.singular_values)
+
+    @property
+    def energy_rank(self) -> int:
+        """Fewest directions that hold 99 % of the scores' sum of squares."""
+        energy = np.cumsum(self.singular_values**2)
+        return int(np.searchsorted(energy, 0.99 * energy[-1])) + 1
+
+    def explain(self) -> str:
+        """Say in plain words where the cosines sit, and what to do next."""
+        from embaudit.canonical.words import explain
+
+        return explain(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as JSON can hold them."""
+        return {
+            "exponent": self.exponent,
+            "distance": self.distance,
+            "distances": dict(self.distances),
+            "balancedness": self.balancedness.tolist(),
+            "singular_values": self.singular_values.tolist(),
+            "rank": self.rank,
+            "effective_rank": self.effective_rank,
+            "energy_rank": self.energy_rank,
+            "resolution": self.resolution,
+            "habit": str(self.habit),
+            "hidden_biases": [{"role": b.role, "column": b.column, "value": b.value} for b in self.hidden_biases],
+            "explanation": self.explain(),
+        }

@@ -1,0 +1,134 @@
+"""What changed between two models: the numbers, and how they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from embaudit.comparison.change import TIED
+from embaudit.errors import must_be
+from embaudit.foundation.plain import plain
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from embaudit.comparison.agreement import Agreement
+    from embaudit.comparison.change import RoleChange
+    from embaudit.model import SideName
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What changed between two models, split into what a gauge explains and the rest."""
+
+    roles: tuple[str, str]
+    """What people call the two sides."""
+    changes: dict[SideName, RoleChange]
+    """One for each side compared."""
+    agreement: Agreement | None
+    """How far the predictions agree; None where a side is missing."""
+    group: str
+    """The smallest gauge group that carries one model's factors into the other's as well as any."""
+    condition_number: float
+    """κ of that gauge: how much it can move cosines."""
+    fits: bool
+    """Whether it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
+
+    def __repr__(self) -> str:
+        moved = ", ".join(
+            f"{self.title(role)} cosines moved {c.mean_total:.3f} ({c.mean_remainder:.3f} beyond the gauge)"
+            for role, c in self.changes.items()
+        )
+        return f"Comparison({self.group} gauge of condition {self.condition_number:.4g}; {moved})"
+
+    @property
+    def explained(self) -> bool:
+        """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
+        return self.fits and self.agreement is not None and self.agreement.same
+
+    def title(self, role: SideName) -> str:
+        """Return what people call a side."""
+        return dict(zip(("left", "right"), self.roles, strict=True))[role]
+
+    def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
+        """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
+        if role not in self.changes:
+            raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
+        frame = self.changes[role].to_frame()
+        return frame[frame["total"] > TIED].head(n)
+
+    def summary_rows(self) -> list[dict[str, str]]:
+        """Return what changed as people read it: a row for each measure, a column for each side, "users", "items"."""
+        from embaudit.comparison.tables import summary_rows
+
+        return summary_rows(self)
+
+    def moved_rows(self, role: SideName = "right", n: int = 10) -> list[dict[str, str]]:
+        """Return `moved_most` as people read it; empty where nothing moved."""
+        from embaudit.comparison.tables import moved_rows
+
+        return moved_rows(self, role, n)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each side compared."""
+        import pandas as pd
+
+        return pd.DataFrame([self._record(role) for role in self.changes])
+
+    def _record(self, role: SideName) -> dict[str, Any]:
+        change = self.changes[role]
+        return {
+            "role": role,
+            "shared": len(change.match),
+            "only_before": change.match.only_before,
+            "only_after": change.match.only_after,
+            "mean_abs_change": change.mean_total,
+            "mean_abs_gauge": change.mean_gauge,
+            "mean_abs_unseen": change.mean_unseen,
+            "mean_abs_remainder": change.mean_remainder,
+            "pearson": change.correlation,
+            "pearson_without_gauge": change.gauged_correlation,
+            "n_neighbours": change.n_neighbours,
+            **change.neighbour_shares,
+            **{f"unexplained_{group}": value for group, value in change.unexplained.items()},
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all numbers as JSON can hold them."""
+        predictions = None
+        if self.agreement is not None:
+            predictions = {**asdict(self.agreement), "kl_warning": self.agreement.kl_warning}
+        moved = {
+            role: [plain(row | {"name": str(row["name"])}) for row in self.moved_most(role).to_dict("records")]
+            for role in self.changes
+        }
+        return {
+            "group": self.group,
+            "condition_number": self.condition_number,
+            "fits": self.fits,
+            "explained": self.explained,
+            "agreement": predictions,
+            "changes": [plain(self._record(role)) for role in self.changes],
+            "moved_most": moved,
+            "explanation": self.explain(),
+        }
+
+    def explain(self) -> str:
+        """Say in plain words what changed, and what to do next."""
+        from embaudit.comparison.words import explain
+
+        return explain(self)
+
+    def _repr_html_(self) -> str:
+        """Show what changed by side and what moved most, as a notebook does."""
+        import pandas as pd
+
+        tables = [("What changed, by side", self.summary_rows())]
+        tables += [(f"{self.title(role)}s that moved most", self.moved_rows(role)) for role in self.changes]
+        shown = [
+            f"<h4>{escape(title)}</h4>{pd.DataFrame(rows).to_html(border=0, index=False)}"
+            for title, rows in tables
+            if rows
+        ]
+        return f"<p>{escape(self.explain())}</p>" + "".join(shown)

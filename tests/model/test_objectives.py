@@ -1,0 +1,142 @@
+"""An objective keeps its name exactly where its value, computed here from its formula, stays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.model.objectives import OBJECTIVES
+
+N, P, K = 12, 9, 3
+DRAW = np.random.default_rng(0)
+WANTED = DRAW.standard_normal((N, P))
+LABELS = DRAW.integers(P, size=N)
+ROTATION = Orthogonal(K).sample(rng=1)
+SHIFT = [0.3, -0.2, 0.5]
+GAUGES = {
+    "identity": Gauge.identity(K),
+    "orthogonal": ROTATION,
+    "reflection": Gauge.diagonal([1.0, -1.0, 1.0]),
+    "similarity": Gauge.linear(2 * ROTATION.left),
+    "diagonal": Diagonal(K, max_condition=3.0).sample(rng=2),
+    "linear": GeneralLinear(K, max_condition=3.0).sample(rng=3),
+    "right translation": Gauge.translation(K, right=SHIFT),
+    "left translation": Gauge.translation(K, left=SHIFT),
+    "rotated translation": ROTATION @ Gauge.translation(K, right=SHIFT),
+    "affine": GeneralLinear(K, max_condition=3.0).sample(rng=4) @ Gauge.translation(K, left=SHIFT, right=SHIFT),
+}
+
+
+def squared(model):
+    return np.sum((WANTED - model.scores()) ** 2)
+
+
+def entropy(scores):
+    scores = scores - scores.max(axis=1, keepdims=True)
+    return np.sum(np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(N), LABELS])
+
+
+def decay(*factors):
+    return sum(np.sum(x**2) for x in factors)
+
+
+def given_inputs(model, inputs):
+    return entropy(inputs @ model.right.T + model.right_bias)
+
+
+VALUES = {
+    "product": lambda m, _: squared(m) + decay(m.left @ m.right.T),
+    "factors": lambda m, _: squared(m) + decay(m.left, m.right),
+    "none": lambda m, _: squared(m),
+    "softmax": lambda m, _: entropy(m.scores()),
+    "softmax-decay": lambda m, _: entropy(m.scores()) + decay(m.left, m.right),
+    "logistic": given_inputs,
+    "logistic-decay": lambda m, inputs: given_inputs(m, inputs) + decay(m.right),
+    "cosine": lambda m, _: np.sum((WANTED - m.scores()) ** 2),
+}
+
+
+def trained(name, *, balanced=True, **changes):
+    """A model with free biases; balanced, as weight decay leaves it, up to a rotation."""
+    left, right = (DRAW.standard_normal((n, K)) for n in (N, P))
+    if balanced:
+        left, right = (np.linalg.qr(x - x.mean(axis=0))[0] * [3, 2, 1] @ ROTATION.left for x in (left, right))
+    link = OBJECTIVES[name].links[0]
+    biases = {} if link == "cosine" else {"right_bias": np.linspace(0, 1, P)}
+    if link == "identity":
+        biases["left_bias"] = np.linspace(-1, 0, N)
+    return ea.FactorModel(left, right, link=link, objective=name, **{**biases, **changes})
+
+
+def keeps_its_value(name, before, after):
+    values = [VALUES[name](model, before.left) for model in (before, after)]
+    return bool(np.isclose(*values, rtol=1e-10))
+
+
+def test_every_objective_has_a_formula_here():
+    assert set(VALUES) == set(OBJECTIVES)
+
+
+@pytest.mark.parametrize("kind", GAUGES)
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_acting_keeps_an_objective_where_it_keeps_its_value(name, kind):
+    model = trained(name, balanced=False)
+    try:
+        after = GAUGES[kind].act(model)
+    except ea.EquivalenceError:
+        assert name == "cosine"
+        assert not GAUGES[kind].fixes_cosines
+        return
+    assert after.objective == (name if keeps_its_value(name, model, after) else None)
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0])
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "cosine"])
+def test_an_exponent_keeps_an_objective_where_it_keeps_its_value(name, exponent, balanced):
+    model = trained(name, balanced=balanced)
+    after = ea.at_exponent(model, exponent)
+    assert after.objective == (name if keeps_its_value(name, model, after) else None)
+    kinds = {0.0: "left-whitened", 0.5: "balanced", 1.0: "right-whitened"}
+    if exponent in kinds:
+        remedy = ea.fix(model, kinds[exponent])
+        assert remedy.to_model().objective == after.objective
+        assert ea.fix(model, kinds[exponent], dimensions=2).to_model().objective is None
+
+
+def test_every_answer_occurs_at_an_exponent():
+    names = ("product", "factors", "softmax", "softmax-decay", "logistic")
+    found = {(n, e): ea.at_exponent(trained(n), e).objective for n in names for e in (0.5, 1)}
+    assert {pair for pair, kept in found.items() if kept} == {
+        ("factors", 0.5), ("softmax", 0.5), ("softmax", 1), ("softmax-decay", 0.5),
+    } | {("product", e) for e in (0.5, 1)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [name for name in OBJECTIVES if name != "cosine"])
+def test_centring_keeps_an_objective_where_it_keeps_its_value(name):
+    model = trained(name, balanced=False)
+    after = ea.fix(model, "centred").to_model()
+    assert after.objective == (name if keeps_its_value(name, model, after) else None)
+
+
+def test_dimensions_that_no_prediction_sees_leave_weight_decay_undecided():
+    left, right = DRAW.standard_normal((N, K)), DRAW.standard_normal((P, K)) * [1, 1, 0]
+    for name, kept in (("product", "product"), ("none", "none"), ("factors", None)):
+        model = ea.FactorModel(left, right, objective=name)
+        assert ea.at_exponent(model, 0.5).objective == kept
+    model = ea.FactorModel(left, right, link="softmax", objective="softmax")
+    assert ea.at_exponent(model, 0.5).right_bias is not None
+    assert ea.at_exponent(model, 0.5).objective is None, "a bias that was not there is a larger family"
+
+
+def test_a_head_keeps_what_a_shift_of_its_labels_leaves():
+    for name, kept in (("softmax", "softmax"), ("logistic", "logistic"), ("softmax-decay", None)):
+        head = ea.FactorModel.from_softmax(DRAW.standard_normal((P, K)), objective=name)
+        assert ea.fix(head, "centred").to_model().objective == kept
+
+
+def test_an_objective_of_another_name_is_not_passed_on():
+    model = ea.FactorModel([[1.0]], [[2.0]], objective="magic")
+    assert Gauge.identity(1).act(model).objective is None
