@@ -15,8 +15,10 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, re
 from embaudit.canonical.habits import Habit, log_condition, recognise
 from embaudit.canonical.words import explain
 from embaudit.foundation.checked import Vector, frozen
+from embaudit.foundation.results import Drawn
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.kernels.moments import Moments
@@ -36,7 +38,7 @@ class HiddenBias:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Position:
+class Position(Drawn):
     """Where a model's factors sit among all equivalent ones."""
 
     roles: tuple[str, str]
@@ -61,6 +63,8 @@ class Position:
     """Which library's split it looks like."""
     hidden_biases: tuple[HiddenBias, ...]
     """Constant columns and directions found in the factors."""
+    form: CanonicalForm
+    """The canonical form of the model."""
 
     def __repr__(self) -> str:
         return (
@@ -78,6 +82,14 @@ class Position:
         """Fewest directions that hold 99 % of the scores' sum of squares."""
         energy = np.cumsum(self.singular_values**2)
         return int(np.searchsorted(energy, 0.99 * energy[-1])) + 1
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
+        import pandas as pd
+
+        places = {name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()}
+        places["nearest"] = (self.exponent, np.exp(self.distance))
+        return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
 
     def explain(self) -> str:
         """Say in plain words where the cosines sit, and what to do next."""
@@ -145,6 +157,7 @@ def position(model: FactorModel, *, form: CanonicalForm | None = None) -> Positi
         resolution=form.resolution,
         habit=recognise(form),
         hidden_biases=_hidden_biases("left", form.left) + _hidden_biases("right", form.right),
+        form=form,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +21,11 @@ from embaudit.comparison.change import (
 )
 from embaudit.comparison.matching import match
 from embaudit.comparison.seen import Pairing, pairing
-from embaudit.comparison.tables import moved_rows, summary_rows
 from embaudit.comparison.words import explain
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
+from embaudit.foundation.results import Result
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ ROWS = 50_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """What changed between two models, split into what a gauge explains and the rest."""
 
     roles: tuple[str, str]
@@ -81,14 +80,6 @@ class Comparison:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
         frame = self.changes[role].to_frame()
         return frame[frame["total"] > TIED].head(n)
-
-    def summary_rows(self) -> list[dict[str, str]]:
-        """Return what changed as people read it: a row for each measure, a column for each side, "users", "items"."""
-        return summary_rows(self)
-
-    def moved_rows(self, role: SideName = "right", n: int = 10) -> list[dict[str, str]]:
-        """Return `moved_most` as people read it; empty where nothing moved."""
-        return moved_rows(self, role, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared."""
@@ -139,19 +130,6 @@ class Comparison:
     def explain(self) -> str:
         """Say in plain words what changed, and what to do next."""
         return explain(self)
-
-    def _repr_html_(self) -> str:
-        """Show what changed by side and what moved most, as a notebook does."""
-        import pandas as pd
-
-        tables = [("What changed, by side", self.summary_rows())]
-        tables += [(f"{self.title(role)}s that moved most", self.moved_rows(role)) for role in self.changes]
-        shown = [
-            f"<h4>{escape(title)}</h4>{pd.DataFrame(rows).to_html(border=0, index=False)}"
-            for title, rows in tables
-            if rows
-        ]
-        return f"<p>{escape(self.explain())}</p>" + "".join(shown)
 
 
 def compare(

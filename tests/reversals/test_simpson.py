@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
 from embaudit.io.tables.frames import read_frame
+from embaudit.report.simpson_display import SimpsonDisplay
 from embaudit.reversals import Kind, SimpsonReport, search, simpson
 from embaudit.reversals.table import labelled
 
@@ -391,7 +392,7 @@ def test_numbers_of_any_size_are_judged_alike(scale_x: float, scale_y: float) ->
         assert report.to_frame()[column].to_numpy() == pytest.approx(usual.to_frame()[column].to_numpy())
     assert sum("divided by 2^" in note for note in report.notes) == (scale_x != 1) + (scale_y != 1)
     assert not any("divided" in note for note in usual.notes)
-    report.display().pooled_line()
+    SimpsonDisplay.of(report).pooled_line()
     json.dumps(report.to_dict(), allow_nan=False)
 
 
