@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.model import Pairs
 from embaudit.report.display import Display
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class MovementDisplay(Display):
     @classmethod
     def of(cls, moved: Movement) -> Self:
         """Show one movement."""
-        return cls._of_rows([""], [moved])
+        return cls._of_rows([""], [moved], moved.role)
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
@@ -66,13 +67,15 @@ class MovementDisplay(Display):
         if not known or role not in (None, *known):
             raise must_be("role", "one of " + ", ".join(known), repr(role))
         index = 0 if role is None else known.index(role)
-        return cls._of_rows([e.name for e in evidence.equivalents], [records[index] for records in evidence.movement])
+        title = Pairs(known[index]).titled(evidence.model)
+        moved = [records[index] for records in evidence.movement]
+        return cls._of_rows([e.name for e in evidence.equivalents], moved, title)
 
     @classmethod
-    def _of_rows(cls, names: Sequence[str], moved: Sequence[Movement]) -> Self:
+    def _of_rows(cls, names: Sequence[str], moved: Sequence[Movement], title: str) -> Self:
         quantiles = np.array([[record.quantiles[level] for level in SHOWN] for record in moved])
         means = np.array([record.mean_abs for record in moved])
-        return cls(names, quantiles, means, f"how far {moved[0].role} cosines move")
+        return cls(names, quantiles, means, title)
 
     def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.means))
@@ -82,5 +85,5 @@ class MovementDisplay(Display):
         ax.plot(self.means, places, "o", ms=4, color="#222222", label="mean")
         ax.set_yticks(places, self.names, fontsize="small")
         ax.invert_yaxis()
-        ax.set(xlim=(0, None), xlabel="|Δcos|", title=self.title)
-        ax.legend(fontsize="small", frameon=False, loc="best")
+        ax.set(xlim=(0, None), xlabel=f"|Δcos| of {self.title} pairs")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small", frameon=False)
