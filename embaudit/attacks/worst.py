@@ -8,7 +8,7 @@ must find one for all, and the search may stop at a local optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
+from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
@@ -38,7 +40,7 @@ Objective: TypeAlias = Literal["movement", "neighbours"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attack:
+class Attack(Result):
     """The worst gauge found, and the bound it cannot pass."""
 
     gauge: Gauge
@@ -57,6 +59,12 @@ class Attack:
     def gap(self) -> float:
         """How far the truth may lie above what was achieved."""
         return self.bound - self.achieved
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        numbers = {"achieved": self.achieved, "bound": self.bound, "gap": self.gap, "n_items": self.n_items}
+        budget = getattr(self.group, "max_condition", None)
+        return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
     def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
         """Say in one sentence what was found and what is proven.

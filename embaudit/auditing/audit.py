@@ -16,7 +16,8 @@ from embaudit.auditing.head_report import HeadReport, head_report
 from embaudit.auditing.objectives import training_objective, usual_objectives
 from embaudit.auditing.verdict import training_sentence, verdict
 from embaudit.errors import must_be
-from embaudit.foundation.plain import plain
+from embaudit.foundation.plain import frame_of, plain
+from embaudit.foundation.results import Drawn
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Link
 from embaudit.softmax.guards import Guard
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role
+    from embaudit.report.display import Display
 
 PANEL = 2_048
 """Labels of a softmax head that are looked at one by one; drawn where it has more."""
@@ -36,7 +38,7 @@ SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit:
+class Audit(Drawn):
     """What an audit found: the evidence, the findings and the verdict.
 
     Examples
@@ -93,16 +95,15 @@ class Audit:
         codes = ", ".join(finding.code for finding in self.findings) or "no findings"
         return f"Audit({self.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
 
-    def _repr_html_(self) -> str:
-        from embaudit.report.html import render
+    def explain(self) -> str:
+        """Return the verdict, and a line for each finding."""
+        return "\n".join(
+            [self.verdict, *(f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)]
+        )
 
-        return render(self, template="fragment.html.j2")
-
-    def report(self) -> str:
-        """Return the audit as a whole HTML page."""
-        from embaudit.report.html import render
-
-        return render(self)
+    def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
+        """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
+        return self._drawn(ax, role=role)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each equivalent model and role: how its cosines moved, how its predictions did.
@@ -111,8 +112,8 @@ class Audit:
         """
         import pandas as pd
 
-        frame = pd.DataFrame(self._movement_records()).drop(columns="quantiles", errors="ignore")
-        drift = pd.DataFrame(self._drift_records())[["gauge", "max_abs", "tolerance", "ok"]]
+        frame = frame_of(self._movement_records()).drop(columns="quantiles", errors="ignore")
+        drift = frame_of(self._drift_records())[["gauge", "max_abs", "tolerance", "ok"]]
         drift.columns = pd.Index(["gauge", "drift", "drift_tolerance", "drift_ok"])
         return frame.merge(drift, on="gauge") if len(frame) else drift
 

@@ -69,18 +69,7 @@ class Limits:
         return {
             "ranges": [summary.to_dict() for summary in self.ranges],
             "certificates": [vars(certificate) for certificate in self.certificates],
-            "attacks": [
-                {
-                    "role": attack.role,
-                    "objective": attack.objective,
-                    "max_condition": getattr(attack.group, "max_condition", None),
-                    "achieved": attack.achieved,
-                    "bound": attack.bound,
-                    "gap": attack.gap,
-                    "n_items": attack.n_items,
-                }
-                for attack in self.attacks
-            ],
+            "attacks": [attack.to_dict() for attack in self.attacks],
         }
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
+from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from embaudit.blocks.partition import Partition
     from embaudit.blocks.sums import BlockSums
     from embaudit.io.codecs.arrays import Shape
-    from embaudit.report.block_display import BlockDisplay
 
     Floats = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ def _plain(value: float) -> float | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BlockCosines:
+class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
 
     Examples
@@ -288,13 +288,26 @@ class BlockCosines:
         """For each block alone, the factor of its norm that brings the global cosine to a threshold; NaN where none."""
         return block_factors(*self._profile_and_pull(side), threshold)
 
-    def explain(self, *, share: float = 0.9, limit: int = 20) -> pd.DataFrame:
+    def explain(self) -> str:
+        """Say how the local cosines make up the global one, and what else they allow."""
+        low, high = self.bounds
+        mean = f"× {self.mean_cosine:.4f} (weighted mean" if self.norm_cosine else "(no block counts in both"
+        text = (
+            f"global cosine {self.global_cosine:.4f} = {self.norm_cosine:.4f} (norm profiles) {mean} of "
+            f"{counted(len(self), 'block')} by {self.names.partition.title}, {self.sizes.sum():,} entries)\n"
+            f"with these norms the local cosines allow {low:.4f} to {high:.4f}"
+        )
+        zero = self.zero_blocks
+        counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
+        return f"{text}\nzero blocks: {counts}" if any(zero.values()) else text
+
+    def largest_gaps(self, *, share: float | None = 0.9, limit: int = 20) -> pd.DataFrame:
         """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
 
         Parameters
         ----------
-        share : float
-            Which share of the gap to explain.
+        share : float, optional
+            Which share of the gap to explain; None lists blocks up to the limit, whether there is a gap or not.
         limit : int
             At most so many blocks.
 
@@ -302,14 +315,16 @@ class BlockCosines:
         -------
         pandas.DataFrame
             As `to_frame`, with the share of the gap each block explains and the running share; empty where the two
-            vectors agree up to rounding.
+            vectors agree up to rounding and a share is asked for.
         """
-        if not 0 < share <= 1:
+        if share is not None and not 0 < share <= 1:
             raise must_be("share", "above 0 and at most 1", share)
         order = np.argsort(-self.gaps, kind="stable")
         total = math.fsum(self.gaps)
         shares = self.gaps[order] / (total or 1.0)
-        needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1 if total > ROUNDING else 0
+        needed = len(order)
+        if share is not None:
+            needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1 if total > ROUNDING else 0
         frame = self._frame(order[: min(needed, limit)])
         frame["gap_share"] = shares[: len(frame)]
         frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
@@ -365,23 +380,3 @@ class BlockCosines:
             "blocks": records,
             "notes": list(self.notes),
         }
-
-    def display(self) -> BlockDisplay:
-        """Return the numbers of the picture."""
-        from embaudit.report.block_display import BlockDisplay
-
-        shown = np.flatnonzero(self.weights > 0)
-        order = shown[np.argsort(-self.cosines[shown], kind="stable")]
-        names = self.names[order] if len(order) <= BlockDisplay.MAX_NAMES else None
-        return BlockDisplay(
-            self.cosines[order], self.weights[order], self.global_cosine, self.mean_cosine, self.norm_cosine, names
-        )
-
-    def plot(self, ax: Any = None) -> BlockDisplay:
-        """Draw local cosines over their weights: the area is the global cosine, the empty strip what norms cost."""
-        return self.display().plot(ax)
-
-    def _repr_html_(self) -> str:
-        from embaudit.report.block_display import block_html
-
-        return block_html(self.to_dict(limit=10))

@@ -15,6 +15,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import is_number
+from embaudit.foundation.results import Result
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +46,7 @@ def require_cosine(name: str, value: float) -> float:
 
 
 @dataclass(frozen=True)
-class LocalThreshold:
+class LocalThreshold(Result):
     """What a lower bound on every local cosine says about the global one.
 
     With the norms it guarantees `ρλ`, and blocks that all have cosine λ attain it. Without them it guarantees
@@ -87,7 +88,7 @@ class LocalThreshold:
         """Return plain values."""
         return dict(self.__dict__)
 
-    def __str__(self) -> str:
+    def explain(self) -> str:
         """Say it in a sentence."""
         verb = "Every" if self.holds else f"Not every ({self.n_below} below)"
         return (
@@ -96,9 +97,11 @@ class LocalThreshold:
             f"it is {self.global_cosine:.4f}."
         )
 
+    __str__ = explain
+
 
 @dataclass(frozen=True, eq=False)
-class NormChange:
+class NormChange(Result):
     """The smallest change of one side's block norms, directions kept, that brings the global cosine to a threshold."""
 
     side: SideXY
@@ -131,7 +134,7 @@ class NormChange:
             "factors": None if self.factors is None else [float(f) for f in self.factors[:limit]],
         }
 
-    def __str__(self) -> str:
+    def explain(self) -> str:
         """Say it in a sentence."""
         verb = "break" if self.breaks else "restore"
         if self.distance is None:
@@ -144,6 +147,8 @@ class NormChange:
             f"Changing the block norms of {self.side} by {self.distance:.1%} of its length would {verb} "
             f"a global cosine of {self.threshold:g} (now {self.before:.4f})."
         )
+
+    __str__ = explain
 
 
 def _supremum(g: Floats) -> float:

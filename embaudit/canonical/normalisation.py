@@ -8,12 +8,13 @@ k(k+1)/2 dimensions of the symmetric matrices. Normalising after training pins n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
+from embaudit.foundation.results import Result
 from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ LARGEST = 8_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NormalisationTest:
+class NormalisationTest(Result):
     """What the rows of one side leave free of a linear gauge that must keep their lengths."""
 
     role: SideName
@@ -67,6 +68,11 @@ class NormalisationTest:
             raise must_be("size", "above 0 and below 1", size)
         values, vectors = np.linalg.eigh(np.eye(len(self.free)) + size * self.free)
         return np.asarray(vectors * np.sqrt(values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers, without the direction that is free."""
+        names = ("role", "title", "n_rows", "rank", "needed", "firmness", "is_pinned")
+        return {name: getattr(self, name) for name in names}
 
     def explain(self) -> str:
         """Say in plain words what the test found."""

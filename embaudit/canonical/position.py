@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.canonical.form import EXPONENTS
+from embaudit.foundation.results import Drawn
+
 if TYPE_CHECKING:
+    import pandas as pd
+
+    from embaudit.canonical.form import CanonicalForm
     from embaudit.canonical.habits import Habit
     from embaudit.foundation.checked import Vector
     from embaudit.model import Link, SideName
@@ -26,7 +32,7 @@ class HiddenBias:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Position:
+class Position(Drawn):
     """Where a model's factors sit among all equivalent ones."""
 
     roles: tuple[str, str]
@@ -51,6 +57,8 @@ class Position:
     """Which library's split it looks like."""
     hidden_biases: tuple[HiddenBias, ...]
     """Constant columns and directions found in the factors."""
+    form: CanonicalForm
+    """The canonical form of the model."""
 
     def __repr__(self) -> str:
         return (
@@ -68,6 +76,14 @@ class Position:
         """Fewest directions that hold 99 % of the scores' sum of squares."""
         energy = np.cumsum(self.singular_values**2)
         return int(np.searchsorted(energy, 0.99 * energy[-1])) + 1
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each canonical gauge, and one for the nearest: exponent, and κ of the gauge to it."""
+        import pandas as pd
+
+        places = {name: (EXPONENTS[name], np.exp(d)) for name, d in self.distances.items()}
+        places["nearest"] = (self.exponent, np.exp(self.distance))
+        return pd.DataFrame.from_dict(places, orient="index", columns=["exponent", "condition"]).rename_axis("gauge")
 
     def explain(self) -> str:
         """Say in plain words where the cosines sit, and what to do next."""

@@ -66,6 +66,7 @@ def position(model: FactorModel, *, form: CanonicalForm | None = None) -> Positi
         resolution=form.resolution,
         habit=recognise(form),
         hidden_biases=_hidden_biases("left", form.left) + _hidden_biases("right", form.right),
+        form=form,
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Model, Objective, Page, Quiet, Seed, app
-from embaudit.cli.terminal import make_console, progress_bars, promised, write_json
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
@@ -64,8 +63,7 @@ def audit(
     options = {name: str(value) for name, value in given.items() if value is not None}
     beside = [left, bias] if path.suffix == ".npy" else []
     distinct_outputs([path, labels, *beside], [json, out])
-    with ExitStack() as stack:
-        json_file, page = (promised(stack, target, force=force) for target in (json, out))
+    with outputs(json, out, force=force) as write:
         with progress_bars(quiet=quiet):
             result = auditing.audit(
                 load(path, kind=kind, **options),
@@ -81,9 +79,7 @@ def audit(
                 rng=seed,
                 source=str(path),
             )
-        write_json(json_file, result.to_dict())
-        if page is not None:
-            page.write(result.report())
+        write(result, f"Audit of {path}")
     # Files first: a reader that closes the pipe must not cost the results.
     print_audit(result, make_console(quiet=quiet))
     raise typer.Exit(exit_code(result, fail_on))

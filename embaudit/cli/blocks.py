@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from embaudit.cli.app import Force, Json, Page, Quiet, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
-from embaudit.foundation.words import counted
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-    from embaudit.blocks import BlockCosines
-
-SHOWN = ["cosine", "weight", "contribution", "gap_share"]
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 
 @app.command(short_help="Take the cosine of two sets of tensors apart.")
@@ -44,37 +35,16 @@ def blocks(
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines, require_cosine
     from embaudit.io import distinct_outputs
-    from embaudit.report.page import page, picture
+    from embaudit.report.terminal import print_result
 
     distinct_outputs([x, y], [json, out])
     if threshold is not None:
         require_cosine("the threshold", threshold)
-    with ExitStack() as stack:
-        json_file, html = (promised(stack, target, force=force) for target in (json, out))
+    with outputs(json, out, force=force) as write:
         with progress_bars(quiet=quiet):
             found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
-        write_json(json_file, found.to_dict())
-        if html is not None:
-            html.write(page(f"{x.name} and {y.name}", found._repr_html_(), picture(found.plot)))
-    _print(found, threshold, make_console(quiet=quiet))
-
-
-def _print(found: BlockCosines, threshold: float | None, console: Console) -> None:
-    console.print(
-        f"global cosine {found.global_cosine:.4f} = {found.norm_cosine:.4f} (norm profiles) × {found.mean_cosine:.4f} "
-        f"(weighted mean of {counted(len(found.cosines), 'block')})"
-    )
-    low, high = found.bounds
-    console.print(f"with these norms the local cosines allow {low:.4f} to {high:.4f}")
-    explained = found.explain()
-    if len(explained):
-        console.print(frame_table(explained[SHOWN], "blocks that explain 90 % of the gap to 1"))
-    for note in found.notes:
-        console.print(note, markup=False)
+        write(found, f"{x.name} and {y.name}")
+    console = make_console(quiet=quiet)
+    print_result(found, console)
     if threshold is not None:
-        said = found.local_threshold(threshold)
-        outcome = "holds" if said.holds else f"fails in {counted(said.n_below, 'block')}"
-        console.print(
-            f"every local cosine ≥ {threshold:g} {outcome}; it guarantees a global cosine of {said.guaranteed:.4f} "
-            f"with these norms, {said.guaranteed_without_norms:.4f} without"
-        )
+        console.print(found.local_threshold(threshold).explain(), markup=False)

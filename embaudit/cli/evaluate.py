@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars, reading_options
+from embaudit.cli.app import Force, Json, Model, Page, Quiet, Reading, Seed, app
+from embaudit.cli.terminal import make_console, outputs, progress_bars, reading_options
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel
@@ -26,20 +26,26 @@ def evaluate(
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
     reading: Reading = None,
     seed: Seed = 0,
+    json: Json = None,
+    out: Page = None,
     quiet: Quiet = False,
+    force: Force = False,
 ) -> None:
     """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
     from embaudit.evaluation import evaluate_similarities
-    from embaudit.io import load
+    from embaudit.io import distinct_outputs, load
+    from embaudit.report.terminal import print_result
 
-    model = load(path, kind=kind, **reading_options(reading))
-    with progress_bars(quiet=quiet):
-        labels = _labels(model, items, id, truth, separator)
-        found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
+    distinct_outputs([path, items], [json, out])
+    with outputs(json, out, force=force) as write:
+        model = load(path, kind=kind, **reading_options(reading))
+        with progress_bars(quiet=quiet):
+            labels = _labels(model, items, id, truth, separator)
+            found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
+        write(found, f"which similarity serves {', '.join(truth)} best in {path.name}")
     console = make_console(quiet=quiet)
-    frame = found.to_frame()
-    console.print(frame_table(frame.set_index(frame.columns[0]), f"which similarity serves {', '.join(truth)} best"))
-    console.print(found.explain(), markup=False)
+    console.print(f"judged by {', '.join(truth)}", markup=False)
+    print_result(found, console)
 
 
 def _labels(

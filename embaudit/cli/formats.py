@@ -11,15 +11,15 @@ from embaudit.cli.terminal import make_console
 @app.command(short_help="List the model files that can be read and written.")
 def formats() -> None:
     """List the model files embaudit reads and writes."""
-    from rich.table import Table
-
     from embaudit.io import formats as known
+    from embaudit.report.grid import Grid
 
-    table = Table("format", "files", "reads", "writes", "from", "holds")
-    for one in known():
-        yes = ["yes" if able else "" for able in (one.reads, one.writes)]
-        table.add_row(one.name, " ".join(one.suffixes), *yes, one.what, one.holds)
-    make_console(quiet=False).print(table)
+    headings = ("format", "files", "reads", "writes", "from", "holds")
+    rows = [
+        (one.name, " ".join(one.suffixes), *("yes" * able for able in (one.reads, one.writes)), one.what, one.holds)
+        for one in known()
+    ]
+    make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(6))).to_rich())
 
 
 @app.command(short_help="Show versions and check that results can be trusted.")

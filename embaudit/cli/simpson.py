@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Page, Quiet, Seed, app
-from embaudit.cli.terminal import frame_table, make_console, progress_bars, promised, write_json
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 LISTED = 5
-SHOWN = ["kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted"]
 
 
 @app.command(short_help="Find groupings that turn an association around.")
@@ -34,12 +32,12 @@ def simpson(
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
     from embaudit.io import distinct_outputs
-    from embaudit.report.page import page, picture
+    from embaudit.report.shown import shown
+    from embaudit.report.terminal import print_grids
     from embaudit.reversals import simpson as find
 
     distinct_outputs([table], [json, out])
-    with ExitStack() as stack:
-        json_file, html = (promised(stack, target, force=force) for target in (json, out))
+    with outputs(json, out, force=force) as write:
         with progress_bars(quiet=quiet):
             found = find(
                 str(table),
@@ -51,12 +49,9 @@ def simpson(
                 n_permutations=permutations,
                 rng=seed,
             )
-        write_json(json_file, found.to_dict())
-        if html is not None:
-            drawn = picture(lambda axes: found.plot(ax=axes)) if found.groupings else ""
-            html.write(page(f"{y} on {x} in {table.name}", found._repr_html_(), drawn))
+        write(found, f"{y} on {x} in {table.name}")
     console = make_console(quiet=quiet)
-    console.print(frame_table(found.to_frame()[SHOWN], f"{y} on {x}, {found.pooled.n:,} rows"))
+    print_grids(shown(found).grids, console)
     for line in (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED)):
         console.print(line, markup=False)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)

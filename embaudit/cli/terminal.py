@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import sys
-from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from contextlib import ExitStack, contextmanager
+from json import dump
+from typing import TYPE_CHECKING, TypeVar
 
 from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from contextlib import ExitStack
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    import pandas as pd
     from rich.console import Console
-    from rich.table import Table
+
+    from embaudit.foundation.results import Result
 
 T = TypeVar("T")
 
@@ -59,47 +57,27 @@ def progress_bars(*, quiet: bool) -> Iterator[None]:
             yield
 
 
-def promised(stack: ExitStack, path: Path | None, *, force: bool, mode: str = "w") -> IO[Any] | None:
-    """Open an output before the work starts, so that a path that cannot be written is refused at once."""
+@contextmanager
+def outputs(json: Path | None, out: Path | None, *, force: bool) -> Iterator[Callable[[Result, str], None]]:
+    """Open what a result shall be written to before the work starts, so that what cannot be written is refused at once.
+
+    Yields what writes a result as JSON, and as a page under a title, to the files asked for.
+    """
     from embaudit.io import written_whole
 
-    return None if path is None else stack.enter_context(written_whole(path, force=force, mode=mode))  # type: ignore[call-overload]
+    with ExitStack() as stack:
+        files = [path and stack.enter_context(written_whole(path, force=force, mode="w")) for path in (json, out)]
 
+        def write(result: Result, title: str) -> None:
+            from embaudit.report.page import page
 
-def write_json(file: IO[str] | None, content: dict[str, Any]) -> None:
-    """Write plain values, if a file was promised."""
-    if file is not None:
-        json.dump(content, file, indent=1, ensure_ascii=False, allow_nan=False)
-        file.write("\n")
+            if files[0]:
+                dump(result.to_dict(), files[0], indent=1, ensure_ascii=False, allow_nan=False)
+                files[0].write("\n")
+            if files[1]:
+                files[1].write(page(result, title))
 
-
-def frame_table(frame: pd.DataFrame, title: str) -> Table:
-    """Draw a data frame: its index first, floats with four digits, a dash where there is no number."""
-    from rich.table import Table
-    from rich.text import Text
-
-    # Text, not str: names from files may look like markup.
-    drawn = Table(title=Text(title), title_justify="left", title_style="bold")
-    rows = frame.reset_index()
-    for number, name in enumerate(rows.columns):
-        drawn.add_column(Text(str(name)), justify="right" if number else "left", overflow="fold")
-    for row in rows.itertuples(index=False):
-        drawn.add_row(*(Text(_cell(value)) for value in row))
-    return drawn
-
-
-def rows_table(rows: list[dict[str, Any]], title: str) -> Table:
-    """Draw records of one shape: the first column is text, the others are numbers."""
-    import pandas as pd
-
-    frame = pd.DataFrame(rows)
-    return frame_table(frame.set_index(frame.columns[0]), title)
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return "–" if math.isnan(value) else f"{value:.4g}"
-    return str(value)
+        yield write
 
 
 def reading_options(given: list[str] | None) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.change import TIED
 from embaudit.errors import must_be
 from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(Result):
     """What changed between two models, split into what a gauge explains and the rest."""
 
     roles: tuple[str, str]
@@ -57,18 +57,6 @@ class Comparison:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
         frame = self.changes[role].to_frame()
         return frame[frame["total"] > TIED].head(n)
-
-    def summary_rows(self) -> list[dict[str, str]]:
-        """Return what changed as people read it: a row for each measure, a column for each side, "users", "items"."""
-        from embaudit.comparison.tables import summary_rows
-
-        return summary_rows(self)
-
-    def moved_rows(self, role: SideName = "right", n: int = 10) -> list[dict[str, str]]:
-        """Return `moved_most` as people read it; empty where nothing moved."""
-        from embaudit.comparison.tables import moved_rows
-
-        return moved_rows(self, role, n)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared."""
@@ -119,16 +107,3 @@ class Comparison:
         from embaudit.comparison.words import explain
 
         return explain(self)
-
-    def _repr_html_(self) -> str:
-        """Show what changed by side and what moved most, as a notebook does."""
-        import pandas as pd
-
-        tables = [("What changed, by side", self.summary_rows())]
-        tables += [(f"{self.title(role)}s that moved most", self.moved_rows(role)) for role in self.changes]
-        shown = [
-            f"<h4>{escape(title)}</h4>{pd.DataFrame(rows).to_html(border=0, index=False)}"
-            for title, rows in tables
-            if rows
-        ]
-        return f"<p>{escape(self.explain())}</p>" + "".join(shown)

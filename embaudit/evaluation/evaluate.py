@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import as_count
+from embaudit.foundation.results import Result
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.intervals import percentile_interval
 from embaudit.kernels.rows import sample_rows, unit_rows
@@ -42,7 +42,7 @@ PREDICTION = "prediction cosine"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation:
+class Evaluation(Result):
     """Precision, AUC and NDCG of every similarity, query by query."""
 
     role: SideName
@@ -92,10 +92,11 @@ class Evaluation:
 
         return pd.DataFrame(self.records())
 
-    def _repr_html_(self) -> str:
-        """Show the measures with their intervals, as a notebook does."""
-        table = self.to_frame().to_html(border=0, float_format="{:.4g}".format, index=False)
-        return f"<p>{escape(self.explain())}</p>{table}"
+    def to_dict(self) -> dict[str, Any]:
+        """Return counts, chance and `records` as JSON can hold them."""
+        names = ("role", "title", "n", "n_candidates", "n_left_out", "chance", "seed")
+        fields = {name: getattr(self, name) for name in names}
+        return fields | {"n_queries": len(self.queries), "records": self.records(), "explanation": self.explain()}
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
 
 
 def plain(value: Any) -> Any:
@@ -24,3 +29,16 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def frame_of(records: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Make a table of plain records, in which a number that does not exist is NaN again.
+
+    Examples
+    --------
+    >>> frame_of([{"share": None}]).dtypes.astype(str).to_dict()
+    {'share': 'float64'}
+    """
+    import pandas as pd
+
+    return pd.DataFrame([{key: math.nan if x is None else x for key, x in record.items()} for record in records])

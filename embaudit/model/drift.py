@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
+from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import sample_rows
 
@@ -26,7 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
-class Drift:
+class Drift(Result):
     """The largest change of the predictions at the level the model predicts."""
 
     level: Equivalence
@@ -49,7 +52,16 @@ class Drift:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        return asdict(self) | {"level": self.level.title, "ok": self.ok}
+        return dict(plain(asdict(self) | {"level": self.level.title, "ok": self.ok}))
+
+    def explain(self) -> str:
+        """Say how far the predictions moved, and whether rounding explains it."""
+        cause = "which rounding explains" if self.ok else "more than rounding explains"
+        rows = f"{'all ' * self.exact}{counted(self.n_rows, 'left row')}"
+        return (
+            f"Over {rows} the predictions ({self.level.title}) moved by at most {self.max_abs:.1e}, {cause} "
+            f"({self.tolerance:.1e})."
+        )
 
 
 def rounding_bound(before: FactorModel, after: FactorModel, condition_number: float, rows: Indices) -> float:

@@ -20,10 +20,10 @@ from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
 from embaudit.model import Pairs
+from embaudit.movements.moved import Movement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -38,60 +38,6 @@ QUERIES = 400
 SEARCHED = 20_000_000
 """Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-RECORD = (
-    *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
-    *("n_lists", "tied_lists", "n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
-)
-"""Fields of the audit's movement records."""
-
-
-@dataclass(frozen=True, eq=False)
-class Movement:
-    """How far the cosines of one role moved between two models; Δ is after less before."""
-
-    role: Role
-    """left, right or cross (left-right)."""
-    n_pairs: int
-    """Pairs behind the figures that need pairs."""
-    exact: bool
-    """Whether these were all pairs."""
-    n_zero: int
-    """Rows without direction, left out."""
-    mean: float
-    """Mean of Δ over all pairs."""
-    rms: float
-    """Root mean square of Δ over all pairs."""
-    pearson: float
-    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
-    mean_abs: float
-    """Mean of |Δ|."""
-    ci_low: float
-    """Lower end of its 95 % bootstrap interval; the mean itself where exact."""
-    ci_high: float
-    """Upper end."""
-    max_abs: float
-    """Largest |Δ| among the pairs visited."""
-    quantiles: dict[float, float]
-    """Quantiles of |Δ|, to 0.001."""
-    histogram: NDArray[np.int64]
-    """Counts of |Δ| in equal bins from 0 to 2."""
-    spearman: float
-    """Rank correlation, from 256 quantile bins a side."""
-    sign_flips: float
-    """Share of pairs whose cosine changed sign by more than rounding."""
-    top_n: int
-    """N of the neighbour lists; 0 where there are none (left-right pairs)."""
-    top_n_overlap: float
-    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists."""
-    n_lists: int
-    """Rows whose lists were compared."""
-    tied_lists: float
-    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON, without the histogram."""
-        record = {name: getattr(self, name) for name in RECORD}
-        return record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}
 
 
 class _Snapshot:

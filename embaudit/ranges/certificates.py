@@ -14,22 +14,31 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Drawn
+from embaudit.foundation.words import percent
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.foundation.checked import Indices, Matrix
     from embaudit.model import FactorModel, SideName
+    from embaudit.report.display import Display
 
 _NEAR = 0.999
+STATED = (1.1, 1.5, 2.0)
+"""Condition numbers at which words state what is certain."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CertifiedNeighbours:
+class CertifiedNeighbours(Drawn):
     """The exact top-N list of each row, and up to which condition number each entry is certain to stay in it.
 
     Ties get nothing: an entry whose cosine is within 1e-9 of that of the first excluded item has radius 1, whichever
@@ -90,6 +99,34 @@ class CertifiedNeighbours:
     def certified(self, kappa: float) -> NDArray[np.bool_]:
         """Which entries, as (m, N), are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each entry of a list: whose it is, its place, neighbour, cosine and radius."""
+        import pandas as pd
+
+        m, n = self.indices.shape
+        listed = {"neighbour": self.indices.ravel(), "cosine": self.cosines.ravel(), "radius": self.radii.ravel()}
+        return pd.DataFrame({"row": np.repeat(self.rows, n), "place": np.tile(np.arange(1, n + 1), m), **listed})
+
+    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
+        """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""
+        counts = {"n": self.n, "n_rows": len(self.rows), "n_undefined": self.n_undefined}
+        shares = {"tied_share": self.tied_share, "certified": dict(zip(STATED, self.curve(STATED), strict=True))}
+        return dict(plain({"role": self.role, **counts, **shares, "entries": self.to_frame().head(limit)}))
+
+    def explain(self) -> str:
+        """Say which share of the entries is certain to stay."""
+        stay = ", ".join(
+            f"{percent(share)} within κ = {kappa:g}" for kappa, share in zip(STATED, self.curve(STATED), strict=True)
+        )
+        return (
+            f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, no linear gauge displaces: "
+            f"{stay}; {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
+        )
+
+    def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:
+        """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
+        return self._drawn(ax, attacks=attacks)
 
 
 def _as_conditions(kappas: ArrayLike) -> NDArray[np.float64]:

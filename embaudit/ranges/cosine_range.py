@@ -9,6 +9,9 @@ import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import frozen, is_integer, is_number
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Drawn
+from embaudit.foundation.words import percent
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
@@ -23,6 +26,7 @@ from embaudit.ranges.reach import End, Fixed, Reach, as_pair_table, paired_rows,
 from embaudit.ranges.translation import TranslationReach
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.foundation.checked import Matrix
@@ -33,7 +37,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CosineRange:
+class CosineRange(Drawn):
     """The interval each cosine can move in under a set of gauges.
 
     Every end is a supremum or infimum over the whole set, not over a sample; NaN where a row is zero.
@@ -107,6 +111,32 @@ class CosineRange:
         """Whether each cosine lies in its range, up to a rounding of 1e-9; False for NaN."""
         given = np.asarray(cosines, dtype=np.float64)
         return np.asarray((given >= self.lower - SLACK) & (given <= self.upper + SLACK))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a pair: its row numbers, its cosine, the ends of its range and whether they are attained."""
+        import pandas as pd
+
+        names = ("first", "second", "third", "fourth")[: self.pairs.shape[1]]
+        ends = ("lower", "upper", "lower_attained", "upper_attained")
+        columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}
+        return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
+
+    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
+        """Return plain values, with the ranges of at most `limit` pairs."""
+        numbers = {"n_pairs": len(self), "n_undefined": self.n_undefined, "ranges": self.to_frame().head(limit)}
+        return dict(plain({"role": self.role, "group": str(self.group), **numbers}))
+
+    def explain(self) -> str:
+        """Say how wide the ranges are, and how many signs are certain."""
+        known = ~np.isnan(self.lower)
+        if not known.any():
+            return f"None of {len(self):,} {self.role} pairs has a cosine."
+        undefined = f" {self.n_undefined:,} more have no cosine." if self.n_undefined else ""
+        return (
+            f"Under {self.group} the cosines of {known.sum():,} {self.role} pairs have ranges "
+            f"{self.width[known].mean():.2f} wide on average; {percent(self.is_sign_definite[known].mean())} keep "
+            f"their sign and {percent(self.is_vacuous[known].mean())} can be anything.{undefined}"
+        )
 
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
         """Find a gauge of the set that takes one cosine to an end of its range.

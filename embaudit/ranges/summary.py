@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
+from embaudit.foundation.words import percent
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
@@ -22,7 +25,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
-class RangeSummary:
+class RangeSummary(Result):
     """The ranges of sampled pairs under one set of gauges."""
 
     role: Role
@@ -45,7 +48,17 @@ class RangeSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, for a report."""
-        return asdict(self)
+        return dict(plain(asdict(self)))
+
+    def explain(self) -> str:
+        """Say how wide the ranges are, and how many signs are certain."""
+        budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
+        undefined = f"; {self.n_undefined:,} of them have none" if self.n_undefined else ""
+        return (
+            f"Under {self.group} gauges of {budget} the cosines of {self.n_pairs:,} {self.role} pairs{undefined} have "
+            f"ranges {self.width_mean:.2f} wide on average; {percent(self.sign_definite_share)} keep their sign and "
+            f"{percent(self.vacuous_share)} can be anything."
+        )
 
 
 def summarise(found: CosineRange, name: str, max_condition: float | None) -> RangeSummary:

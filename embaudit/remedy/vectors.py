@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,8 @@ import numpy as np
 from embaudit.canonical.form import gathered, mapped_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
@@ -20,6 +22,7 @@ from embaudit.io.registry import save, stored_rows
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.canonical.form import RowMap
@@ -49,7 +52,7 @@ class Reduction:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Remedy:
+class Remedy(Result):
     """The vectors of one kind, not yet computed."""
 
     model: FactorModel
@@ -77,6 +80,20 @@ class Remedy:
 
     def _title(self, role: SideName) -> str:
         return f"{self.model.title(role)}s"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the vectors are, not the vectors."""
+        names = ("kind", "roles", "columns", "unit")
+        reduction = None if self.reduction is None else asdict(self.reduction)
+        fields = {name: getattr(self, name) for name in names}
+        return dict(plain({**fields, "reduction": reduction, "explanation": self.explain()}))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each side: what people call it, and the shape of its vectors."""
+        import pandas as pd
+
+        rows = [(role, self._title(role), len(self.model.factors(role)), self.columns) for role in self.roles]
+        return pd.DataFrame(rows, columns=["role", "title", "n_rows", "columns"])
 
     def explain(self) -> str:
         """Say in plain words what the vectors are, and what to do with them."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.report.display import Display
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.attacks import Attack
@@ -23,7 +24,7 @@ def _nothing() -> NDArray[np.float64]:
 
 
 @dataclass(eq=False)
-class CertifiedCurveDisplay:
+class CertifiedCurveDisplay(Display):
     """The certified curve of a model, with attacks from the other side.
 
     Parameters
@@ -39,15 +40,15 @@ class CertifiedCurveDisplay:
 
     Attributes
     ----------
-    ax_, figure_, line_
-        What `plot` drew.
+    line_
+        The curve that `plot` drew.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> from embaudit.ranges import certified_neighbours
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> CertifiedCurveDisplay.from_certified(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).certified.round(3)
+    >>> CertifiedCurveDisplay.of(certified_neighbours(model, n=1), kappas=[1.1, 2.0]).certified.round(3)
     array([0.667, 0.667])
     """
 
@@ -58,9 +59,7 @@ class CertifiedCurveDisplay:
     title: str = ""
 
     @classmethod
-    def from_certified(
-        cls, found: CertifiedNeighbours, *, kappas: ArrayLike | None = None, attacks: Iterable[Attack] = ()
-    ) -> Self:
+    def of(cls, found: CertifiedNeighbours, *, kappas: ArrayLike | None = None, attacks: Iterable[Attack] = ()) -> Self:
         """Compute the curve at some condition numbers (1 to 4 by default); attacks on other objectives are ignored."""
         grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
         points = [
@@ -72,31 +71,15 @@ class CertifiedCurveDisplay:
         title = f"top {found.n} lists of {len(found.rows):,} {found.role} rows"
         return cls(grid, found.curve(grid), budgets, survived, title)
 
-    def plot(self, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the curve, and a mark for each attack.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        name : str, optional
-            Label of the curve.
-        **kwargs
-            Passed to `Axes.plot` for the curve.
-        """
-        import matplotlib.pyplot as plt
-
-        axes = ax if ax is not None else plt.subplots()[1]
-        (self.line_,) = axes.plot(self.kappas, self.certified, label=name or "certified to stay", **kwargs)
+    def _draw(self, ax: Any) -> None:
+        (self.line_,) = ax.plot(self.kappas, self.certified, label="certified to stay")
         if len(self.attack_kappas):
             color = self.line_.get_color()
-            axes.plot(self.attack_kappas, self.survived, "v", color=color, label="left by the worst gauge found")
-        axes.set(
+            ax.plot(self.attack_kappas, self.survived, "v", color=color, label="left by the worst gauge found")
+        ax.set(
             ylim=(-0.02, 1.02),
             xlabel="condition number κ of the gauge",
             ylabel="share of list entries",
             title=self.title,
         )
-        axes.legend(loc="upper right")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        ax.legend(loc="upper right")

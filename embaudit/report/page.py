@@ -1,32 +1,68 @@
-"""A whole page around any fragment that a result shows in a notebook, with its picture inside."""
+"""One page for every result: no scripts, nothing loaded, no raw points; its picture is drawn inside."""
 
 from __future__ import annotations
 
-from html import escape
+from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
+
+from embaudit.errors import InputError
+from embaudit.foundation.results import Drawn
+from embaudit.report.shown import ROWS, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import jinja2
     from matplotlib.axes import Axes
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>body{{margin:2rem auto;padding:0 1rem;max-width:62rem;font:15px/1.5 system-ui,sans-serif}}
-table{{border-collapse:collapse}}td,th{{padding:.25rem .7rem;text-align:right}}svg{{max-width:100%;height:auto}}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{fragment}
-{picture}
-</body>
-</html>
-"""
+    from embaudit.foundation.results import Result
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    import jinja2
+
+    loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
+    drawn = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, trim_blocks=True)
+    return drawn.get_template(name)
+
+
+def fragment(result: Result) -> str:
+    """Write what a notebook embeds.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.movements import movement
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> fragment(movement(model, model)).count("<table>")
+    1
+    """
+    return _template("fragment.html.j2").render(content=shown(result), most=ROWS, picture="")
+
+
+def page(result: Result, title: str = "") -> str:
+    """Write a whole page, with the picture of the result where it has one.
+
+    Parameters
+    ----------
+    result : Result
+        What to show.
+    title : str, optional
+        What to call it, such as the file it is about.
+    """
+    content = shown(result)
+    named, drawn = title or content.title, _picture(result)
+    return _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn)
+
+
+def _picture(result: Result) -> str:
+    try:
+        return picture(result.plot) if isinstance(result, Drawn) else ""
+    except InputError:
+        # Some results hold nothing that could be drawn.
+        return ""
 
 
 def picture(draw: Callable[[Axes], object]) -> str:
@@ -34,20 +70,10 @@ def picture(draw: Callable[[Axes], object]) -> str:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context({"svg.hashsalt": "embaudit", "svg.fonttype": "path"}):
+    # Text as text: a page stays small, and its pictures can be searched.
+    with mpl.rc_context({"svg.hashsalt": "embaudit", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}):
         figure = Figure(figsize=(7.5, 4.5), layout="constrained")
         draw(figure.add_subplot())
         text = StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None})
     return text.getvalue()[text.getvalue().index("<svg") :]
-
-
-def page(title: str, fragment: str, drawn: str = "") -> str:
-    """Put a fragment, and a picture if there is one, into a page.
-
-    Examples
-    --------
-    >>> "<h1>a &lt; b</h1>" in page("a < b", "<p>text</p>")
-    True
-    """
-    return PAGE.format(title=escape(title), fragment=fragment, picture=drawn)

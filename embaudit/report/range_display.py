@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.report.display import Display
+
 if TYPE_CHECKING:
     from typing import Self
 
-    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from embaudit.ranges import CosineRange
@@ -19,7 +20,7 @@ MOST_PAIRS = 400
 
 
 @dataclass(eq=False)
-class RangeDisplay:
+class RangeDisplay(Display):
     """The ranges of some pairs in order of their cosine.
 
     Parameters
@@ -31,8 +32,8 @@ class RangeDisplay:
 
     Attributes
     ----------
-    ax_, figure_, lines_
-        What `plot` drew.
+    lines_
+        The ranges that `plot` drew.
 
     Examples
     --------
@@ -41,7 +42,7 @@ class RangeDisplay:
     >>> from embaudit.ranges import cosine_range
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 2], [0, 1]])
-    >>> RangeDisplay.from_range(found).lower.round(3)
+    >>> RangeDisplay.of(found).lower.round(3)
     array([-0.6  ,  0.186])
     """
 
@@ -51,7 +52,7 @@ class RangeDisplay:
     title: str = ""
 
     @classmethod
-    def from_range(cls, found: CosineRange, *, max_pairs: int = MOST_PAIRS) -> Self:
+    def of(cls, found: CosineRange, *, max_pairs: int = MOST_PAIRS) -> Self:
         """Take the ranges of pairs spread evenly over the cosines; pairs without a cosine are left out."""
         before = found.before
         known = np.flatnonzero(~np.isnan(found.lower))
@@ -62,31 +63,15 @@ class RangeDisplay:
         kind = type(found.group).__name__ + ("" if budget is None else f", κ ≤ {budget:g}")
         return cls(before[chosen], found.lower[chosen], found.upper[chosen], f"{found.role} pairs, {kind}")
 
-    def plot(self, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw each range as an upright line through its cosine.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        name : str, optional
-            Title in place of `title`.
-        **kwargs
-            Passed to `Axes.vlines`.
-        """
-        import matplotlib.pyplot as plt
-
-        axes = ax if ax is not None else plt.subplots()[1]
+    def _draw(self, ax: Any) -> None:
         place = np.arange(len(self.before))
-        self.lines_ = axes.vlines(place, self.lower, self.upper, **{"lw": 1.0, "alpha": 0.5, **kwargs})
-        axes.plot(place, self.before, ".", ms=3, color="black", label="cosine of the model")
-        axes.axhline(0, lw=0.5, color="gray")
-        axes.set(
+        self.lines_ = ax.vlines(place, self.lower, self.upper, lw=1.0, alpha=0.5)
+        ax.plot(place, self.before, ".", ms=3, color="black", label="cosine of the model")
+        ax.axhline(0, lw=0.5, color="gray")
+        ax.set(
             ylim=(-1.02, 1.02),
             xlabel="pairs in order of their cosine",
             ylabel="cosine with the same predictions",
-            title=self.title if name is None else name,
+            title=self.title,
         )
-        axes.legend(loc="upper left")
-        self.ax_, self.figure_ = axes, axes.figure
-        return self
+        ax.legend(loc="upper left")

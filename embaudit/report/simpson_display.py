@@ -1,23 +1,27 @@
-"""Picture and table of a Simpson report: they hold numbers, matplotlib is loaded only to draw."""
+"""SimpsonDisplay: the pooled line against the line of each group, drawn."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.report.block_display import html_table
+from embaudit.errors import must_be
+from embaudit.report.display import Display
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
+
+    from embaudit.reversals import Grouping, SimpsonReport
 
     Floats = NDArray[np.float64]
 
 
 @dataclass(eq=False)
-class SimpsonDisplay:
+class SimpsonDisplay(Display):
     """The pooled line against the line of each group, over the rows."""
 
     MAX_GROUPS: ClassVar[int] = 12
@@ -37,10 +41,25 @@ class SimpsonDisplay:
     title: str
     points: tuple[Floats, Floats, NDArray[np.intp]] | None = None
     """Some rows: x, y, group."""
-    ax_: Any = None
-    """The axes drawn on, once plotted."""
-    figure_: Any = None
-    """Their figure."""
+
+    @classmethod
+    def of(cls, report: SimpsonReport, *, grouping: Grouping | str | None = None) -> Self:
+        """Take one grouping of a report, the first by default."""
+        if not report.groupings:
+            raise must_be("a report to draw", "of at least one grouping", "none")
+        chosen = report[grouping] if isinstance(grouping, str) else grouping or report.groupings[0]
+        m, sample = chosen.moments, chosen.sample
+        return cls(
+            labels=(*(report.titles or (report.x, report.y)), chosen.name),
+            levels=chosen.levels,
+            n=m.n,
+            means=(m.mean_x, m.mean_y),
+            spreads=(m.sxx / m.n) ** 0.5,
+            slopes=m.slope,
+            pooled_slope=chosen.pooled.slope,
+            title=f"{chosen.kind}: r {chosen.pooled.r:+.2f} pooled, {chosen.within.r:+.2f} within",
+            points=None if sample is None else (sample.x, sample.y, sample.codes),
+        )
 
     def pooled_line(self) -> tuple[Floats, Floats]:
         """Return two points of the pooled line, as wide as the groups reach."""
@@ -62,14 +81,9 @@ class SimpsonDisplay:
                 return np.array([own.min(), own.max()])
         return np.asarray(self.means[0][group] + np.array([-1.5, 1.5]) * self.spreads[group])
 
-    def plot(self, ax: Any = None) -> SimpsonDisplay:
-        """Draw on the axes given, or on new ones."""
+    def _draw(self, ax: Any) -> None:
         import matplotlib as mpl
 
-        if ax is None:
-            from matplotlib import pyplot as plt
-
-            _, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
         colours = mpl.colormaps["tab10" if len(self.levels) <= 10 else "tab20"]
         if self.points is not None:
             x, y, codes = self.points
@@ -81,19 +95,3 @@ class SimpsonDisplay:
         ax.plot(*self.pooled_line(), color="black", linestyle="--", linewidth=2, label="all rows")
         ax.set(xlabel=self.labels[0], ylabel=self.labels[1], title=self.title)
         ax.legend(title=self.labels[2], fontsize="small", loc="best")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-def simpson_html(summary: dict[str, Any], rows: list[dict[str, Any]], text: str) -> str:
-    """Write a report (`SimpsonReport.to_dict`, rows of its frame, its explanation) for a notebook."""
-    columns = ["grouping", "kind", "n_groups", "r_pooled", "r_within", "share_reversed", "p_adjusted", "significant"]
-    head = (
-        f"<p><b>{escape(summary['y'])} on {escape(summary['x'])}</b>: {summary['n_rows']:,} rows, "
-        f"{summary['n_findings']} findings, {summary['n_significant']} of them significant.</p>"
-    )
-    lines = "".join(f"<p>{escape(line)}</p>" for line in text.splitlines()[:5])
-    notes = "".join(f"<li>{escape(note)}</li>" for note in summary["notes"][:20])
-    return (
-        head + lines + html_table(columns, ([row.get(c) for c in columns] for row in rows[:20])) + f"<ul>{notes}</ul>"
-    )

@@ -1,13 +1,16 @@
-"""The tables of an audit as plain text, the one source of the terminal, the page and the notebook view."""
+"""The tables and sentences of an audit, the one source of the terminal, the page and the notebook view."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.words import counted, percent
+from embaudit._version import __version__
+from embaudit.foundation.words import counted, percent, visible
+from embaudit.model import Pairs
+from embaudit.report.content import Content
+from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,9 +19,9 @@ if TYPE_CHECKING:
     from embaudit.auditing.equivalents import EquivalentModel
     from embaudit.auditing.head_report import HeadReport
     from embaudit.auditing.limits import Certificate, Limits
-    from embaudit.model import FactorModel, Role
+    from embaudit.model import FactorModel
     from embaudit.model.drift import Drift
-    from embaudit.movements.movement import Movement
+    from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
 
@@ -30,38 +33,6 @@ TITLES = {
     "orthogonal": "a rotation (control)",
     "translation": "random translations",
 }
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table ready to be drawn; its first column is text, the others are numbers."""
-
-    title: str
-    note: str
-    """What stands behind the numbers."""
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    essential: tuple[str, ...] = ()
-    """Headings to keep where there is no room for all; the first is always kept."""
-
-    def narrow(self) -> Grid:
-        """Drop all but the essential columns."""
-        kept = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
-        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
-        return replace(self, headings=tuple(self.headings[i] for i in kept), rows=rows)
-
-
-def role_title(model: FactorModel, role: Role) -> str:
-    """Name a role as people do.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> role_title(FactorModel.from_vectors([[1.0]]), "right")
-    'item-item'
-    """
-    users, items = model.roles
-    return {"right": f"{items}-{items}", "left": f"{users}-{users}", "cross": f"{users}-{items}"}[role]
 
 
 def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...]:
@@ -107,7 +78,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
-            title=f"{role_title(evidence.model, first.role)} cosines",
+            title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note(first),
             headings=(*headings, "predictions moved"),
             rows=tuple(_movement_row(title, visits, first.top_n) for title, visits in families.items()),
@@ -147,7 +118,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             note += f", {percent(certificate.tied_share)} of their entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], certificate) for kappa in by_kappa)
-        title = f"{role_title(model, role)} cosines: how far they could move"
+        title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(title, note, tuple(headings), rows, essential=("width, linear", headings[-1]))
 
 
@@ -190,13 +161,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
 
 def head_sentences(head: HeadReport) -> list[str]:
     """Say which labels can lead, and what was done to one pair."""
-    argmax = head.argmax
-    asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else f"{argmax.n_labels:,} labels"
-    sentences = [
-        f"Of {asked}, {argmax.n_can:,} can be the most probable one, {argmax.n_cannot:,} cannot"
-        + (f", {argmax.n_tied:,} only together with an equal one" if argmax.n_tied else "")
-        + (f", {argmax.n_undecided:,} are undecided." if argmax.n_undecided else ".")
-    ]
+    sentences = [head.argmax.explain()]
     for made in head.constructions:
         one, other = made.names
         sentences.append(
@@ -207,7 +172,7 @@ def head_sentences(head: HeadReport) -> list[str]:
 
 
 def grids(audit: Audit) -> tuple[Grid, ...]:
-    """Collect every table of an audit."""
+    """Collect every table of numbers of an audit."""
     own = () if audit.head is None else head_grids(audit.head)
     return (*own, *movement_grids(audit), *limit_grids(audit))
 
@@ -220,8 +185,37 @@ def sentences(audit: Audit) -> list[str]:
     return found if position is None else [*found, position.explain()]
 
 
-def neighbour_lists(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:
-    """Choose whose neighbours to show in which equivalent model: of a head, those without its mean row."""
+def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
+    """Lay neighbours side by side in two equivalent models: of a head, those without its mean row."""
+    shown_in, examples = audit.evidence.shown_in or "", audit.evidence.examples
     if audit.head is not None and audit.head.guard.keeps_translations and not audit.evidence.chosen:
-        return "mean row removed", audit.head.neighbours.examples
-    return audit.evidence.shown_in or "", audit.evidence.examples
+        shown_in, examples = "mean row removed", audit.head.neighbours.examples
+    return tuple(_neighbour_grid(example, shown_in) for example in examples)
+
+
+def _neighbour_grid(example: Neighbourhood, shown_in: str) -> Grid:
+    kept = (example.stay, example.stayed)
+    pairs = list(zip(example.before, example.after, strict=True))
+    return Grid(
+        f"nearest to {visible(example.name)}",
+        "",
+        ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""),
+        tuple((visible(one), f"{c:.2f}", visible(other), f"{d:.2f}") for (one, c), (other, d) in pairs),
+        words=(0, 2),
+        marked=frozenset((row, 2 * side) for row, pair in enumerate(pairs) for side in (0, 1) if not kept[side][row]),
+    )
+
+
+def audit_content(audit: Audit) -> Content:
+    """Collect what is shown of an audit."""
+    budget, seed = audit.evidence.max_condition, audit.evidence.seed
+    source = f"{audit.source or 'in memory'} ({audit.fingerprint[:12]})"
+    return Content(
+        f"Audit of {audit.source or 'a model'}",
+        (*grids(audit), *sentences(audit), *neighbour_grids(audit)),
+        (f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",),
+        question="How far do these cosines move while every prediction stays the same?",
+        verdict=audit.verdict,
+        severity=audit.worst.title if audit.worst else "",
+        findings=audit.findings,
+    )

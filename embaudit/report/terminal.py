@@ -1,16 +1,15 @@
-"""An audit in the terminal, with rich."""
+"""Results in the terminal, with rich."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rich.panel import Panel
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from embaudit.auditing.checks import Severity
-from embaudit.foundation.words import visible
-from embaudit.report.summary import grids, movement_grids, neighbour_lists, sentences
+from embaudit.report.shown import shown
+from embaudit.report.summary import grids, movement_grids, neighbour_grids, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,36 +18,11 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.cli.demonstration import Demonstration
-    from embaudit.movements.neighbourhoods import Neighbourhood
-    from embaudit.report.summary import Grid
+    from embaudit.foundation.results import Result
+    from embaudit.report.grid import Grid
 
 EXAMPLES = 5
-WIDE = 100
-"""Characters from which all columns have room."""
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
-
-
-def _table(grid: Grid) -> RichTable:
-    drawn = RichTable(title=f"{grid.title} ({grid.note})", title_justify="left", title_style="bold")
-    for number, name in enumerate(grid.headings):
-        drawn.add_column(name, justify="right" if number else "left", no_wrap=not number, overflow="fold")
-    for row in grid.rows:
-        drawn.add_row(*row)
-    return drawn
-
-
-def _neighbour_table(example: Neighbourhood, shown_in: str) -> RichTable:
-    drawn = RichTable(title=Text(f"nearest to {visible(example.name)}"), title_justify="left", title_style="bold")
-    for name in ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""):
-        drawn.add_column(name, justify="left" if name else "right")
-    sides = ((example.before, example.stay), (example.after, example.stayed))
-    columns = (
-        [(Text(visible(name), style="" if kept else "bold magenta"), f"{c:.2f}") for (name, c), kept in listed]
-        for listed in (zip(*side, strict=True) for side in sides)
-    )
-    for one, other in zip(*columns, strict=True):
-        drawn.add_row(*one, *other)
-    return drawn
 
 
 def print_audit(audit: Audit, console: Console) -> None:
@@ -56,12 +30,10 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(repr(audit.model)))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
-    _print_grids(grids(audit), console)
+    print_grids(grids(audit), console)
     for sentence in sentences(audit):
         console.print(sentence, markup=False)
-    shown_in, examples = neighbour_lists(audit)
-    for example in examples[:EXAMPLES]:
-        console.print(_neighbour_table(example, shown_in))
+    print_grids(neighbour_grids(audit)[:EXAMPLES], console)
     for finding in audit.findings:
         style = COLOURS[finding.severity]
         head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)
@@ -70,9 +42,18 @@ def print_audit(audit: Audit, console: Console) -> None:
         _print_verdict(audit, console, title="verdict")
 
 
-def _print_grids(found: Iterable[Grid], console: Console) -> None:
+def print_result(result: Result, console: Console) -> None:
+    """Print the tables of a result, then what it says, so that the conclusion stands last."""
+    content = shown(result)
+    print_grids(content.grids, console)
+    for line in (*(part for part in content.parts if isinstance(part, str)), *content.notes):
+        console.print(line, markup=False)
+
+
+def print_grids(found: Iterable[Grid], console: Console) -> None:
+    """Print tables, with fewer columns where the terminal is narrow."""
     for grid in found:
-        console.print(_table(grid if console.width >= WIDE else grid.narrow()))
+        console.print(grid.to_rich(console.width))
 
 
 def _print_verdict(audit: Audit, console: Console, *, title: str) -> None:
@@ -91,7 +72,7 @@ def print_demonstration(shown: Demonstration, console: Console) -> None:
     ):
         console.rule(title)
         console.print(Text(repr(audit.evidence.model)))
-        _print_grids(movement_grids(audit), console)
+        print_grids(movement_grids(audit), console)
         _print_verdict(audit, console, title="verdict")
     console.print(
         f"Eq. 2 keeps {shown.effective_rank} of the {shown.rank} dimensions asked for: so many singular values exceed "

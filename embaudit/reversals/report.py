@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
-from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted
 from embaudit.reversals.grouping import Grouping, Kind
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from embaudit.report.simpson_display import SimpsonDisplay
+    from embaudit.report.display import Display
     from embaudit.reversals.grouped import Association
 
 
@@ -59,7 +58,7 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SimpsonReport:
+class SimpsonReport(Drawn):
     """How an association changes when rows are grouped.
 
     `groupings` are ranked: a change beyond chance first, then by kind (reversal, partial reversal, vanishing, masked),
@@ -176,33 +175,6 @@ class SimpsonReport:
             "notes": list(self.notes),
         }
 
-    def display(self, grouping: Grouping | str | None = None) -> SimpsonDisplay:
-        """Return the numbers of the picture of one grouping, the first by default."""
-        from embaudit.report.simpson_display import SimpsonDisplay
-
-        if not self.groupings:
-            raise must_be("a report to draw", "of at least one grouping", "none")
-        chosen = self[grouping] if isinstance(grouping, str) else grouping or self.groupings[0]
-        m, sample = chosen.moments, chosen.sample
-        return SimpsonDisplay(
-            labels=(*(self.titles or (self.x, self.y)), chosen.name),
-            levels=chosen.levels,
-            n=m.n,
-            means=(m.mean_x, m.mean_y),
-            spreads=(m.sxx / m.n) ** 0.5,
-            slopes=m.slope,
-            pooled_slope=chosen.pooled.slope,
-            title=f"{chosen.kind}: r {chosen.pooled.r:+.2f} pooled, {chosen.within.r:+.2f} within",
-            points=None if sample is None else (sample.x, sample.y, sample.codes),
-        )
-
-    def plot(self, grouping: Grouping | str | None = None, *, ax: Any = None) -> SimpsonDisplay:
+    def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""
-        return self.display(grouping).plot(ax)
-
-    def _repr_html_(self) -> str:
-        from embaudit.report.simpson_display import simpson_html
-
-        frame = self.to_frame().reset_index()
-        rows = [{str(key): plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
-        return simpson_html(self.to_dict(limit=0), rows, self.explain(limit=EXPLAINED))
+        return self._drawn(ax, grouping=grouping)

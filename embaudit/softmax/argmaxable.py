@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.checked import as_rows
+from embaudit.foundation.results import Result
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.twins import first_twins
@@ -25,7 +26,7 @@ TIED = "tied"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Argmaxable:
+class Argmaxable(Result):
     """For each label asked about, whether some input makes it the most probable one."""
 
     labels: Indices
@@ -102,6 +103,13 @@ class Argmaxable:
             "n_undecided": self.n_undecided,
             "cannot": [str(name) for name in self.names[cannot[:50]]],
         }
+
+    def explain(self) -> str:
+        """Say how many labels can be the most probable one."""
+        asked = f"{len(self.labels):,} labels asked" if self.is_sample else f"{self.n_labels:,} labels"
+        tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
+        undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
+        return f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} cannot{tied}{undecided}."
 
 
 def argmaxable(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
 from embaudit.softmax.argmaxable import WORDS
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedHalves:
+class SharedHalves(Result):
     """For each pair of labels, whether inputs bring both probabilities as near to ½ as one likes."""
 
     pairs: Indices
@@ -55,6 +56,13 @@ class SharedHalves:
         can, undecided = int(self.can_share.sum()), int((~self.decided).sum())
         n = len(self.pairs)
         return {"n_pairs": n, "n_can": can, "n_cannot": n - can - undecided, "n_undecided": undecided}
+
+    def explain(self) -> str:
+        """Say how many pairs can share the probability ½/½."""
+        n = self.to_dict()
+        undecided = f", {n['n_undecided']:,} are undecided" if n["n_undecided"] else ""
+        pairs = counted(n["n_pairs"], "pair")
+        return f"Of {pairs} of labels, {n['n_can']:,} can share ½/½, {n['n_cannot']:,} cannot{undecided}."
 
 
 def shared_halves(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.softmax.coordinates import label_coordinates
@@ -24,7 +25,7 @@ THIN = 2.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProjectorCosines:
+class ProjectorCosines(Result):
     """Cosines of rows of the projector onto the columns of the centred label matrix."""
 
     pairs: Indices
@@ -91,6 +92,14 @@ class ProjectorCosines:
         """What can be said without the pairs."""
         names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
         return {name: getattr(self, name) for name in names}
+
+    def explain(self) -> str:
+        """Say how large the projector cosines are, and what to keep in mind."""
+        known = np.abs(self.cosines[~np.isnan(self.cosines)])
+        size = f"{known.mean():.3f} on average in size" if len(known) else "undefined"
+        pairs = f"{counted(len(self.pairs), 'pair')} of {self.n_labels:,} labels"
+        text = f"The projector cosines of {pairs} are {size}; even shares would give {self.typical:.3f}."
+        return f"{text} {self.warning}".rstrip()
 
 
 def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:

@@ -9,6 +9,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.progress import track
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.rows import unit_rows
 from embaudit.softmax.contests import MARGIN
@@ -25,7 +26,7 @@ MAX_COMBINATIONS = 20_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelCombinations:
+class LabelCombinations(Result):
     """The sets of labels that some input turns on while it turns all others off."""
 
     on: NDArray[np.bool_]
@@ -48,6 +49,11 @@ class LabelCombinations:
         """The labels, how many combinations some input gives, and how many there are in all."""
         names = [str(name) for name in self.names]
         return {"labels": names, "n_feasible": len(self.on), "n_all": 2 ** len(names)}
+
+    def explain(self) -> str:
+        """Say how many combinations of labels some input gives."""
+        n = len(self.names)
+        return f"Some input gives {len(self.on):,} of the {2**n:,} combinations of {counted(n, 'label')}."
 
 
 def label_combinations(

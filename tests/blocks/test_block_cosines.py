@@ -174,22 +174,23 @@ def test_disjoint_supports_have_global_cosine_zero() -> None:
 def test_explain_names_the_fewest_blocks() -> None:
     x = {f"layer.{i}": np.ones(4) for i in range(10)}
     y = {name: values * (30.0 if name == "layer.7" else 1.0) for name, values in x.items()}
-    frame = block_cosines(x, y).explain(share=0.35)
+    frame = block_cosines(x, y).largest_gaps(share=0.35)
     assert frame.index.tolist() == ["layer.7"]
     assert frame["cumulative_share"].iloc[-1] >= 0.35
     assert frame["without"].iloc[0] == 1
-    whole = block_cosines(x, y).explain(share=1.0)
+    whole = block_cosines(x, y).largest_gaps(share=1.0)
     assert whole["gap_share"].sum() == pytest.approx(1.0)
-    assert len(block_cosines(x, y).explain(share=1.0, limit=3)) == 3
+    assert len(block_cosines(x, y).largest_gaps(share=1.0, limit=3)) == 3
     with pytest.raises(InputError, match="share must be"):
-        block_cosines(x, y).explain(share=0)
+        block_cosines(x, y).largest_gaps(share=0)
 
 
 def test_identical_vectors_leave_no_gap_to_explain() -> None:
     x = {"a": np.arange(1.0, 4.0), "b": np.ones(2)}
     result = block_cosines(x, x)
     assert result.global_cosine == 1
-    assert result.explain().empty
+    assert result.largest_gaps().empty
+    assert len(result.largest_gaps(share=None)) == 2
     assert result.gaps.sum() < 1e-15
 
 

@@ -1,4 +1,4 @@
-"""What the display draws is what the position says."""
+"""What the picture draws is what the position says."""
 
 from __future__ import annotations
 
@@ -7,31 +7,16 @@ import numpy as np
 import pytest
 
 from embaudit.canonical import at_exponent, position
-from embaudit.errors import InputError
 from embaudit.model import FactorModel
-from embaudit.report.position_display import PositionDisplay
 
-
-@pytest.fixture(autouse=True)
-def _no_window():
-    before = mpl.get_backend()
-    mpl.use("agg")
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-    mpl.use(before)
-
-
-def make():
-    draw = np.random.default_rng(0)
-    return FactorModel.from_user_item(draw.standard_normal((40, 4)), draw.standard_normal((30, 4)) * [4, 2, 1, 0.5])
+mpl.use("agg")
 
 
 def test_curve_and_mark():
-    model = at_exponent(make(), 0.7)
-    where = position(model)
-    display = PositionDisplay.from_model(model).plot(name="mine")
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((40, 4)), draw.standard_normal((30, 4)) * [4, 2, 1, 0.5]
+    where = position(at_exponent(FactorModel.from_user_item(users, items), 0.7))
+    display = where.plot()
     x, y = display.line_.get_data()
     assert x[[0, -1]].tolist() == [0, 1]
     ends = [np.exp(where.distances[name]) for name in ("left-whitened", "balanced", "right-whitened")]
@@ -40,23 +25,6 @@ def test_curve_and_mark():
     assert mark.get_xdata()[0] == pytest.approx(0.7, abs=1e-4)
     assert y.min() >= mark.get_ydata()[0] - 1e-5
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert texts[0] == "mine"
     assert "nearest: 0.70" in texts[1]
-
-
-def test_balancedness_is_flat_for_a_balanced_model_only():
-    for exponent, flat in ((0.5, True), (0.9, False)):
-        display = PositionDisplay.from_model(at_exponent(make(), exponent)).plot_balancedness()
-        assert (np.ptp(display.line_.get_ydata()) < 1e-9) == flat
-
-
-def test_it_draws_where_it_is_told():
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots()
-    assert PositionDisplay.from_model(make()).plot(ax=axes).figure_ is figure
-
-
-def test_one_side_is_refused():
-    with pytest.raises(InputError, match="load the user factors"):
-        PositionDisplay.from_model(FactorModel.from_vectors([[1.0, 2.0]]))
+    assert display.ax_.get_title() == "40 users × 30 items, rank 4"
+    mpl.pyplot.close(display.figure_)

@@ -16,6 +16,7 @@ from embaudit.comparison.fits import GROUPS, fit_gauge, unexplained
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
+from embaudit.report.comparison import moved_grid, summary_grid
 
 RANK = 4
 SMALLER = {
@@ -526,8 +527,8 @@ def test_a_zero_row_is_reported_as_nothing_and_a_zero_side_refused():
     found = compare(user_item(p, q), user_item(p, q))
     json.dumps(found.to_dict(), allow_nan=False)
     assert found.explained
-    assert {"measure": "without a direction", "users": "0", "items": "1"} in found.summary_rows()
-    assert not compare(user_item(p, q), user_item(p, q)).moved_rows("right")
+    assert ("without a direction", "0", "1") in summary_grid(found).rows
+    assert not moved_grid(compare(user_item(p, q), user_item(p, q)), "right").rows
     for other in (user_item(p, 0 * q), user_item(0 * p, q)):
         with pytest.raises(InputError, match="not zero in both models must be at least 8; got 0"):
             compare(user_item(p, q), other)
@@ -551,14 +552,15 @@ def test_ids_that_do_not_meet_are_shown():
 def test_tables_for_people_name_sides_and_leave_out_what_says_nothing():
     model = make(3)
     found = compare(model, gauge_of("linear").act(model))
-    rows = {row["measure"]: row for row in found.summary_rows()}
-    assert set(rows["shared"]) == {"measure", "users", "items"}
-    assert rows["remains"] == {"measure": "remains", "users": "0.000", "items": "0.000"}
-    assert rows["by the gauge"]["items"] == f"{found.changes['right'].mean_gauge:.3f}"
+    grid = summary_grid(found)
+    rows = {name: values for name, *values in grid.rows}
+    assert grid.headings == ("measure", "users", "items")
+    assert rows["remains"] == ["0.000", "0.000"]
+    assert rows["by the gauge"][1] == f"{found.changes['right'].mean_gauge:.3f}"
     assert "10 nearest kept" in rows
     assert not any("_" in name or "prediction sees" in name or "only in" in name for name in rows)
-    moved = found.moved_rows("right", 3)
-    assert [row["item"] for row in moved] == found.moved_most("right", 3)["name"].tolist()
-    assert "by unseen dimensions" not in moved[0]
+    moved = moved_grid(found, "right", 3)
+    assert [row[0] for row in moved.rows] == found.moved_most("right", 3)["name"].tolist()
+    assert moved.headings == ("item", "mean change", "by the gauge", "remains")
     assert "0.00 remains" not in found.explain()
     assert not compare(model, model).moved_most().size

@@ -13,7 +13,6 @@ from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours, condition_to_reach, cosine_range, range_summary
-from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.range_display import RangeDisplay
 
 
@@ -141,17 +140,18 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     model = vectors(60, 3)
     group = GeneralLinear(3, max_condition=1.5)
     found = cosine_range(model, group, pairs=np.random.default_rng(0).integers(60, size=(900, 2)))
-    shown = RangeDisplay.from_range(found, max_pairs=50).plot()
+    assert len(found.plot().before) == 400
+    shown = RangeDisplay.of(found, max_pairs=50).plot()
     assert len(shown.before) <= 50
     assert (np.diff(shown.before) >= 0).all()
     assert ((shown.lower <= shown.before + 1e-9) & (shown.before <= shown.upper + 1e-9)).all()
     assert len(shown.lines_.get_segments()) == len(shown.before)
     certified = certified_neighbours(model)
     attacks = [worst_gauge(model, group, objective="neighbours", n_starts=1, n_steps=2, rng=0)]
-    curve = CertifiedCurveDisplay.from_certified(certified, attacks=attacks)
+    axes = plt.figure().add_subplot()
+    curve = certified.plot(axes, attacks=attacks)
+    assert curve.ax_ is axes
     assert curve.survived[0] == 1 - attacks[0].achieved
     assert curve.attack_kappas.tolist() == [1.5]
-    axes = plt.figure().add_subplot()
-    assert curve.plot(ax=axes).ax_ is axes
     np.testing.assert_array_equal(curve.line_.get_ydata(), certified.curve(curve.kappas))
     plt.close("all")

@@ -9,6 +9,8 @@ import pytest
 from rich.console import Console
 
 import embaudit as ea
+from embaudit.blocks import block_cosines
+from embaudit.report.grid import Grid
 from embaudit.report.page import page, picture
 from embaudit.report.summary import grids, sentences
 from embaudit.report.terminal import print_audit
@@ -43,7 +45,7 @@ def test_every_table_is_in_both_renderings(result):
 def test_names_are_shown_as_they_are(result):
     example = result.evidence.examples[0]
     assert example.name in printed(result, 200)
-    assert "<i>" not in result.report().replace("<i>Rank", "").split("Nearest")[1].split("</table>")[0]
+    assert "<i>" not in result.report().replace("<i>Rank", "").split("nearest to")[1].split("</table>")[0]
 
 
 def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(result):
@@ -60,4 +62,28 @@ def test_pictures_are_the_same_bytes_every_time():
     drawn = [picture(lambda axes: axes.plot([1, 2], [3, 4])) for _ in range(2)]
     assert drawn[0] == drawn[1]
     assert drawn[0].startswith("<svg")
-    assert "<script" not in page("<script>", "<p>", drawn[0])
+
+
+def test_a_page_has_the_picture_and_escapes_its_title():
+    found = block_cosines([1.0, 1.0], [1.0, 2.0])
+    shown = page(found, "<script>a & b")
+    assert "<script" not in shown
+    assert "<h1>&lt;script&gt;a &amp; b</h1>" in shown
+    assert "<svg" in shown
+    assert "<svg" not in found._repr_html_()
+
+
+def test_every_row_of_a_grid_stays_aligned_in_text_and_is_counted_when_cut():
+    grid = Grid("t", "n", ("name", "x"), (("a", "1"), ("bcd", "12.5"), ("<b>", "–")), marked=frozenset({(1, 1)}))
+    assert str(grid).splitlines() == ["t (n)", "name     x", "a        1", "bcd   12.5", "<b>      –"]
+    assert grid.head(2).caption == "t (n; the first 2 of 3 rows)"
+    assert grid.head(3) is grid
+    assert '<td class="number changed">12.5</td>' in grid.to_html()
+    assert "<b>" not in grid.to_html()
+
+
+def test_narrowing_keeps_words_and_marks_with_their_columns():
+    grid = Grid("t", "", ("a", "b", "c"), (("1", "2", "3"),), ("c",), words=(0, 2), marked=frozenset({(0, 1), (0, 2)}))
+    narrow = grid.narrow()
+    assert (narrow.headings, narrow.rows, narrow.words) == (("a", "c"), (("1", "3"),), (0, 1))
+    assert narrow.marked == {(0, 1)}

@@ -18,6 +18,7 @@ from sklearn.datasets import load_iris
 
 from embaudit.errors import InputError
 from embaudit.io.tables.frames import read_frame
+from embaudit.report.simpson_display import SimpsonDisplay
 from embaudit.reversals import Kind, SimpsonReport, search, simpson
 from embaudit.reversals.table import labelled
 
@@ -366,7 +367,13 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         r"the grouping 'l' must be of plain values; got cells such as \[1\]",
     ),
     "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
-    "half a permutation": (lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5), "n_permutations must be an integer >= 0"),  # type: ignore[arg-type]
+    "half a permutation": (
+        lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),  # type: ignore[arg-type]
+        "n_permutations must be an integer >= 0",
+    ),
+        lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),
+        "n_permutations must be an integer >= 0",
+    ),  # type: ignore[arg-type]
     "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
     "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0"),  # type: ignore[arg-type]
     "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be an integer >= 1"),
@@ -391,7 +398,7 @@ def test_numbers_of_any_size_are_judged_alike(scale_x: float, scale_y: float) ->
         assert report.to_frame()[column].to_numpy() == pytest.approx(usual.to_frame()[column].to_numpy())
     assert sum("divided by 2^" in note for note in report.notes) == (scale_x != 1) + (scale_y != 1)
     assert not any("divided" in note for note in usual.notes)
-    report.display().pooled_line()
+    SimpsonDisplay.of(report).pooled_line()
     json.dumps(report.to_dict(), allow_nan=False)
 
 

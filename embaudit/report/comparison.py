@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import percent, visible
+from embaudit.report.content import Content
+from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from embaudit.comparison import Comparison
     from embaudit.comparison.change import RoleChange
-    from embaudit.comparison.result import Comparison
     from embaudit.model import SideName
 
 
-def summary_rows(comparison: Comparison) -> list[dict[str, str]]:
-    """Return a row for each measure that says something, with a column for each side.
+def comparison_content(found: Comparison) -> Content:
+    """Collect what is shown of a comparison."""
+    moved = (moved_grid(found, role) for role in found.changes)
+    return Content("what changed", (found.explain(), summary_grid(found), *(grid for grid in moved if grid.rows)))
+
+
+def summary_grid(comparison: Comparison) -> Grid:
+    r"""Return a row for each measure that says something, with a column for each side.
 
     Examples
     --------
@@ -25,31 +33,31 @@ def summary_rows(comparison: Comparison) -> list[dict[str, str]]:
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
-    >>> compare(model, model).summary_rows()[:2]
-    [{'measure': 'shared', 'users': '40', 'items': '30'},
-     {'measure': 'mean change of cosines', 'users': '0.000', 'items': '0.000'}]
+    >>> print("\n".join(str(summary_grid(compare(model, model))).splitlines()[:4]))
+    what changed
+    measure                 users  items
+    shared                     40     30
+    mean change of cosines  0.000  0.000
     """
-    measures = {**_COUNTS, **_CHANGES, **_NEIGHBOURS}
-    rows = [
-        {"measure": name, **{f"{comparison.title(role)}s": tell(c) for role, c in comparison.changes.items()}}
-        for name, tell in measures.items()
-        if name not in _OPTIONAL or any(_OPTIONAL[name](c) for c in comparison.changes.values())
-    ]
     nearest = {c.n_neighbours for c in comparison.changes.values()}
     length = f"{nearest.pop()} nearest" if len(nearest) == 1 else "nearest"
-    return [{**row, "measure": row["measure"].replace("nearest", length, 1)} for row in rows]
+    rows = [
+        (name.replace("nearest", length, 1), *(tell(c) for c in comparison.changes.values()))
+        for name, tell in {**_COUNTS, **_CHANGES, **_NEIGHBOURS}.items()
+        if name not in _OPTIONAL or any(_OPTIONAL[name](c) for c in comparison.changes.values())
+    ]
+    return Grid("what changed", "", ("measure", *(f"{comparison.title(r)}s" for r in comparison.changes)), tuple(rows))
 
 
-def moved_rows(comparison: Comparison, role: SideName, n: int) -> list[dict[str, str]]:
-    """Return the entities of a side that moved most, with the parts of their change."""
+def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
+    """Return the entities of a side that moved most, with the parts of their change; no rows where nothing moved."""
     parts = {"total": "mean change", "gauge": "by the gauge", "unseen": "by unseen dimensions",
              "remainder": "remains"}  # fmt: skip
-    frame = comparison.moved_most(role, n)
     shown = [name for name in parts if name != "unseen" or comparison.changes[role].mean_unseen > 0]
-    return [
-        {comparison.title(role): str(row["name"]), **{parts[name]: f"{row[name]:.3f}" for name in shown}}
-        for row in frame.to_dict("records")
-    ]
+    records = comparison.moved_most(role, n).to_dict("records")
+    rows = tuple((visible(str(row["name"])), *(f"{row[name]:.3f}" for name in shown)) for row in records)
+    title = comparison.title(role)
+    return Grid(f"{title}s that moved most", "", (title, *(parts[name] for name in shown)), rows)
 
 
 def _without_direction(change: RoleChange) -> int:

@@ -1,0 +1,83 @@
+"""Movement: how far the cosines of one role moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Drawn
+from embaudit.foundation.words import counted, percent
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from embaudit.model import Role
+
+RECORD = (
+    *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
+    *("n_lists", "tied_lists", "n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
+)
+"""Fields of the audit's movement records."""
+
+
+@dataclass(frozen=True, eq=False)
+class Movement(Drawn):
+    """How far the cosines of one role moved between two models; Δ is after less before."""
+
+    role: Role
+    """left, right or cross (left-right)."""
+    n_pairs: int
+    """Pairs behind the figures that need pairs."""
+    exact: bool
+    """Whether these were all pairs."""
+    n_zero: int
+    """Rows without direction, left out."""
+    mean: float
+    """Mean of Δ over all pairs."""
+    rms: float
+    """Root mean square of Δ over all pairs."""
+    pearson: float
+    """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
+    mean_abs: float
+    """Mean of |Δ|."""
+    ci_low: float
+    """Lower end of its 95 % bootstrap interval; the mean itself where exact."""
+    ci_high: float
+    """Upper end."""
+    max_abs: float
+    """Largest |Δ| among the pairs visited."""
+    quantiles: dict[float, float]
+    """Quantiles of |Δ|, to 0.001."""
+    histogram: NDArray[np.int64]
+    """Counts of |Δ| in equal bins from 0 to 2."""
+    spearman: float
+    """Rank correlation, from 256 quantile bins a side."""
+    sign_flips: float
+    """Share of pairs whose cosine changed sign by more than rounding."""
+    top_n: int
+    """N of the neighbour lists; 0 where there are none (left-right pairs)."""
+    top_n_overlap: float
+    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists."""
+    n_lists: int
+    """Rows whose lists were compared."""
+    tied_lists: float
+    """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON, without the histogram."""
+        record = {name: getattr(self, name) for name in RECORD}
+        return dict(plain(record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}))
+
+    def explain(self) -> str:
+        """Say how far the cosines moved, and how many neighbours stayed."""
+        pairs = f"all {self.n_pairs:,}" if self.exact else f"{self.n_pairs:,} sampled"
+        kept = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
+        zero = f" {counted(self.n_zero, 'row')} without direction left out." if self.n_zero else ""
+        return (
+            f"Over {pairs} {self.role} pairs cosines moved by {self.mean_abs:.3f} on average and by at most "
+            f"{self.max_abs:.2f}; {percent(self.sign_flips)} change their sign{kept}.{zero}"
+        )

@@ -1,0 +1,89 @@
+"""MovementDisplay: how far cosines move from a model to each of its equivalents, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.model import Pairs
+from embaudit.report.display import Display
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from embaudit.auditing import Audit
+    from embaudit.model import Role
+    from embaudit.movements import Movement
+
+SHOWN = (0.05, 0.25, 0.75, 0.95)
+
+
+@dataclass(eq=False)
+class MovementDisplay(Display):
+    """The middle 90 % and 50 % of |Δcos| over pairs, and its mean, a row for each equivalent model.
+
+    Parameters
+    ----------
+    names : sequence of str
+        What the models are called.
+    quantiles : array of shape (m, 4)
+        The quantiles 5 %, 25 %, 75 % and 95 % of |Δcos|.
+    means : array of shape (m,)
+        Its mean.
+    title : str
+        Which cosines.
+
+    Examples
+    --------
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.movements import movement
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> MovementDisplay.of(movement(model, Gauge.diagonal([1.0, 4.0]).act(model))).means.round(3)
+    array([0.277])
+    """
+
+    names: Sequence[str]
+    quantiles: NDArray[np.float64]
+    means: NDArray[np.float64]
+    title: str
+
+    @classmethod
+    def of(cls, moved: Movement) -> Self:
+        """Show one movement."""
+        return cls._of_rows([""], [moved], moved.role)
+
+    @classmethod
+    def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
+        """Show the movement to every equivalent model, of the first role measured by default."""
+        evidence = audit.evidence
+        known = [record.role for record in evidence.movement[0]] if evidence.movement else []
+        if not known or role not in (None, *known):
+            raise must_be("role", "one of " + ", ".join(known), repr(role))
+        index = 0 if role is None else known.index(role)
+        title = Pairs(known[index]).titled(evidence.model)
+        moved = [records[index] for records in evidence.movement]
+        return cls._of_rows([e.name for e in evidence.equivalents], moved, title)
+
+    @classmethod
+    def _of_rows(cls, names: Sequence[str], moved: Sequence[Movement], title: str) -> Self:
+        quantiles = np.array([[record.quantiles[level] for level in SHOWN] for record in moved])
+        means = np.array([record.mean_abs for record in moved])
+        return cls(names, quantiles, means, title)
+
+    def _draw(self, ax: Any) -> None:
+        places = np.arange(len(self.means))
+        low, lower, upper, high = self.quantiles.T
+        ax.hlines(places, low, high, color="#4477aa", lw=1, label="middle 90 % of pairs")
+        ax.hlines(places, lower, upper, color="#4477aa", lw=4, alpha=0.55, label="middle 50 %")
+        ax.plot(self.means, places, "o", ms=4, color="#222222", label="mean")
+        ax.set_yticks(places, self.names, fontsize="small")
+        ax.invert_yaxis()
+        ax.set(xlim=(0, None), xlabel=f"|Δcos| of {self.title} pairs")
+        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small", frameon=False)

@@ -1,0 +1,160 @@
+"""Every result says what it is in plain values, in a table, in words and on a page; some in a picture."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+from functools import cache
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import embaudit as ea
+from embaudit.foundation.results import Drawn, Result
+from embaudit.model.drift import drift
+from embaudit.movements import movement
+
+mpl.use("agg")
+HOSTILE = "<script>alert(1)</script>"
+PARTS = {
+    "HeadReport": "part of an audit",
+    "Grouping": "part of a Simpson report, which knows what x and y are called",
+    "Association": "part of a grouping",
+    "RoleChange": "part of a comparison",
+    "NetflixFigure": "a picture with its files",
+    "NielsenFigure": "a picture with its files",
+    "SimpsonFigure": "a picture with its files",
+}
+"""Public types with plain values or tables that are no results, and why."""
+
+
+def names(n: int) -> list[str]:
+    return [f"{HOSTILE} {i}" for i in range(n)]
+
+
+@cache
+def results() -> dict[str, Result]:
+    draw = np.random.default_rng(0)
+    users, items = draw.standard_normal((40, 3)) * [3, 2, 1], draw.standard_normal((30, 3))
+    model = ea.FactorModel.from_user_item(users, items, item_names=names(30))
+    twin = ea.gauges.Diagonal(3, max_condition=2.0).sample(rng=0).act(model)
+    head = ea.FactorModel.from_softmax(draw.standard_normal((12, 3)), labels=names(12))
+    group = ea.gauges.GeneralLinear(3, max_condition=2.0)
+    blocks = ea.block_cosines({HOSTILE: [1.0, 0.0], "b": [1.0, 1.0]}, {HOSTILE: [1.0, 1.0], "b": [0.0, 0.0]})
+    levels = draw.integers(3, size=90)
+    table = pd.DataFrame({"x": draw.standard_normal(90) + levels, "y": -levels, HOSTILE: np.array(names(3))[levels]})
+    table["y"] = table["y"] + draw.standard_normal(90)
+    made = [
+        ea.audit(model, n_gauges=1),
+        ea.compare(model, twin),
+        ea.evaluate_similarities(model, [f"{HOSTILE}{i % 3}" for i in range(30)]),
+        ea.position(model),
+        ea.normalisation_test(model),
+        ea.fix(model),
+        blocks,
+        blocks.local_threshold(0.5),
+        blocks.norm_change(0.9),
+        ea.simpson(table, x="x", y="y", n_permutations=9),
+        movement(model, twin),
+        drift(model, twin, condition_number=2.0),
+        ea.cosine_range(model, group, pairs=[[0, 1], [2, 3]]),
+        ea.range_summary(model, budgets=[2.0], n_pairs=50, rng=0)[0],
+        ea.certified_neighbours(model, n=3),
+        ea.worst_gauge(model, group, n_pairs=20, n_starts=1, n_steps=2, rng=0),
+        ea.softmax.argmaxable(head),
+        ea.softmax.shared_halves(head, [[0, 1], [2, 3]]),
+        ea.softmax.projector_cosines(head, pairs=[[0, 1], [2, 3]]),
+        ea.softmax.label_combinations(
+            ea.FactorModel.from_softmax([[1.0], [-1.0]], labels=names(2)).replace(link="sigmoid")
+        ),
+    ]
+    return {type(one).__name__: one for one in made}
+
+
+NAMES = (
+    *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
+    *("Evaluation", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest", "Position"),
+    *("ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
+)
+DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}
+
+
+def public_types() -> dict[str, type]:
+    """Everything that a room, or the package, offers by name."""
+    rooms = [importlib.import_module(f"embaudit.{found.name}") for found in pkgutil.iter_modules(ea.__path__)
+             if found.ispkg]  # fmt: skip
+    offered = [getattr(room, name) for room in (ea, *rooms) for name in getattr(room, "__all__", dir(room))]
+    return {kind.__name__: kind for kind in offered if isinstance(kind, type)}
+
+
+def test_no_public_result_is_forgotten():
+    speaking = ("to_dict", "to_frame", "explain")
+    found = {name for name, kind in public_types().items() if any(hasattr(kind, method) for method in speaking)}
+    assert set(PARTS) <= found
+    assert found - set(PARTS) == set(NAMES) - {"Drift"}, "Drift is reached through an audit"
+    assert set(results()) == set(NAMES)
+    assert {name for name, one in results().items() if isinstance(one, Drawn)} == DRAWN
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_has_plain_values_a_table_and_words(name):
+    result = results()[name]
+    assert isinstance(result, Result)
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert isinstance(result.to_frame(), pd.DataFrame)
+    assert len(result.to_frame())
+    text = result.explain()
+    assert text.strip() == text != ""
+    assert "nan" not in text.replace("None", "").split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_result_shows_itself_with_every_name_escaped(name):
+    result = results()[name]
+    for html in (result._repr_html_(), result.report()):
+        assert "<script" not in html
+        assert "<table>" in html
+    assert result.report().startswith("<!doctype html>")
+
+
+def test_hostile_names_reach_the_pages_at_all():
+    shown = {name for name in NAMES if "&lt;script&gt;" in results()[name]._repr_html_()}
+    assert {"Argmaxable", "BlockCosines", "Comparison", "SharedHalves", "SimpsonReport"} <= shown
+
+
+@pytest.mark.parametrize("name", sorted(DRAWN))
+def test_a_picture_is_drawn_where_told_or_on_a_figure_of_its_own(name):
+    given = mpl.figure.Figure().add_subplot()
+    on_given, alone = results()[name].plot(given), results()[name].plot()
+    assert on_given.ax_ is given
+    assert alone.figure_ is not given.figure
+    for shown in (on_given, alone):
+        assert shown.ax_.has_data()
+        shown.figure_.canvas.draw()
+    mpl.pyplot.close(alone.figure_)
+
+
+def test_the_picture_of_an_audit_shows_the_role_asked_for():
+    audit = results()["Audit"]
+    means = [record.mean_abs for records in audit.evidence.movement for record in records if record.role == "left"]
+    shown = audit.plot(mpl.figure.Figure().add_subplot(), role="left")
+    assert shown.means.tolist() == means
+    assert (np.diff(shown.quantiles) >= 0).all()
+    with pytest.raises(ea.errors.InputError, match="role must be one of right, left, cross"):
+        audit.plot(role="middle")
+
+
+class Half(Result):
+    """Lacks its plain values."""
+
+    def explain(self) -> str:
+        return "half"
+
+
+def test_a_result_without_plain_values_cannot_be_made():
+    with pytest.raises(TypeError, match="abstract"):
+        Half()
+    assert not isinstance(results()["Audit"].model, Result)
