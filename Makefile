@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/embaudit demo
 
 test: $(READY) check
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2
 
 check: $(READY)
 	$(BIN)/ruff format --check .

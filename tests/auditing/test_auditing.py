@@ -64,6 +64,7 @@ def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
     assert one != other
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_verdict_follows_the_training_objective(name):
     objective = training_objective(name)
@@ -77,6 +78,7 @@ def test_the_verdict_follows_the_training_objective(name):
     assert "Training: " in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_an_unknown_objective_is_said_to_be_unknown_with_the_answer_for_each_case():
     result = audit(random_model(), n_gauges=2)
     assert codes(result) == ["EMB102"]
@@ -91,6 +93,7 @@ def link_is_softmax(model):
     return model.link is Link.SOFTMAX
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     "options",
     [
@@ -108,6 +111,7 @@ def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
     assert "Do not read meaning" in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_factors_that_weight_decay_would_not_leave_so_are_told():
     balanced = ea.at_exponent(random_model(), 0.5).replace(objective="factors")
     assert "EMB104" not in codes(audit(balanced, n_gauges=1))
@@ -115,6 +119,7 @@ def test_factors_that_weight_decay_would_not_leave_so_are_told():
     assert "EMB104" in codes(audit(rescaled, n_gauges=1))
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_an_objective_of_another_link_is_refused():
     with pytest.raises(InputError, match=r"objective must be one of product, factors, none .* choose link softmax"):
         audit(random_model(), objective="softmax")
@@ -128,6 +133,7 @@ def test_fewer_than_two_rows_with_a_direction_are_refused(rows):
         audit(ea.FactorModel.from_vectors(rows))
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     ("scale", "dtype", "fine"),
     [
@@ -157,6 +163,7 @@ def test_cosines_that_cannot_move_are_no_issue():
     assert "moves these cosines" in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_failed_drift_check_comes_first_and_silences_the_rest():
     result = audit(random_model(objective="product"), n_gauges=1)
     broken = (Drift(Equivalence.SCORES, 1.0, 1.0, 1e-9, 10, exact=True), *result.evidence.drift[1:])
@@ -168,6 +175,7 @@ def test_a_failed_drift_check_comes_first_and_silences_the_rest():
     assert failed.worst is Severity.ISSUE
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_findings_about_the_model_itself():
     items = np.array(random_model().right)
     items[4] = 0
@@ -189,6 +197,7 @@ def test_every_link_and_one_sided_models_are_audited():
     assert alone.evidence.position is None
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_the_frame_has_a_row_for_each_equivalent_model_and_role():
     result = audit(random_model(), n_gauges=2, roles=["right", "cross"])
     frame = result.to_frame()
@@ -197,6 +206,7 @@ def test_the_frame_has_a_row_for_each_equivalent_model_and_role():
     assert (frame["max_abs"] >= frame["mean_abs"]).all()
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_neighbours_are_shown_by_title_for_the_chosen_rows():
     names = [f"Film {i}" for i in range(30)]
     model = random_model(item_names=names, item_ids=np.arange(100, 130))

@@ -22,6 +22,7 @@ def test_character_models_alarm(embaudit, shared_data, name, changed):
     assert all(record["ok"] for record in found["drift"])
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_the_image_classifier_is_quiet_about_translation_and_says_why(embaudit, shared_data):
     folder = shared_data("head-doodlenet-345")
     files = (folder / "head.npz", "--kind", "head", "--labels", folder / "class_names.txt")
@@ -40,6 +41,7 @@ def head(tmp_path):
     return "head.npz"
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_declared_guards_change_the_verdict(embaudit, head):
     plain, capped, unit = (
         " ".join(embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out.replace("│", " ").split())
@@ -59,6 +61,7 @@ def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):
     assert "softmax head" in result.err
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "big.npz", W=draw.standard_normal((3000, 8)).astype(np.float32))
@@ -70,6 +73,7 @@ def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     assert "128 labels asked" in result.out
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_capped_head_is_still_trained_as_a_head(embaudit, head):
     for options in ((), ("--soft-cap", 30)):
         found = embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out

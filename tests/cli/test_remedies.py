@@ -104,6 +104,7 @@ def test_reproduce_refuses_another_name(embaudit):
     assert embaudit("reproduce", "mona-lisa").code == 2
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudit):
     draw = np.random.default_rng(0)
     users, items = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
