@@ -59,6 +59,12 @@ def without_attacks(monkeypatch):
     monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
 
 
+@pytest.fixture(scope="session")
+def drawn_heads() -> Path:
+    """Return the folder of the heads that this project drew: one alarms, one is quiet."""
+    return Path(__file__).parents[1] / "data" / "heads"
+
+
 @dataclass(frozen=True)
 class Result:
     """What a command did."""

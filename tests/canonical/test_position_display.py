@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pytest
+from models import random_model
 
 from embaudit.canonical import at_exponent, position
 from embaudit.errors import InputError
@@ -23,9 +26,7 @@ def _no_window():
     mpl.use(before)
 
 
-def make():
-    draw = np.random.default_rng(0)
-    return FactorModel.from_user_item(draw.standard_normal((40, 4)), draw.standard_normal((30, 4)) * [4, 2, 1, 0.5])
+make = partial(random_model, k=4, scales=(1, [4, 2, 1, 0.5]))
 
 
 def test_curve_and_mark():

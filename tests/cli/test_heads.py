@@ -10,10 +10,12 @@ import pytest
 
 
 @pytest.mark.parametrize(("name", "changed"), [("shakespeare", 0.35), ("charlotte_bronte", 0.25)])
-def test_character_models_alarm(embaudit, shared_data, name, changed):
+def test_character_models_alarm(embaudit, shared_data, request, name, changed):
+    if name != "shakespeare":
+        request.getfixturevalue("without_attacks")
     folder = shared_data(f"heads-charrnn/{name}")
     files = (folder / "head.npz", "--kind", "head", "--labels", folder / "vocab.json")
-    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 2, "--fail-on", "issue")
+    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
     assert result.code == 1
     found = json.loads(Path("a.json").read_text())
     assert "EMB301" in [finding["code"] for finding in found["findings"]]
@@ -32,6 +34,20 @@ def test_the_image_classifier_is_quiet_about_translation_and_says_why(embaudit, 
     assert "EMB301" not in [finding["code"] for finding in found["findings"]]
     assert found["head"]["neighbours"]["top1_changed"] < 0.02
     assert "Translation is not what troubles these cosines" in found["verdict"]
+
+
+@pytest.mark.parametrize(("name", "changed"), [("off_centre", 0.3375), ("nearly_centred", 0.0125)])
+def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
+    file = drawn_heads / f"{name}.csv"
+    result = embaudit("audit", file, "--kind", "head", "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
+    found = json.loads(Path("a.json").read_text())
+    alarms = name == "off_centre"
+    assert result.code == alarms
+    assert ("EMB301" in [finding["code"] for finding in found["findings"]]) == alarms
+    assert found["head"]["neighbours"]["top1_changed"] == changed
+    assert ("Label cosines depend on an origin that no probability shows" in found["verdict"]) == alarms
+    assert ("Translation is not what troubles these cosines" in found["verdict"]) != alarms
+    assert all(record["ok"] for record in found["drift"])
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from models import random_model
 
 import embaudit as ea
 from embaudit.errors import InputError
@@ -19,10 +20,8 @@ from embaudit.reproduce.pictures import save_files
 
 @pytest.fixture
 def model(tmp_path):
-    draw = np.random.default_rng(0)
     path = tmp_path / "model.npz"
-    factors = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
-    ea.save(ea.FactorModel.from_user_item(*factors).replace(objective="product"), path)
+    ea.save(random_model(n=20, p=15, k=3, objective="product"), path)
     return path
 
 

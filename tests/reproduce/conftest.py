@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from models import TINY
 
-from embaudit.reproduce import NetflixSetting, netflix, nielsen, simpson
-
-TINY = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+from embaudit.reproduce import netflix, nielsen, simpson
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from models import TINY
 from scipy import sparse
 
 from embaudit.canonical import identified_factors
@@ -18,12 +19,10 @@ from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix import spread
 from embaudit.reproduce.netflix_models import EQ2, SCALINGS, measure, solve
-from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, SMALL
+from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
 from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows, summarise
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
-
-TINY = replace(SMALL, n_users=800, n_items=80, rank=10, alpha_product=200.0, alpha_factors=14.0)
 
 
 @pytest.fixture(scope="module")
