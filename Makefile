@@ -4,18 +4,23 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check lock clean
+.PHONY: demo test check style lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
 
-test: $(READY) check
-	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
+# Types are checked while the tests run; what they say is printed below the tests.
+test: $(READY) style
+	@log=$$(mktemp); $(BIN)/mypy >$$log 2>&1 & types=$$!; \
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
+	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0
 
-check: $(READY)
+check: $(READY) style
+	$(BIN)/mypy
+
+style: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 $(READY): requirements.lock pyproject.toml

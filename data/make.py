@@ -21,17 +21,29 @@ HERE = Path(__file__).parent
 
 
 def heads() -> dict[str, bytes]:
-    """Label rows of the two figures on label cosines, one table a head."""
+    """Label rows of the two figures on label cosines and of two drawn heads, one table a head."""
     rows = {"heads/figure_1.csv": FIGURE_1}
     names = ("heads/figure_2_centred.csv", "heads/figure_2_unit.csv")
     rows |= dict(zip(names, HEADS.values(), strict=True))
+    rows |= {"heads/off_centre.csv": drawn_head(0.6), "heads/nearly_centred.csv": drawn_head(0.02)}
     return {name: table(head_frame(values)) for name, values in rows.items()}
+
+
+def drawn_head(offset: float) -> np.ndarray:
+    """Rows of 80 labels whose mean lies so many typical lengths away from the origin."""
+    draw = np.random.default_rng(0)
+    rows = draw.standard_normal((80, 16))
+    rows -= rows.mean(axis=0)
+    direction = draw.standard_normal(16)
+    return rows + offset * np.median(np.linalg.norm(rows, axis=1)) * direction / np.linalg.norm(direction)
 
 
 def head_frame(values: np.ndarray) -> pd.DataFrame:
     """Name the labels by their row number."""
-    columns = {"label": [f"label {i}" for i in range(len(values))], "x": values[:, 0], "y": values[:, 1]}
-    return pd.DataFrame(columns)
+    names = ["x", "y"] if values.shape[1] == 2 else [f"x{i}" for i in range(values.shape[1])]
+    return pd.DataFrame(values, columns=names).assign(label=[f"label {i}" for i in range(len(values))])[
+        ["label", *names]
+    ]
 
 
 def interactions() -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,24 @@ settings.register_profile("embaudit", deadline=None, max_examples=50, derandomiz
 settings.load_profile("embaudit")
 
 
+def scope(nodeid: str) -> str:
+    """Which tests one process runs in a row: those of one notebook, those of the figures, or of one function."""
+    shared = re.search(r"tests/reproduce/|test_notebooks\.py::\D*(?P<notebook>\d+)_", nodeid)
+    return (shared["notebook"] or shared[0]) if shared else nodeid.split("[")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Compute what tests share once a run, not once a process; the largest groups start first."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Together(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return scope(nodeid)
+
+    return Together(config, log)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
     """Return a function that finds a real input, or skips the test where it is absent."""
@@ -32,6 +51,18 @@ def shared_data() -> Callable[[str], Path]:
         return path
 
     return find
+
+
+@pytest.fixture
+def without_attacks(monkeypatch):
+    """Audit without attacks, which take most of the time and are tested on their own."""
+    monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+
+
+@pytest.fixture(scope="session")
+def drawn_heads() -> Path:
+    """Return the folder of the heads that this project drew: one alarms, one is quiet."""
+    return Path(__file__).parents[1] / "data" / "heads"
 
 
 @dataclass(frozen=True)

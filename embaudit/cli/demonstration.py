@@ -80,7 +80,7 @@ def demonstrate(*, n_users: int = 20_000, n_items: int = 1_000, seed: int = 0) -
 
     Examples
     --------
-    >>> shown = demonstrate(n_users=2000, n_items=100)
+    >>> shown = demonstrate(n_users=120, n_items=24)
     >>> shown.predictions_hold, [finding.code for finding in shown.product.findings]
     (True, ['EMB101'])
     """

@@ -172,14 +172,16 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
 
     Examples
     --------
-    >>> figure = netflix(n_seeds=1)
+    >>> from embaudit.reproduce import NetflixSetting
+    >>> little = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+    >>> figure = netflix(size=little, n_seeds=1)
     >>> figure.numbers[["model", "within_mean", "auc"]].round(2)
             model  within_mean   auc
-    0       g^1/2         0.30  0.85
-    1    identity         0.49  0.97
-    2      g^-1/2         0.69  1.00
-    3  sigma^-1/2         0.76  1.00
-    4       Eq. 2         0.99  1.00
+    0       g^1/2         0.54  0.95
+    1    identity         0.65  0.99
+    2      g^-1/2         0.76  1.00
+    3  sigma^-1/2         0.81  1.00
+    4       Eq. 2         0.98  1.00
     """
     setting = as_setting(size)
     if n_seeds < 1:

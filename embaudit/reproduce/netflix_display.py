@@ -33,8 +33,9 @@ class NetflixDisplay(Picture):
 
     Examples
     --------
-    >>> from embaudit.reproduce import netflix
-    >>> display = netflix(n_seeds=1).plot()
+    >>> from embaudit.reproduce import NetflixSetting, netflix
+    >>> little = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+    >>> display = netflix(size=little, n_seeds=1).plot()
     >>> len(display.figure_.axes)
     7
     """

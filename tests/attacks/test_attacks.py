@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from models import random_model
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.metric import Metric
@@ -22,9 +23,8 @@ GROUPS = (GeneralLinear, Diagonal)
 
 
 def model_of(seed: int, n: int = 40, k: int = 3) -> FactorModel:
-    draw = np.random.default_rng(seed)
-    scale = draw.uniform(0.3, 3, size=k)
-    return FactorModel.from_user_item(draw.normal(size=(n, k)) * scale, draw.normal(size=(n, k)) / scale)
+    scale = np.random.default_rng(seed).uniform(0.3, 3, size=k)
+    return random_model(seed, n=n, p=n, k=k, scales=(scale, 1 / scale))
 
 
 def quick(model: FactorModel, group: GaugeGroup, **options: object) -> Attack:
@@ -36,7 +36,7 @@ def quick(model: FactorModel, group: GaugeGroup, **options: object) -> Attack:
 @pytest.mark.parametrize("kappa", [1.05, 1.5, 5.0])
 def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> None:
     k = 2 + seed % 4
-    model = model_of(seed, k=k)
+    model = model_of(seed, n=16, k=k)
     group = kind(k, max_condition=kappa)
     for role in ("left", "right", "cross"):
         attack = quick(model, group, role=role, rng=seed)
@@ -167,7 +167,7 @@ def test_a_linear_attack_never_ends_below_the_diagonal_one(role: str, objective:
         return
     for seed in range(8):
         k = 2 + seed
-        model = model_of(seed, k=k)
+        model = model_of(seed, n=16, k=k)
         # So little effort that a search of its own would often lose.
         options = {"role": role, "objective": objective, "rng": seed, "n_starts": 1, "n_steps": seed % 3}
         linear, diagonal = (quick(model, kind(k, max_condition=1.5), **options) for kind in GROUPS)

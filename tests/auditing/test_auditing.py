@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
+from models import random_model
 
 import embaudit as ea
 from embaudit.auditing import Audit, audit
@@ -27,11 +29,7 @@ TOP = {
 }
 
 
-def random_model(**options):
-    draw = np.random.default_rng(0)
-    return ea.FactorModel.from_user_item(
-        draw.standard_normal((40, 5)) * [5, 3, 2, 1, 0.5], draw.standard_normal((30, 5)), **options
-    )
+make = partial(random_model, scales=([5, 3, 2, 1, 0.5], 1))
 
 
 def codes(result: Audit) -> list[str]:
@@ -45,7 +43,7 @@ def test_the_public_name_is_the_function_whatever_was_imported_before():
 
 
 def test_the_json_has_the_documented_fields_and_no_nan():
-    result = audit(random_model(objective="product"), n_gauges=2)
+    result = audit(make(objective="product"), n_gauges=2)
     text = json.dumps(result.to_dict(), allow_nan=False)
     found = json.loads(text)
     assert set(found) >= TOP
@@ -58,16 +56,17 @@ def test_the_json_has_the_documented_fields_and_no_nan():
 
 
 def test_the_same_seed_gives_the_same_numbers_and_another_does_not():
-    model = random_model()
+    model = make()
     one, again, other = (json.dumps(audit(model, n_gauges=2, rng=seed).to_dict()) for seed in (3, 3, 4))
     assert one == again
     assert one != other
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_verdict_follows_the_training_objective(name):
     objective = training_objective(name)
-    model = ea.at_exponent(random_model(), 0.5).replace(link=objective.links[0])
+    model = ea.at_exponent(make(), 0.5).replace(link=objective.links[0])
     result = audit(model, objective=name, n_gauges=1)
     expected = {Status.FREE: "EMB101", Status.CHOSEN: "EMB103", Status.INPUTS: "EMB103"}
     of_training = [code for code in codes(result) if code.startswith("EMB1")]
@@ -77,8 +76,9 @@ def test_the_verdict_follows_the_training_objective(name):
     assert "Training: " in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_an_unknown_objective_is_said_to_be_unknown_with_the_answer_for_each_case():
-    result = audit(random_model(), n_gauges=2)
+    result = audit(make(), n_gauges=2)
     assert codes(result) == ["EMB102"]
     assert "not known" in result.verdict
     assert all(
@@ -91,6 +91,7 @@ def link_is_softmax(model):
     return model.link is Link.SOFTMAX
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     "options",
     [
@@ -102,23 +103,25 @@ def link_is_softmax(model):
     ],
 )
 def test_what_training_leaves_free_is_an_issue_whatever_was_drawn(options):
-    result = audit(random_model(objective="product"), **({"n_gauges": 1} | options))
+    result = audit(make(objective="product"), **({"n_gauges": 1} | options))
     assert codes(result) == ["EMB101"]
     assert "ordinary care" not in result.verdict
     assert "Do not read meaning" in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_factors_that_weight_decay_would_not_leave_so_are_told():
-    balanced = ea.at_exponent(random_model(), 0.5).replace(objective="factors")
+    balanced = ea.at_exponent(make(), 0.5).replace(objective="factors")
     assert "EMB104" not in codes(audit(balanced, n_gauges=1))
     rescaled = ea.Gauge.diagonal([1, 1, 1, 1, 3]).act(balanced).replace(objective="factors")
     assert "EMB104" in codes(audit(rescaled, n_gauges=1))
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_an_objective_of_another_link_is_refused():
     with pytest.raises(InputError, match=r"objective must be one of product, factors, none .* choose link softmax"):
-        audit(random_model(), objective="softmax")
-    alone = random_model().replace(left=None)
+        audit(make(), objective="softmax")
+    alone = make().replace(left=None)
     assert codes(audit(alone, objective="softmax", n_gauges=1)) == ["EMB101"]
 
 
@@ -128,6 +131,7 @@ def test_fewer_than_two_rows_with_a_direction_are_refused(rows):
         audit(ea.FactorModel.from_vectors(rows))
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     ("scale", "dtype", "fine"),
     [
@@ -148,17 +152,16 @@ def test_factors_of_extraordinary_size_are_refused_not_misread(scale, dtype, fin
 
 
 def test_cosines_that_cannot_move_are_no_issue():
-    draw = np.random.default_rng(0)
-    model = ea.FactorModel.from_user_item(draw.standard_normal((20, 1)), draw.standard_normal((15, 1)))
-    result = audit(model, objective="product", n_gauges=2)
+    result = audit(random_model(n=20, p=15, k=1), objective="product", n_gauges=2)
     assert codes(result) == []
     assert result.worst is None
     assert "no item-item cosine moved" in result.verdict
     assert "moves these cosines" in result.verdict
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_failed_drift_check_comes_first_and_silences_the_rest():
-    result = audit(random_model(objective="product"), n_gauges=1)
+    result = audit(make(objective="product"), n_gauges=1)
     broken = (Drift(Equivalence.SCORES, 1.0, 1.0, 1e-9, 10, exact=True), *result.evidence.drift[1:])
     fields = {name: getattr(result.evidence, name) for name in Evidence.__dataclass_fields__}
     failed = Audit(result.model, Evidence(**(fields | {"drift": broken})))
@@ -168,38 +171,41 @@ def test_a_failed_drift_check_comes_first_and_silences_the_rest():
     assert failed.worst is Severity.ISSUE
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_findings_about_the_model_itself():
-    items = np.array(random_model().right)
+    items = np.array(make().right)
     items[4] = 0
-    assert "EMB201" in codes(audit(random_model().replace(right=items), n_gauges=1))
-    assert "EMB202" in codes(audit(random_model(item_bias=np.arange(30.0)), n_gauges=1))
-    users = np.array(random_model().left)
+    assert "EMB201" in codes(audit(make().replace(right=items), n_gauges=1))
+    assert "EMB202" in codes(audit(make(right_bias=np.arange(30.0)), n_gauges=1))
+    users = np.array(make().left)
     users[:, 2] = 0
-    assert "EMB203" in codes(audit(random_model().replace(left=users), n_gauges=1))
+    assert "EMB203" in codes(audit(make().replace(left=users), n_gauges=1))
     assert len(CHECKS) == 6, "a new check needs a test here"
 
 
 def test_every_link_and_one_sided_models_are_audited():
     for link in ea.Link:
-        result = audit(random_model().replace(link=link), n_gauges=1)
+        result = audit(make().replace(link=link), n_gauges=1)
         assert result.evidence.predictions_hold, link
-    alone = audit(random_model().replace(left=None), n_gauges=1)
+    alone = audit(make().replace(left=None), n_gauges=1)
     assert {m.role for records in alone.evidence.movement for m in records} == {"right"}
     assert alone.evidence.predictions_hold
     assert alone.evidence.position is None
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_the_frame_has_a_row_for_each_equivalent_model_and_role():
-    result = audit(random_model(), n_gauges=2, roles=["right", "cross"])
+    result = audit(make(), n_gauges=2, roles=["right", "cross"])
     frame = result.to_frame()
     assert len(frame) == 2 * len(result.evidence.equivalents)
     assert frame["drift_ok"].all()
     assert (frame["max_abs"] >= frame["mean_abs"]).all()
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_neighbours_are_shown_by_title_for_the_chosen_rows():
     names = [f"Film {i}" for i in range(30)]
-    model = random_model(item_names=names, item_ids=np.arange(100, 130))
+    model = make(right_names=names, right_ids=np.arange(100, 130))
     result = audit(model, n_gauges=1, show=["104", "film 7"])
     assert [example.name for example in result.evidence.examples] == ["Film 4", "Film 7"]
     for wanted, message in (("Film", "which fits 30"), ("nothing", "an id or title")):
@@ -224,11 +230,11 @@ def test_neighbours_are_shown_by_title_for_the_chosen_rows():
 )
 def test_parameters_outside_their_sets_are_refused_in_one_sentence(options, message):
     with pytest.raises(InputError, match=message):
-        audit(random_model(), **options)
+        audit(make(), **options)
 
 
 def test_the_page_is_small_safe_and_complete():
-    model = random_model(item_names=[f"<script>{i}</script>" for i in range(30)], objective="product")
+    model = make(right_names=[f"<script>{i}</script>" for i in range(30)], objective="product")
     result = audit(model, n_gauges=1, source="a&b.npz")
     page, fragment = result.report(), result._repr_html_()
     assert page.startswith("<!doctype html>")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
+from models import random_model
 
 from embaudit.auditing.equivalents import KINDS, equivalent_models, one_equivalent
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal
-from embaudit.model import FactorModel, Link
+from embaudit.model import Link
 from embaudit.model.drift import drift
 
-
-def random_model(link="identity", k=4, **options):
-    draw = np.random.default_rng(0)
-    return FactorModel(left=draw.standard_normal((20, k)), right=draw.standard_normal((15, k)), link=link, **options)
-
-
+make = partial(random_model, n=20, p=15, k=4)
 MODELS = {
-    "identity": random_model(),
-    "biases": random_model(left_bias=np.ones(20), right_bias=np.arange(15.0)),
-    "right bias": random_model(right_bias=np.arange(15.0)),
-    "softmax": random_model("softmax"),
-    "softmax with bias": random_model("softmax", right_bias=np.arange(15.0)),
-    "sigmoid": random_model("sigmoid"),
-    "ranking": random_model("ranking"),
-    "cosine": random_model("cosine"),
+    "identity": make(),
+    "biases": make(left_bias=np.ones(20), right_bias=np.arange(15.0)),
+    "right bias": make(right_bias=np.arange(15.0)),
+    "softmax": make(link="softmax"),
+    "softmax with bias": make(link="softmax", right_bias=np.arange(15.0)),
+    "sigmoid": make(link="sigmoid"),
+    "ranking": make(link="ranking"),
+    "cosine": make(link="cosine"),
 }
 
 
@@ -88,10 +86,7 @@ def test_a_group_of_another_rank_is_refused():
 
 
 def test_directions_no_prediction_sees_have_canonical_models_without_a_gauge():
-    draw = np.random.default_rng(0)
-    left = draw.standard_normal((20, 4))
-    left[:, 3] = 0
-    model = FactorModel.from_user_item(left, draw.standard_normal((15, 4)))
+    model = make(scales=([1, 1, 1, 0], 1))
     canonical = [e for e in equivalent_models(model, rng=np.random.default_rng(0)) if e.kind == "canonical"]
     assert len(canonical) == 3
     for equivalent in canonical:

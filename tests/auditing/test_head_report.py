@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from embaudit.auditing.head_findings import origin_matters
 from embaudit.auditing.head_report import HeadReport, head_report
 from embaudit.errors import InputError
+from embaudit.io import load
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax.guards import Guard
@@ -70,6 +71,23 @@ def test_the_image_classifier_is_quiet_and_says_why(shared_data):
     assert "Translation is not what troubles these cosines" in report.verdict
     assert "only 0.05 of a typical row (median) long" in report.verdict
     assert "moves cosines by" in report.verdict
+
+
+@pytest.mark.parametrize(("name", "n_changed"), [("off_centre", 27), ("nearly_centred", 1)])
+def test_drawn_heads_alarm_where_the_mean_row_decides_the_nearest_label(drawn_heads, name, n_changed):
+    rows = load(drawn_heads / f"{name}.csv", kind="vectors").right
+    report = head_report(FactorModel.from_softmax(rows), n_gauges=1)
+    nearest = []
+    for x in (rows, rows - rows.mean(axis=0)):
+        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+        nearest.append(np.argmax(unit @ unit.T - 2 * np.eye(len(x)), axis=1))
+    assert report.neighbours.top1_changed == np.mean(nearest[0] != nearest[1]) == n_changed / 80
+    assert report.neighbours.exact
+    assert report.offset == pytest.approx(np.linalg.norm(rows.mean(axis=0)) / np.median(np.linalg.norm(rows, axis=1)))
+    assert codes(report) == (["EMB301"] if name == "off_centre" else [])
+    assert ("depend on an origin that no probability shows" in report.verdict) == report.alarms
+    assert ("Translation is not what troubles these cosines" in report.verdict) != report.alarms
+    assert max(head.change for head in (report.centred, *report.equivalents, *report.constructions)) < 1e-12
 
 
 @given(seed=st.integers(0, 2**32 - 1), shift=st.sampled_from([0.0, 0.02, 3.0]))

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from models import random_model
 
 from embaudit.auditing import limits as module
 from embaudit.auditing.limits import limits
@@ -17,8 +18,7 @@ from embaudit.movements.movement import movement
 
 @pytest.fixture(scope="module")
 def model():
-    draw = np.random.default_rng(0)
-    return FactorModel.from_user_item(draw.standard_normal((30, 4)) + 0.5, draw.standard_normal((60, 4)) + 0.5)
+    return random_model(n=30, p=60, k=4, means=(0.5, 0.5))
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 
 from embaudit.canonical import EXPONENTS, at_exponent, canonical_form
 from embaudit.errors import EquivalenceError, InputError
@@ -13,18 +14,13 @@ from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
 from embaudit.model.equivalence import largest_gap
 
-BIASES = ((), ("user_bias",), ("item_bias",), ("user_bias", "item_bias"))
+BIASES = ((), ("left_bias",), ("right_bias",), ("left_bias", "right_bias"))
 
 
 def make(seed: int, *, n=40, p=25, k=5, biases=(), link="identity", dtype=np.float64) -> FactorModel:
-    draw = np.random.default_rng(seed)
-    sizes = {"user_bias": n, "item_bias": p}
-    return FactorModel.from_user_item(
-        (draw.standard_normal((n, k)) + draw.standard_normal(k)).astype(dtype),
-        (draw.standard_normal((p, k)) @ np.diag(np.geomspace(3, 0.3, k)) + draw.standard_normal(k)).astype(dtype),
-        link=link,
-        **{name: draw.standard_normal(sizes[name]) for name in biases},
-    )
+    means = tuple(np.random.default_rng(seed + 1_000).standard_normal((2, k)))
+    shape = {"n": n, "p": p, "k": k, "scales": (1, np.geomspace(3, 0.3, k)), "means": means}
+    return random_model(seed, **shape, biases=biases, link=link, dtype=dtype)
 
 
 def centred_scores(model: FactorModel) -> np.ndarray:
@@ -107,7 +103,7 @@ def test_equivalent_models_have_one_canonical_form(biases):
 
 def test_uncentred_factors_would_not_be_canonical_where_a_bias_is_free():
     """The negative side of centring: a translated model has other singular values without it."""
-    model = make(3, biases=("item_bias",))
+    model = make(3, biases=("right_bias",))
     other = Gauge.translation(5, left=np.ones(5)).act(model)
     np.testing.assert_allclose(other.scores(), model.scores(), atol=1e-12)
     raw = [np.linalg.svd(m.left @ m.right.T, compute_uv=False)[:5] for m in (model, other)]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 
 from embaudit.canonical import identified_cosines, identified_factors
 from embaudit.errors import InputError
@@ -18,16 +21,7 @@ LINKS = ["identity", "softmax", "ranking", "cosine"]
 BIASES = ((), ("left_bias",), ("right_bias",), ("left_bias", "right_bias"))
 
 
-def make(seed, *, link="identity", biases=(), n=20, p=15, k=4, dtype=np.float64):
-    draw = np.random.default_rng(seed)
-    sizes = {"left_bias": n, "right_bias": p}
-    return FactorModel(
-        left=(draw.standard_normal((n, k)) + 0.5).astype(dtype),
-        right=(draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k) + 0.5).astype(dtype),
-        link=link,
-        **{name: draw.standard_normal(sizes[name]) for name in biases},
-        offset=0.3,
-    )
+make = partial(random_model, n=20, p=15, k=4, scales=(1, np.geomspace(2, 0.2, 4)), means=(0.5, 0.5), offset=0.3)
 
 
 def dense(model, *, biases=False):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
@@ -14,12 +17,7 @@ from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
 
-
-def make(seed=0, *, n=60, p=40, k=6):
-    draw = np.random.default_rng(seed)
-    return FactorModel.from_user_item(
-        draw.standard_normal((n, k)), draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k)
-    )
+make = partial(random_model, n=60, p=40, k=6, scales=(1, np.geomspace(2, 0.2, 6)))
 
 
 @given(exponent=st.floats(0, 1), seed=st.integers(0, 99))

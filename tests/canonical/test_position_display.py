@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pytest
+from models import random_model
 
 from embaudit.canonical import at_exponent, position
 from embaudit.model import FactorModel
 
 mpl.use("agg")
+
+make = partial(random_model, k=4, scales=(1, [4, 2, 1, 0.5]))
 
 
 def test_curve_and_mark():

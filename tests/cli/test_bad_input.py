@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from models import random_model
 
 import embaudit as ea
 
@@ -73,9 +74,8 @@ def test_an_exponent_without_a_choice_is_refused(embaudit, ratings):
 
 @pytest.fixture
 def model(tmp_path):
-    draw = np.random.default_rng(0)
     path = tmp_path / "model.npz"
-    ea.save(ea.FactorModel.from_user_item(draw.standard_normal((20, 3)), draw.standard_normal((15, 3))), path)
+    ea.save(random_model(n=20, p=15, k=3), path)
     return path
 
 

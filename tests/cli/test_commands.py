@@ -73,6 +73,7 @@ def test_the_same_seed_writes_the_same_json(model, embaudit, tmp_path):
     assert a == b != c
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(
     ("objective", "fail_on", "code"),
     [
@@ -87,6 +88,7 @@ def test_findings_decide_the_exit_code(model, embaudit, objective, fail_on, code
     assert embaudit("audit", model, *options).code == code
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, monkeypatch):
     monkeypatch.setattr("embaudit.model.drift.rounding_bound", lambda *_: 0.0)
     result = embaudit("audit", model, "--gauges", 1)
@@ -94,6 +96,7 @@ def test_a_failed_drift_check_always_exits_1_and_is_said_first(model, embaudit, 
     assert result.out.index("check failed") < result.out.index("item-item")
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_the_verdict_of_the_other_objective_differs(embaudit, ratings):
     for objective in ("product", "factors"):
         embaudit("fit", ratings, "--objective", objective, "--rank", 5, "--out", f"{objective}.npz")
@@ -115,6 +118,7 @@ def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
     np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9)
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_formats_and_doctor_and_version(embaudit):
     assert "implicit" in embaudit("formats").out
     doctor = embaudit("doctor")
@@ -123,8 +127,9 @@ def test_formats_and_doctor_and_version(embaudit):
     assert embaudit("--version").out.strip() == f"embaudit {ea.__version__}"
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_demo_tells_the_two_objectives_apart(embaudit):
-    result = embaudit("demo", "--users", 3000, "--items", 120)
+    result = embaudit("demo", "--users", 1500, "--items", 120)
     assert result.code == 0
     words = " ".join(result.out.replace("│", " ").split())
     assert words.index("not identified") < words.index("chosen by the regulariser")
@@ -151,7 +156,7 @@ def test_the_installed_script_runs(tmp_path):
     assert result.stderr.count("\n") == 1
 
 
-def test_movielens_end_to_end(embaudit, shared_data):
+def test_movielens_end_to_end(embaudit, shared_data, request):
     folder = shared_data("ml-latest-small")
     titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
     for objective in ("product", "factors"):
@@ -160,8 +165,9 @@ def test_movielens_end_to_end(embaudit, shared_data):
             embaudit("fit", folder / "ratings.csv", "--objective", objective, "--rank", 50, *titles, "--out", out).code
             == 0
         )
-    product = embaudit("audit", "product.npz", "--json", "p.json", "--show", "Toy Story (1995)", "--gauges", 2)
-    factors = embaudit("audit", "factors.npz", "--gauges", 2)
+    product = embaudit("audit", "product.npz", "--json", "p.json", "--show", "Toy Story (1995)", "--gauges", 1)
+    request.getfixturevalue("without_attacks")
+    factors = embaudit("audit", "factors.npz", "--gauges", 1)
     assert product.code == factors.code == 0
     assert "nearest to Toy Story (1995)" in product.out
     assert "EMB101" in product.out

@@ -11,10 +11,12 @@ from safetensors.numpy import save_file
 
 
 @pytest.mark.parametrize(("name", "changed"), [("shakespeare", 0.35), ("charlotte_bronte", 0.25)])
-def test_character_models_alarm(embaudit, shared_data, name, changed):
+def test_character_models_alarm(embaudit, shared_data, request, name, changed):
+    if name != "shakespeare":
+        request.getfixturevalue("without_attacks")
     folder = shared_data(f"heads-charrnn/{name}")
     files = (folder / "head.npz", "--kind", "head", "--labels", folder / "vocab.json")
-    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 2, "--fail-on", "issue")
+    result = embaudit("audit", *files, "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
     assert result.code == 1
     found = json.loads(Path("a.json").read_text())
     assert "EMB301" in [finding["code"] for finding in found["findings"]]
@@ -23,6 +25,7 @@ def test_character_models_alarm(embaudit, shared_data, name, changed):
     assert all(record["ok"] for record in found["drift"])
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_the_image_classifier_is_quiet_about_translation_and_says_why(embaudit, shared_data):
     folder = shared_data("head-doodlenet-345")
     files = (folder / "head.npz", "--kind", "head", "--labels", folder / "class_names.txt")
@@ -34,6 +37,20 @@ def test_the_image_classifier_is_quiet_about_translation_and_says_why(embaudit, 
     assert "Translation is not what troubles these cosines" in found["verdict"]
 
 
+@pytest.mark.parametrize(("name", "changed"), [("off_centre", 0.3375), ("nearly_centred", 0.0125)])
+def test_drawn_heads_alarm_or_are_quiet(embaudit, drawn_heads, name, changed):
+    file = drawn_heads / f"{name}.csv"
+    result = embaudit("audit", file, "--kind", "head", "--json", "a.json", "--gauges", 1, "--fail-on", "issue")
+    found = json.loads(Path("a.json").read_text())
+    alarms = name == "off_centre"
+    assert result.code == alarms
+    assert ("EMB301" in [finding["code"] for finding in found["findings"]]) == alarms
+    assert found["head"]["neighbours"]["top1_changed"] == changed
+    assert ("Label cosines depend on an origin that no probability shows" in found["verdict"]) == alarms
+    assert ("Translation is not what troubles these cosines" in found["verdict"]) != alarms
+    assert all(record["ok"] for record in found["drift"])
+
+
 @pytest.fixture
 def head(tmp_path):
     draw = np.random.default_rng(0)
@@ -41,6 +58,7 @@ def head(tmp_path):
     return "head.npz"
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_declared_guards_change_the_verdict(embaudit, head):
     plain, capped, unit = (
         " ".join(embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out.replace("│", " ").split())
@@ -86,6 +104,7 @@ def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):
     assert "softmax head" in result.err
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "big.npz", W=draw.standard_normal((3000, 8)).astype(np.float32))
@@ -97,6 +116,7 @@ def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     assert "128 labels asked" in result.out
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_capped_head_is_still_trained_as_a_head(embaudit, head):
     for options in ((), ("--soft-cap", 30)):
         found = embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from models import random_model
 
 import embaudit as ea
 from embaudit.errors import InputError
@@ -19,10 +20,8 @@ from embaudit.reproduce.pictures import save_files
 
 @pytest.fixture
 def model(tmp_path):
-    draw = np.random.default_rng(0)
     path = tmp_path / "model.npz"
-    factors = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))
-    ea.save(ea.FactorModel.from_user_item(*factors).replace(objective="product"), path)
+    ea.save(random_model(n=20, p=15, k=3, objective="product"), path)
     return path
 
 
@@ -203,6 +202,7 @@ def test_one_duplicate_is_one(embaudit, ratings):
     assert "1 duplicate merged" in result.out
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_two_named_arrays_are_audited(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     np.savez("two.npz", A=draw.standard_normal((9, 3)), B=draw.standard_normal((7, 3)))
@@ -251,6 +251,7 @@ def test_the_balanced_form_of_unbalanced_factors_is_no_minimiser_either_way(emba
     assert "objective factors dropped" in embaudit("gauge", model, "--out", "g.npz", "--exponent", 0.5).out
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(("users", "items"), [(500, 80), (20, 1000), (20, 20)])
 def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
     result = embaudit("demo", "--users", users, "--items", items)
@@ -260,6 +261,7 @@ def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
     assert words.index("not identified") < words.index("chosen by the regulariser")
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     labels = ["e", "E", "apple", "Apfel"]
     draw = np.random.default_rng(3)

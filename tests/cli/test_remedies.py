@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from models import TINY
 
 import embaudit as ea
 
@@ -90,10 +91,18 @@ def test_reproduce_writes_pictures_and_numbers(embaudit, name):
     again = embaudit("reproduce", name, "--out", "figures")
     assert again.code == 2
     assert "--force" in again.err or "force" in again.err
-    assert embaudit("reproduce", name, "--out", "figures", "--force", "--quiet").out == ""
 
 
-def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit):
+def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
+    Path("figures").mkdir()
+    Path("figures/simpson.json").write_text("mine")
+    result = embaudit("reproduce", "simpson", "--out", "figures", "--force", "--quiet")
+    assert (result.code, result.out) == (0, "")
+    assert json.loads(Path("figures/simpson.json").read_text())["caption"]
+
+
+def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):
+    monkeypatch.setattr("embaudit.reproduce.netflix_setting.SIZES", {"small": TINY})
     result = embaudit("reproduce", "netflix", "--seeds", 1, "--out", "figures")
     assert result.code == 0
     caption = json.loads(Path("figures/netflix.json").read_text())["caption"]
@@ -104,6 +113,7 @@ def test_reproduce_refuses_another_name(embaudit):
     assert embaudit("reproduce", "mona-lisa").code == 2
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudit):
     draw = np.random.default_rng(0)
     users, items = draw.standard_normal((20, 3)), draw.standard_normal((15, 3))

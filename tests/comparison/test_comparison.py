@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 from scipy.optimize import minimize
 
 from embaudit.comparison import compare
@@ -28,15 +29,9 @@ SMALLER = {
 
 
 def make(seed=0, *, n=120, p=90, k=RANK, dtype=np.float64, ids=True):
-    draw = np.random.default_rng(seed)
-    return FactorModel.from_user_item(
-        draw.standard_normal((n, k)).astype(dtype),
-        draw.standard_normal((p, k)).astype(dtype),
-        user_bias=np.zeros(n),
-        item_bias=np.zeros(p),
-        user_ids=np.arange(n) if ids else None,
-        item_ids=np.array([f"i{j}" for j in range(p)]) if ids else None,
-    )
+    named = {"left_ids": np.arange(n), "right_ids": np.array([f"i{j}" for j in range(p)])} if ids else {}
+    zeros = {"left_bias": np.zeros(n), "right_bias": np.zeros(p)}
+    return random_model(seed, n=n, p=p, k=k, dtype=dtype, **zeros, **named)
 
 
 def gauge_of(group, seed=1):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 from sklearn.metrics import ndcg_score, roc_auc_score
 
 from embaudit.canonical import at_exponent, identified_cosines
@@ -24,9 +26,7 @@ from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 GENRES = ["A|B", "A", "B|C", "C", None, "", "A|C", "B", "A|B", "C", "B", "A"]
 
 
-def make(seed=0, *, n=30, p=12, k=3):
-    draw = np.random.default_rng(seed)
-    return FactorModel.from_user_item(draw.standard_normal((n, k)), draw.standard_normal((p, k)))
+make = partial(random_model, n=30, p=12, k=3)
 
 
 def jaccard(a, b):
@@ -246,6 +246,7 @@ def test_gauges_of_the_raw_cosine_change_the_verdict_of_nobody_but_the_raw_cosin
         assert np.abs(first.by_query["cosine"] - second.by_query["cosine"]).max() > 0.01
 
 
+@cache
 def noise(seed):
     draw = np.random.default_rng(seed)
     model = FactorModel.from_user_item(draw.standard_normal((100, 5)), draw.standard_normal((80, 5)))

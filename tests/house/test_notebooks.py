@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import nbformat
@@ -18,29 +19,16 @@ TRAINED = "05_updates_and_gradients"
 NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
-def run(name: str) -> nbformat.NotebookNode:
-    """Execute a notebook in its folder, away from its file."""
+@cache
+def executed(name: str, ratings: str = "no such folder") -> nbformat.NotebookNode:
+    """Execute a notebook in its folder, away from its file; on simulated data where it could take other."""
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MOVIELENS", ratings)
+        # The kernel shows its figures in the notebook unless it is told otherwise.
+        patch.delenv("MPLBACKEND", raising=False)
+        NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
     return notebook
-
-
-@pytest.fixture(scope="module")
-def executed(request):
-    """Each notebook once; simulated data where it could take other."""
-    patch = pytest.MonkeyPatch()
-    patch.setenv("MOVIELENS", "no such folder")
-    # The kernel shows its figures in the notebook unless it is told otherwise.
-    patch.delenv("MPLBACKEND", raising=False)
-    done = {}
-
-    def get(name):
-        if name not in done:
-            done[name] = run(name)
-        return done[name]
-
-    yield get
-    patch.undo()
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
@@ -62,7 +50,7 @@ def numbers(text: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("name", OURS)
-def test_outputs_in_the_repository_are_those_of_a_fresh_run(name, executed):
+def test_outputs_in_the_repository_are_those_of_a_fresh_run(name):
     stored = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     nbformat.validate(stored)
     for cell in stored.cells:
@@ -89,7 +77,7 @@ def test_a_notebook_is_a_story_with_pictures_and_no_traces(name):
     assert len(source) < 2_000_000
 
 
-def test_01_shows_equal_predictions_and_other_cosines(executed):
+def test_01_shows_equal_predictions_and_other_cosines():
     notebook = executed("01_netflix_figure")
     shown = texts(notebook)
     assert any("All 1,200,000 predictions are the same, but for rounding." in text for text in shown)
@@ -102,7 +90,7 @@ def test_01_shows_equal_predictions_and_other_cosines(executed):
     assert float(first.split()[-1]) > 0.99
 
 
-def test_01_has_the_numbers_of_the_table_in_its_caption(executed):
+def test_01_has_the_numbers_of_the_table_in_its_caption():
     notebook = executed("01_netflix_figure")
     caption, table = tagged(notebook, "caption"), tagged(notebook, "numbers")
     lines = table.split("\n\n")[0].splitlines()[1:]
@@ -116,7 +104,7 @@ def test_01_has_the_numbers_of_the_table_in_its_caption(executed):
         np.testing.assert_allclose([float(x) for x in found.groups()], expected, atol=0.0051)
 
 
-def test_02_moves_a_cosine_anywhere_and_pins_the_logit_cosine(executed):
+def test_02_moves_a_cosine_anywhere_and_pins_the_logit_cosine():
     notebook = executed("02_label_cosines")
     shown = "".join(texts(notebook))
     assert re.findall(r"cosine of labels 0 and 1: (\S+)", shown) == ["+0.80", "-1.00", "+1.00"]
@@ -127,7 +115,7 @@ def test_02_moves_a_cosine_anywhere_and_pins_the_logit_cosine(executed):
     assert tagged(notebook, "caption").split("(largest")[1][10:].strip() == nielsen().caption.split("(largest")[1][10:]
 
 
-def test_03_drives_the_global_cosine_to_0_and_finds_the_reversal(executed):
+def test_03_drives_the_global_cosine_to_0_and_finds_the_reversal():
     notebook = executed("03_local_and_global")
     shown = "".join(texts(notebook))
     assert "global cosine: 0.9487" in shown
@@ -146,22 +134,21 @@ def check_audit(notebook):
     assert int(kept[1]) < 10 == int(kept[2])
 
 
-def test_04_finds_that_cosines_are_not_identified_and_what_is(executed):
+def test_04_finds_that_cosines_are_not_identified_and_what_is():
     notebook = executed("04_audit_your_recommender")
     assert "3,000 users" in "".join(texts(notebook))
     check_audit(notebook)
 
 
-def test_04_audits_real_ratings_too(shared_data, monkeypatch):
-    monkeypatch.setenv("MOVIELENS", str(shared_data("ml-latest-small")))
-    notebook = run("04_audit_your_recommender")
+def test_04_audits_real_ratings_too(shared_data):
+    notebook = executed("04_audit_your_recommender", str(shared_data("ml-latest-small")))
     shown = "".join(texts(notebook))
     assert "cluster" not in shown
     assert re.search(r"\(\d{4}\)", shown), "titles of films bear their year"
     check_audit(notebook)
 
 
-def test_05_finds_the_whole_below_every_part_under_the_sign_rule(executed):
+def test_05_finds_the_whole_below_every_part_under_the_sign_rule():
     shown = "".join(texts(executed(TRAINED)))
     below = dict(re.findall(r"^(sgd|momentum|adam|sign|muon) +(\d\.\d{6}) *$", shown, re.MULTILINE))
     assert float(below["sgd"]) == 0

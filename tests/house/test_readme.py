@@ -37,6 +37,7 @@ def example_files(tmp_path, monkeypatch):
     Path("admissions.csv").write_text("men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people))
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_every_command_runs(example_files, monkeypatch):
     assert len(COMMANDS) > 5
     for command in COMMANDS:

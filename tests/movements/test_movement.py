@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
 from embaudit.kernels.nearest import neighbours
@@ -17,9 +19,7 @@ from embaudit.movements.movement import MovementProbe, movement
 ROLES = ("left", "right", "cross")
 
 
-def random_model(n=40, p=30, k=5, seed=0, **options):
-    draw = np.random.default_rng(seed)
-    return FactorModel.from_user_item(draw.standard_normal((n, k)) + 0.4, draw.standard_normal((p, k)) + 0.2, **options)
+make = partial(random_model, means=(0.4, 0.2))
 
 
 def full_cosines(model, role):
@@ -35,7 +35,7 @@ def full_cosines(model, role):
 @given(seed=st.integers(0, 2**31), condition=st.floats(1.0, 50.0))
 @settings(max_examples=25)
 def test_every_figure_agrees_with_the_full_matrix(role, seed, condition):
-    model = random_model(seed=seed % 1000)
+    model = make(seed % 1000)
     after = GeneralLinear(5, max_condition=condition).sample(rng=seed).act(model)
     b, c = full_cosines(model, role), full_cosines(after, role)
     moved = movement(model, after, role=role)
@@ -51,7 +51,7 @@ def test_every_figure_agrees_with_the_full_matrix(role, seed, condition):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
-    model = random_model(300, 200, 6)
+    model = make(n=300, p=200, k=6)
     after = Diagonal(6, max_condition=5.0).sample(rng=1).act(model)
     exact = movement(model, after, role=role)
     monkeypatch.setattr(sys.modules["embaudit.movements.movement"], "EXACT_PAIRS", 100)
@@ -69,7 +69,7 @@ def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
 
 @pytest.mark.parametrize("role", ROLES)
 def test_a_rotation_moves_nothing(role):
-    model = random_model(60, 50, 7)
+    model = make(n=60, p=50, k=7)
     moved = movement(model, Orthogonal(7).sample(rng=0).act(model), role=role)
     assert moved.max_abs < 1e-13
     assert moved.sign_flips == 0
@@ -83,13 +83,13 @@ def test_a_rotation_moves_nothing(role):
     ids=["diagonal", "linear"],
 )
 def test_a_linear_gauge_moves_every_role(role, gauge):
-    model = random_model()
+    model = make()
     moved = movement(model, gauge.act(model), role=role)
     assert moved.mean_abs > 1e-3
 
 
 def test_a_linear_gauge_never_turns_the_sign_of_a_user_item_cosine():
-    model = random_model(80, 70, 4, seed=3)
+    model = make(3, n=80, p=70, k=4)
     for seed in range(10):
         after = GeneralLinear(4, max_condition=100.0).sample(rng=seed).act(model)
         assert movement(model, after, role="cross").sign_flips == 0
@@ -97,14 +97,14 @@ def test_a_linear_gauge_never_turns_the_sign_of_a_user_item_cosine():
 
 
 def test_a_translation_moves_one_side_only():
-    model = random_model(user_bias=np.zeros(40))
+    model = make(left_bias=np.zeros(40))
     after = Translation(5, max_shift=2.0).sample(rng=0).act(model)
     assert movement(model, after, role="left").max_abs == 0
     assert movement(model, after, role="right").max_abs > 0.1
 
 
 def test_rows_without_direction_are_left_out_and_counted():
-    model = random_model()
+    model = make()
     items = np.array(model.right)
     items[[3, 11]] = 0
     holed = model.replace(right=items)
@@ -138,7 +138,7 @@ def test_lost_neighbours_are_counted():
 
 
 def test_overlap_agrees_with_sets_where_there_are_no_ties():
-    model = random_model(30, 200, 8)
+    model = make(n=30, p=200, k=8)
     after = Diagonal(8, max_condition=4.0).sample(rng=2).act(model)
     lists = [neighbours(m.right, 10).indices for m in (model, after)]
     shared = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*lists, strict=True)])
@@ -147,7 +147,7 @@ def test_overlap_agrees_with_sets_where_there_are_no_ties():
 
 
 def test_float32_gives_the_float64_answer_to_its_precision():
-    model = random_model(50, 60, 6)
+    model = make(n=50, p=60, k=6)
     small = model.replace(left=model.left.astype(np.float32), right=model.right.astype(np.float32))
     gauge = GeneralLinear(6, max_condition=3.0).sample(rng=0)
     for role in ROLES:
@@ -157,7 +157,7 @@ def test_float32_gives_the_float64_answer_to_its_precision():
 
 
 def test_one_probe_measures_many_models_like_one_call_each():
-    model = random_model()
+    model = make()
     probe = MovementProbe(model, ROLES, rng=0)
     for seed in range(3):
         after = Diagonal(5, max_condition=3.0).sample(rng=seed).act(model)

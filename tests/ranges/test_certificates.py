@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 
 from embaudit.attacks import worst_gauge
 from embaudit.errors import InputError
@@ -16,8 +17,8 @@ from embaudit.ranges import certified_neighbours, condition_to_reach, cosine_ran
 from embaudit.report.range_display import RangeDisplay
 
 
-def vectors(n: int, k: int, seed: int = 0) -> FactorModel:
-    return FactorModel.from_vectors(np.random.default_rng(seed).normal(size=(n, k)))
+def vectors(p: int, k: int, seed: int = 0) -> FactorModel:
+    return random_model(seed, n=None, p=p, k=k)
 
 
 def test_radii_are_half_the_gap_in_artanh() -> None:

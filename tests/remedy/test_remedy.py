@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from models import random_model
 
 from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import EquivalenceError, InputError
@@ -20,10 +23,7 @@ from embaudit.remedy import fix
 IDS = {"integers": np.arange(100, 130), "text": np.array([f"item {i} é" for i in range(30)])}
 
 
-def make(seed=0, *, n=50, p=30, k=5, dtype=np.float64, link="identity", **more):
-    draw = np.random.default_rng(seed)
-    left, right = draw.standard_normal((n, k)) + 0.3, draw.standard_normal((p, k)) * np.geomspace(2, 0.2, k)
-    return FactorModel(left=left.astype(dtype), right=right.astype(dtype), link=link, **more)
+make = partial(random_model, n=50, scales=(1, np.geomspace(2, 0.2, 5)), means=(0.3, 0))
 
 
 @given(seed=st.integers(0, 2**32 - 1), kappa=st.floats(1, 1e4), role=st.sampled_from(["left", "right"]))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from io import StringIO
 
-import numpy as np
 import pytest
+from models import random_model
 from rich.console import Console
 
 import embaudit as ea
@@ -18,10 +18,8 @@ from embaudit.report.terminal import print_audit
 
 @pytest.fixture(scope="module")
 def result():
-    draw = np.random.default_rng(0)
     names = [f"[b]item {i}[/b] <i>" for i in range(30)]
-    users = draw.standard_normal((40, 5)) * [5, 3, 2, 1, 0.5]
-    model = ea.FactorModel.from_user_item(users, draw.standard_normal((30, 5)), item_names=names)
+    model = random_model(scales=([5, 3, 2, 1, 0.5], 1), right_names=names)
     return ea.audit(model, n_gauges=2, source="model.npz")
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from models import TINY
 from scipy import sparse
 
 from embaudit.canonical import identified_factors
@@ -18,12 +19,10 @@ from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix import spread
 from embaudit.reproduce.netflix_models import EQ2, SCALINGS, measure, solve
-from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, SMALL
+from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
 from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows, summarise
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
-
-TINY = replace(SMALL, n_users=800, n_items=80, rank=10, alpha_product=200.0, alpha_factors=14.0)
 
 
 @pytest.fixture(scope="module")
@@ -184,15 +183,15 @@ def test_other_answers_to_what_the_paper_leaves_open_are_shown(figure):
     assert auc.max() - auc.min() > 0.02
 
 
-def test_caption_csv_and_json_have_the_same_numbers(figure, tmp_path):
-    figure.save(tmp_path)
-    document = json.loads((tmp_path / "netflix.json").read_text())
-    table = pd.read_csv(tmp_path / "netflix.csv")
+def test_caption_csv_and_json_have_the_same_numbers(figures, saved):
+    figure, folder = figures["netflix"], saved["netflix"][0].parent
+    document = json.loads((folder / "netflix.json").read_text())
+    table = pd.read_csv(folder / "netflix.csv")
     pd.testing.assert_frame_equal(table, figure.numbers, check_exact=True)
     pd.testing.assert_frame_equal(pd.DataFrame(document["numbers"]), figure.numbers, check_exact=True)
     for name in ("overlaps", "spread", "remedies", "choices", "full_rank"):
         frame = getattr(figure, name)
-        pd.testing.assert_frame_equal(pd.read_csv(tmp_path / f"netflix_{name}.csv"), frame, check_exact=True)
+        pd.testing.assert_frame_equal(pd.read_csv(folder / f"netflix_{name}.csv"), frame, check_exact=True)
         assert len(document[name]) == len(frame)
     assert document["caption"] == figure.caption
     assert "no closed form" in document["remedy_notes"]["negatives by popularity^3/4"]

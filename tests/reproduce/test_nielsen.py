@@ -15,9 +15,9 @@ from embaudit.reproduce import nielsen
 from embaudit.reproduce.nielsen import FIGURE_1, HEADS, both_reach, shifts
 
 
-@pytest.fixture(scope="module")
-def figure():
-    return nielsen()
+@pytest.fixture
+def figure(figures):
+    return figures["nielsen"]
 
 
 def test_translations_give_the_cosines_of_the_paper_and_keep_probabilities(figure):
@@ -90,11 +90,11 @@ def test_lemma_shifts_for_any_two_labels():
         assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) == pytest.approx(sign)
 
 
-def test_caption_and_files_have_the_numbers_of_the_tables(figure, tmp_path):
-    figure.save(tmp_path)
-    document = json.loads((tmp_path / "nielsen.json").read_text())
+def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
+    folder = saved["nielsen"][0].parent
+    document = json.loads((folder / "nielsen.json").read_text())
     for name in ("translations", "pairs"):
-        table = pd.read_csv(tmp_path / f"nielsen_{name}.csv")
+        table = pd.read_csv(folder / f"nielsen_{name}.csv")
         pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
         pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
     assert "labels 1 and 2 (cosine -0.59) can share" in document["caption"]

@@ -13,9 +13,9 @@ from embaudit.reproduce import simpson
 from embaudit.reproduce.simpson import LOCAL, norm_sweep
 
 
-@pytest.fixture(scope="module")
-def figure():
-    return simpson()
+@pytest.fixture
+def figure(figures):
+    return figures["simpson"]
 
 
 def test_example_of_the_source(figure):
@@ -59,11 +59,11 @@ def test_pooled_covariance_is_within_plus_between(figure):
     assert whole["covariance_between"] < 0 < whole["covariance_within"]
 
 
-def test_caption_and_files_have_the_numbers_of_the_tables(figure, tmp_path):
-    figure.save(tmp_path)
-    document = json.loads((tmp_path / "simpson.json").read_text())
+def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
+    folder = saved["simpson"][0].parent
+    document = json.loads((folder / "simpson.json").read_text())
     for name in ("sweep", "groups", "points"):
-        table = pd.read_csv(tmp_path / f"simpson_{name}.csv")
+        table = pd.read_csv(folder / f"simpson_{name}.csv")
         pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
         pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
     assert f"global cosine is {figure.global_cosine:.4f}" in document["caption"]

@@ -371,9 +371,6 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),  # type: ignore[arg-type]
         "n_permutations must be an integer >= 0",
     ),
-        lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),
-        "n_permutations must be an integer >= 0",
-    ),  # type: ignore[arg-type]
     "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
     "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0"),  # type: ignore[arg-type]
     "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be an integer >= 1"),

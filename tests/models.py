@@ -1,0 +1,44 @@
+"""The one factory of random models, and settings small enough for tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.model import FactorModel
+from embaudit.reproduce import NetflixSetting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, DTypeLike
+
+TINY = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
+"""The Netflix figure on little data."""
+
+
+def random_model(
+    seed: int = 0,
+    *,
+    n: int | None = 40,
+    p: int = 30,
+    k: int = 5,
+    scales: tuple[ArrayLike, ArrayLike] = (1.0, 1.0),
+    means: tuple[ArrayLike, ArrayLike] = (0.0, 0.0),
+    biases: Sequence[str] = (),
+    dtype: DTypeLike = np.float64,
+    **fields: object,
+) -> FactorModel:
+    """Draw Gaussian rows, `scale · z + mean` on each side, then the biases named; other fields are as given.
+
+    There are `n` left rows, or no left side where `n` is None, and `p` right ones of `k` columns.
+    """
+    draw = np.random.default_rng(seed)
+    left, right = (
+        None if rows is None else (draw.standard_normal((rows, k)) * scale + mean).astype(dtype)
+        for rows, scale, mean in zip((n, p), scales, means, strict=True)
+    )
+    sizes = {"left_bias": n, "right_bias": p}
+    drawn = {name: draw.standard_normal(sizes[name]) for name in biases}
+    return FactorModel(left=left, right=right, **drawn, **fields)
