@@ -115,7 +115,8 @@ def _rows_space(model: FactorModel, side: SideName) -> NDArray[np.float64]:
     moments = model.moments(side)
     absorbed = side == "left" and model.right_bias is not None and model.link.sees_biases
     _, s, vt = np.linalg.svd(moments.centred_root if absorbed else moments.root)
-    return np.asarray(vt[s > moments.precision * s[0]].T)
+    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    return np.asarray(vt[s > moments.precision * np.linalg.norm(moments.root, 2)].T)
 
 
 def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None:
@@ -251,8 +252,11 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if span.needed > LARGEST:
         return _counted(model) or _too_large(scope, span.needed)
     units = unit_rows(model.right[model.right_side.directed])
-    if len(units) == 0 or np.abs(units - units[0]).max() <= 4 * EPS:
-        return Pinning("pinned", f"all {title} rows have one direction", scope, span.rank, span.needed)
+    if len(units) < 2:
+        return Pinning("pinned", f"one {title} makes no pair", scope, span.rank, span.needed)
+    if affine and np.abs(units - units[0]).max() <= 4 * EPS:
+        because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
+        return Pinning("free", because, scope, span.rank, span.needed)
     because = f"the {title} rows leave {span.needed - span.rank} numbers of a gauge free"
     shown = []
     for free in _candidates(span, units, draw, affine=affine):

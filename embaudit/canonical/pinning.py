@@ -97,7 +97,7 @@ class Pinning:
         if self.flip is not None:
             return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
         if self.witness is None:
-            raise must_be("an equal model", "asked for where the cosines were shown to be free", repr(self.status))
+            raise must_be("an equal model", "asked for where one was found", f"none: {self.status}, as {self.because}")
         for side, x in rows.items():
             shift = getattr(self.witness, f"{side}_shift")
             zero = np.abs(x).max(axis=1, keepdims=True) == 0

@@ -56,7 +56,7 @@ class Break:
 
 
 def break_claim(
-    model: FactorModel, *, role: SideName = "right", starts: int = 6, rng: np.random.Generator | int | None = 0
+    model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: np.random.Generator | int | None = 0
 ) -> Break:
     """Search the equal models of the same rank for one that moves the cosines within a side.
 
@@ -258,7 +258,10 @@ def _returned(system: _System, x: Array, floor: float) -> Array | None:
         if not now < 0.9 * size and size < 1e3 * floor:
             return None
         size = now
-        step = _damped(system.jacobian(x), miss)
+        jacobian = system.jacobian(x)
+        if not jacobian.any():  # far beyond a cap nothing changes any more
+            return None
+        step = _damped(jacobian, miss)
         x = x + step * min(1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step))))
     return None
 
@@ -271,11 +274,7 @@ def _by_equations(model: FactorModel, role: SideName, starts: int, draw: np.rand
         4 * (model.rank + 4) * EPS * max(1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max()))
     )
     for start in range(starts):
-        noise = draw.standard_normal(len(system.start))
-        for rows in system.parts(noise)[:2]:  # views: all rows of a side also move together
-            rows += 3 * draw.standard_normal(model.rank) * (start % 2)
-        noise *= scale / np.linalg.norm(noise)
-        x = system.start + (0.1, 0.3, 1.0)[start % 3] * noise
+        x, noise = _far(system, start, scale, draw)
         at = _returned(system, x, floor)
         if at is None:
             continue
@@ -283,6 +282,16 @@ def _by_equations(model: FactorModel, role: SideName, starts: int, draw: np.rand
         yield system.twin(_uphill(system, at, scale, floor))
         if model.rank == 1:  # cosines jump from one sign to the other: no slope leads there
             yield from map(system.twin, _straight(system, at, noise, floor))
+
+
+def _far(system: _System, start: int, scale: float, draw: np.random.Generator) -> tuple[Array, Array]:
+    """Return a start near or far, and the way to it: rows moved each by itself, all alike, or some turned around."""
+    x, noise = system.start.copy(), draw.standard_normal(len(system.start))
+    for moved, turned in zip(system.parts(noise)[:2], system.parts(x)[:2], strict=True):  # views
+        moved += 3 * draw.standard_normal(system.k) * (start % 3 == 1)
+        turned *= np.where(draw.random(len(turned)) < (start % 3 == 2) / 2, -1, 1)[:, None]
+    noise *= scale / np.linalg.norm(noise)
+    return x + (0.1, 0.3, 1.0, 3.0)[start % 4] * noise, noise
 
 
 def _straight(system: _System, x: Array, direction: Array, floor: float) -> Iterator[Array]:
