@@ -4,20 +4,29 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.habits import Habit
 from embaudit.canonical.identified import identified_cosines, identified_factors
 from embaudit.canonical.normalisation import NormalisationTest, normalisation_test
+from embaudit.canonical.pinned import pinned_test
+from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.positions import position
+from embaudit.canonical.reduction import Reduction, reduced
 
 __all__ = [
     "EXPONENTS",
     "CanonicalForm",
+    "Flip",
     "Habit",
     "HiddenBias",
+    "Moved",
     "NormalisationTest",
+    "Pinning",
     "Position",
+    "Reduction",
     "at_exponent",
     "canonical_form",
     "identified_cosines",
     "identified_factors",
     "normalisation_test",
+    "pinned_test",
     "position",
+    "reduced",
 ]

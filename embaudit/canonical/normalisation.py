@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.canonical.lifts import lifted, symmetric
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
 from embaudit.foundation.results import Result
@@ -125,27 +126,17 @@ def normalisation_test(model: FactorModel, *, role: SideName = "right") -> Norma
     values, vectors = np.zeros(needed), np.eye(needed)
     while used < len(x) and rank < needed:
         block = unit_rows(x[used : used + 2 * needed], none=0)
-        lifted = _lifted(block)
-        gram += lifted.T @ lifted
+        rows = lifted(block)
+        gram += rows.T @ rows
         used += len(block)
         values, vectors = np.linalg.eigh(gram)
         rank = int((values > needed * np.finfo(np.float64).eps * values[-1]).sum())
     pinned = rank == needed
     firmness = float(np.sqrt(values[0] / values[-1])) if pinned else 0.0
-    free = None if pinned else frozen(_symmetric(vectors[:, 0], k))
+    free = None if pinned else frozen(_unit(symmetric(vectors[:, 0], k)))
     title = model.title(role)
     return NormalisationTest(role, title, used, rank, needed, firmness, free)
 
 
-def _lifted(block: NDArray[np.float64]) -> NDArray[np.float64]:
-    """List the entries of `q qᵀ` on and above the diagonal, the latter times √2, so that lengths are kept."""
-    i, j = np.triu_indices(block.shape[1])
-    return np.asarray(block[:, i] * block[:, j] * np.where(i == j, 1, np.sqrt(2)))
-
-
-def _symmetric(entries: NDArray[np.float64], k: int) -> NDArray[np.float64]:
-    """Undo `_lifted`, and bring the 2-norm to 1."""
-    i, j = np.triu_indices(k)
-    result = np.zeros((k, k))
-    result[i, j] = result[j, i] = entries / np.where(i == j, 1, np.sqrt(2))
-    return np.asarray(result / np.linalg.norm(result, 2))
+def _unit(form: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(form / np.linalg.norm(form, 2))

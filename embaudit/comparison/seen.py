@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.reduction import seen_directions
 from embaudit.comparison.fits import GROUPS
 from embaudit.comparison.matching import LEAST
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -70,45 +71,6 @@ def _require_directions(x: NDArray[np.float64], y: NDArray[np.float64], title: s
     if count < LEAST:
         remedy = "a row of zeros has no cosine"
         raise must_be(f"the shared {title}s that are not zero in both models", f"at least {LEAST}", count, remedy)
-
-
-def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray[np.float64]:
-    """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
-
-    Raises
-    ------
-    InputError
-        If every score vanishes.
-    """
-    if model.left is None or model.predicts is Equivalence.COSINES:
-        return np.eye(model.rank)
-    sides = {side: model.moments(side) for side in model.sides}
-    p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
-    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
-    sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
-    used = (sizes[0] > 0) & (sizes[1] > 0)
-    scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
-    p, q = (p * scale)[:, used], (q / scale)[:, used]
-    precision = max(m.precision for m in sides.values())
-    resolution = precision * np.linalg.norm(p, 2) * np.linalg.norm(q, 2) if used.any() else 0.0
-    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum()) if used.any() else 0
-    if rank == 0:
-        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
-    columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
-    if len(columns) == rank:
-        return np.eye(model.rank)[:, columns]
-    return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
-
-
-def _basis(
-    p: NDArray[np.float64], q: NDArray[np.float64], scale: NDArray[np.float64], rank: int, precision: float
-) -> NDArray[np.float64]:
-    """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
-    _, s, vt = np.linalg.svd(p)
-    rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
-    space = np.linalg.qr(rows.T)[0]
-    held = (q * scale) @ space
-    return np.asarray(space @ np.linalg.svd(held)[2][:rank].T)
 
 
 def _picks_columns(basis: NDArray[np.float64]) -> bool:

@@ -1,9 +1,10 @@
-"""Hypothesis strategies for models and gauges, and the laws of gauge groups as a suite to inherit.
+"""The laws of gauge groups as a suite to inherit, and what it checks with.
 
-Needs hypothesis, which embaudit itself does not install. Whoever writes a gauge group inherits its tests:
+Whoever writes a gauge group inherits its tests:
 
 >>> from hypothesis import strategies as st
 >>> from embaudit.gauges import Orthogonal
+>>> from embaudit.testing import ranks
 >>> class TestOrthogonal(GaugeGroupContract):
 ...     groups = st.builds(Orthogonal, ranks())
 """
@@ -16,13 +17,13 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from embaudit.errors import EquivalenceError
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
 from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.model import FactorModel, Link, Softmax
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
+from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seeds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,120 +34,6 @@ EPS = float(np.finfo(np.float64).eps)
 SEEDS = range(5)
 """Samples that stand for a set where a law says "some" or "all"."""
 LAW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
-
-_ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
-_SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}
-"""Powers of two that keep every product of two factors within the range of the numbers."""
-LINKS: tuple[Link, ...] = (*Link, Softmax(soft_cap=3.0), Softmax(unit_rows=True))
-"""Every link, with and without parameters."""
-
-
-def ranks() -> st.SearchStrategy[int]:
-    """Numbers of latent dimensions, 1 included."""
-    return st.integers(1, 5)
-
-
-def seeds() -> st.SearchStrategy[int]:
-    """Seeds of a random generator."""
-    return st.integers(0, 2**32 - 1)
-
-
-@st.composite
-def factor_matrices(draw: st.DrawFn, n_rows: int, rank: int) -> Matrix:
-    """Draw factors of any precision, memory order and scale, some with parallel rows or a zero row.
-
-    Examples
-    --------
-    >>> from hypothesis import find
-    >>> find(factor_matrices(3, 2), lambda x: x.any()).shape
-    (3, 2)
-    """
-    x = draw(arrays(np.float64, (n_rows, rank), elements=_ENTRIES))
-    if n_rows > 1 and draw(st.booleans()):
-        x[1] = draw(st.sampled_from([-2.0, 0.5, 1.0])) * x[0]
-    if draw(st.booleans()):
-        x[-1] = 0
-    dtype = draw(st.sampled_from(list(_SCALES)))
-    scale = 2.0 ** draw(st.sampled_from(_SCALES[dtype]))
-    return np.asarray(x * scale, dtype=dtype, order=draw(st.sampled_from("CF")))
-
-
-@st.composite
-def factor_models(
-    draw: st.DrawFn,
-    rank: int | None = None,
-    *,
-    links: st.SearchStrategy[Link] = st.sampled_from(LINKS),  # noqa: B008  (strategies are values)
-    biased: st.SearchStrategy[bool] = st.booleans(),  # noqa: B008
-) -> FactorModel:
-    """Draw a model with both sides: every link, precision and combination of biases.
-
-    Parameters
-    ----------
-    rank : int, optional
-        Number of latent dimensions; drawn by default.
-    links : strategy of Link
-        The links to draw from.
-    biased : strategy of bool
-        Whether a side has a bias, drawn once a side.
-    """
-    k = draw(ranks()) if rank is None else rank
-    n, p = draw(st.integers(1, 6)), draw(st.integers(1, 6))
-    biases = [draw(arrays(np.float64, size, elements=_ENTRIES)) if draw(biased) else None for size in (n, p)]
-    return FactorModel(
-        left=draw(factor_matrices(n, k)),
-        right=draw(factor_matrices(p, k)),
-        link=draw(links),
-        left_bias=biases[0],
-        right_bias=biases[1],
-        offset=draw(_ENTRIES),
-    )
-
-
-def one_sided_models(rank: int | None = None) -> st.SearchStrategy[FactorModel]:
-    """Draw a model without its left side.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> find(one_sided_models(2), lambda model: True, settings=settings(phases=[Phase.generate])).sides
-    ('right',)
-    """
-    return factor_models(rank).map(lambda model: model.replace(left=None, left_bias=None))
-
-
-def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
-    """Draw any of the gauge groups of this package, whole or within a budget.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(phases=[Phase.generate])
-    >>> find(gauge_groups(2), lambda group: group.fixes_cosines and not hasattr(group, "max_condition"), settings=quick)
-    Orthogonal(rank=2)
-    """
-    conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
-    shifts = st.none() | st.sampled_from([0.5, 3.0])
-    return st.one_of(
-        st.builds(Diagonal, st.just(rank), max_condition=conditions),
-        st.builds(GeneralLinear, st.just(rank), max_condition=conditions),
-        st.just(Orthogonal(rank)),
-        st.builds(Translation, st.just(rank), side=st.sampled_from(["left", "right"]), max_shift=shifts),
-    )
-
-
-def gauges(rank: int) -> st.SearchStrategy[Gauge]:
-    """Draw a gauge of any group, or the composition of two: linear, affine on one side, affine on both.
-
-    Examples
-    --------
-    >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(phases=[Phase.generate])
-    >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
-    'nothing'
-    """
-    one = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
-    return one | st.builds(lambda g, h: g @ h, one, one)
 
 
 def rounding_bound(model: FactorModel, gauge: Gauge) -> NDArray[np.float64]:

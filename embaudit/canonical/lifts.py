@@ -1,0 +1,163 @@
+"""Quadratic forms as vectors: what rows of length 1 leave free of a form that must be 1 on each of them.
+
+A symmetric T has k(k+1)/2 numbers. `rᵀ T r` is the inner product of T with `r rᵀ`, so the forms that vanish on all rows
+are orthogonal to the span of those products; only where it is everything is `T = 0` the one form left.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import LinAlgError, cholesky
+
+from embaudit.foundation.checked import frozen
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Matrix
+
+EPS = float(np.finfo(np.float64).eps)
+LARGEST = 2_200
+"""Most numbers of a form for which the span is decomposed (k = 65): some ten seconds."""
+LARGEST_SHOWN = 8_400
+"""Most numbers for which a full span is recognised (k = 128): half a gigabyte."""
+FIRM = 1e-8
+"""A span whose least singular value is below this share of the largest is neither full nor short of it."""
+
+
+def lifted(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    """List the entries of `r rᵀ` on and above the diagonal, the latter times √2, so that lengths are kept.
+
+    Examples
+    --------
+    >>> lifted(np.array([[1.0, 1.0]])).round(4)
+    array([[1.    , 1.4142, 1.    ]])
+    """
+    i, j = np.triu_indices(block.shape[1])
+    return np.asarray(block[:, i] * block[:, j] * np.where(i == j, 1, np.sqrt(2)))
+
+
+def packed(form: NDArray[np.float64]) -> NDArray[np.float64]:
+    """List the entries of symmetric matrices (..., k, k) as `lifted` does, inner products kept."""
+    i, j = np.triu_indices(form.shape[-1])
+    return np.asarray(form[..., i, j] * np.where(i == j, 1, np.sqrt(2)))
+
+
+def symmetric(entries: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+    """Undo `packed`.
+
+    Examples
+    --------
+    >>> symmetric(packed(np.array([[1.0, 2.0], [2.0, 5.0]])), 2).round(12)
+    array([[1., 2.],
+           [2., 5.]])
+    """
+    i, j = np.triu_indices(k)
+    result = np.zeros((*entries.shape[:-1], k, k))
+    result[..., i, j] = result[..., j, i] = entries / np.where(i == j, 1, np.sqrt(2))
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """The span of `r rᵀ` (or of `r rᵀ` and `r` together) over the unit rows of a side."""
+
+    rank: int
+    """Its dimension."""
+    needed: int
+    """N, the dimension of all forms."""
+    clear: bool
+    """Whether no singular value lies between what rounding explains and what is firm."""
+    held: Matrix | None
+    """(N, rank) orthonormal basis of it, None where it is everything."""
+    free: Matrix | None
+    """(N, N − rank) orthonormal basis of the forms that vanish on every row, None where that is 0 only."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no form but 0 vanishes on every row, beyond doubt."""
+        return self.clear and self.rank == self.needed
+
+
+def span_of(x: Matrix, basis: NDArray[np.float64], *, affine: bool = False) -> Span:
+    """Find the span over the unit rows of `x`, in coordinates of an orthonormal basis (k, m).
+
+    Streamed QR: a Gram matrix would leave forms that vanish up to 1e-8 only. Beyond 2,200 numbers only a full span is
+    recognised.
+
+    Parameters
+    ----------
+    x : array of shape (n, k)
+        A zero row says nothing.
+    basis : array of shape (k, m)
+        Rows are taken in these coordinates.
+    affine : bool
+        Forms `rᵀ T r + g · r`, m(m+3)/2 numbers; a constant is the trace of T on rows of length 1.
+    """
+    needed = n_forms(basis.shape[1], affine=affine)
+    if _spans(x, basis, needed, affine=affine):
+        return Span(needed, needed, True, None, None)
+    if needed > LARGEST:
+        return Span(0, needed, False, None, None)
+    factor = np.zeros((0, needed))
+    for start in range(0, len(x), 2 * needed):
+        rows = _units(x[start : start + 2 * needed], basis)
+        parts = [lifted(rows), rows] if affine else [lifted(rows)]
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, np.hstack(parts)]), mode="r"))
+    return _split(factor, _firm(x, needed))
+
+
+def n_forms(k: int, *, affine: bool = False) -> int:
+    """Count the numbers of a form."""
+    return k * (k + 1) // 2 + (k if affine else 0)
+
+
+def _units(rows: Matrix, basis: NDArray[np.float64]) -> NDArray[np.float64]:
+    return unit_rows(rows, none=0) @ basis
+
+
+def _firm(x: Matrix, needed: int) -> float:
+    """What is stored in float32 misses an exact dependence by its own rounding."""
+    return FIRM if x.dtype == np.float64 else needed * float(np.finfo(x.dtype).eps)
+
+
+def _spans(x: Matrix, basis: NDArray[np.float64], needed: int, *, affine: bool) -> bool:
+    """Show that as many rows as there are numbers, drawn at random, span everything: a sufficient test, and fast.
+
+    Inner products of lifts are `(r·r')²`, those of lifts with their rows `(r·r')² + r·r'`; a Cholesky decomposition of
+    them, less what cannot be told from zero, exists only if they are independent.
+    """
+    if len(x) < needed or needed > LARGEST_SHOWN:
+        return False
+    rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)
+    products = rows @ rows.T
+    products = products * (products + 1) if affine else products**2
+    products[np.diag_indices_from(products)] -= max(64 * needed * EPS, needed * _firm(x, needed) ** 2)
+    try:
+        cholesky(products, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _split(factor: NDArray[np.float64], firm: float) -> Span:
+    needed = factor.shape[1]
+    s = np.linalg.svd(factor, compute_uv=False)
+    rank = int((s > needed * EPS * s[0]).sum())
+    clear = bool(rank == 0 or s[rank - 1] > firm * s[0])
+    if rank == needed:
+        return Span(rank, needed, clear, None, None)
+    vt = np.linalg.svd(factor)[2]
+    return Span(rank, needed, clear, frozen(vt[:rank].T), frozen(vt[rank:].T))
+
+
+def tangent(left: Span, right: Span) -> NDArray[np.float64]:
+    """Return an orthonormal basis, as rows, of the forms that vanish on the rows of both sides."""
+    if left.held is None or right.held is None:
+        return np.zeros((0, left.needed))
+    _, s, vt = np.linalg.svd(np.vstack([left.held.T, right.held.T]))
+    return np.asarray(vt[int((s > 1e-9).sum()) :])

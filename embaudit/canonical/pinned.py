@@ -1,0 +1,311 @@
+"""Whether models that divide rows by their length have cosines within a side that their predictions pin.
+
+A model of cosines keeps `p̂ · q̂`: gauges `S = M Mᵀ` with `p̂ᵀ S p̂ = 1` and `q̂ᵀ S⁻¹ q̂ = 1` on all rows. A normalised
+head keeps `x · ŵ` up to a number for each x, and x is learned, so only the labels have a say: `ŵ' = N ŵ + v` may be
+anything that has length 1 on every label, a translation included. Normalising *after* training pins nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, n_forms, packed, span_of, symmetric, tangent
+from embaudit.canonical.pinning import Flip, Moved, Pinning
+from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
+from embaudit.errors import must_be
+from embaudit.foundation.checked import frozen
+from embaudit.gauges import Gauge
+from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.canonical.lifts import Span
+    from embaudit.foundation.checked import Matrix
+    from embaudit.model import FactorModel, SideName
+
+LEAST = 1e-3
+"""A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root."""
+PAIRS = 20_000
+"""Pairs of a side that movements are taken from."""
+CANDIDATES = 48
+"""Directions among which a head's witness is chosen."""
+
+
+def pinned_test(
+    model: FactorModel, *, max_condition: float = 3.0, rng: np.random.Generator | int | None = 0
+) -> Pinning:
+    """Test whether the predictions of a model with unit rows pin the cosines within each side.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Its link divides one side or both by their lengths.
+    max_condition : float
+        Largest κ of a witness; of a head, it is spent in full.
+    rng : numpy Generator or int, optional
+        Draws the starts of the search.
+
+    Returns
+    -------
+    Pinning
+
+    Raises
+    ------
+    InputError
+        If the link divides no side, or the condition number is not above 1.
+
+    Examples
+    --------
+    Three axes and their opposites, as labels: 6 constraints on 9 numbers.
+
+    >>> from embaudit.model import FactorModel, Softmax
+    >>> axes = np.vstack([np.eye(3), -np.eye(3)])
+    >>> found = pinned_test(FactorModel(None, axes, link=Softmax(unit_rows=True)))
+    >>> found, round(found.largest, 9)
+    (Pinning(free, 6 of 9 constraints), 0.8)
+    >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
+    >>> pinned_test(corner)
+    Pinning(pinned, 2 of 3 constraints)
+    """
+    if not model.link.unit_sides:
+        raise must_be("the link", "one that divides rows by their length", str(model.link), "read `audit` instead")
+    if not max_condition > 1:
+        raise must_be("max_condition", "above 1", max_condition)
+    draw = np.random.default_rng(rng)
+    if "left" in model.link.unit_sides:
+        return _one_side(model) if model.left is None else _both_sides(model, max_condition, draw)
+    return _unseen_by(model, "right", SCOPES["head"]) or _head(model, max_condition, draw)
+
+
+SCOPES = {
+    "gauge": "linear gauges, whatever the other side holds, if that has full rank",
+    "cosine": "models of the same rank",
+    "head": "models of the same rank whose inputs are learned and span every direction",
+}
+
+
+def _too_large(scope: str, needed: int) -> Pinning:
+    because = (
+        f"up to {LARGEST_SHOWN:,} numbers of a gauge a proof by one side is tried, up to {LARGEST:,} all else, "
+        f"and this one has {needed:,}"
+    )
+    return Pinning("undecided", because, scope, 0, needed)
+
+
+def _one_side(model: FactorModel) -> Pinning:
+    """Without the other side: pinned where this one spans everything, never free."""
+    k, title = model.rank, model.title("right")
+    scope, needed = SCOPES["gauge"], n_forms(k)
+    span = span_of(model.right, np.eye(k))
+    if span.is_full:
+        return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
+    if needed > LARGEST:
+        return _too_large(scope, needed)
+    because = f"the {title} rows leave {needed - span.rank} directions, which the {model.title('left')} rows may fix"
+    return Pinning("undecided", because, scope, span.rank, needed)
+
+
+def _rows_space(model: FactorModel, side: SideName) -> NDArray[np.float64]:
+    """Return an orthonormal basis (k, r) of the directions that rows of a side have, less what a free bias absorbs."""
+    moments = model.moments(side)
+    absorbed = side == "left" and model.right_bias is not None and model.link.sees_biases
+    _, s, vt = np.linalg.svd(moments.centred_root if absorbed else moments.root)
+    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    return np.asarray(vt[s > moments.precision * np.linalg.norm(moments.root, 2)].T)
+
+
+def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None:
+    """Show by a reflection that rows of a side may differ in directions that the other side does not have."""
+    other: SideName = "left" if side == "right" else "right"
+    if other not in model.sides:
+        return None
+    space = _rows_space(model, other)
+    unseen = np.eye(model.rank) - space @ space.T
+    x = unit_rows(model.factors(side), none=0)
+    outside = x @ unseen
+    if space.shape[1] == model.rank or np.abs(outside).max() < LEAST:
+        return None
+    first = outside[np.argmax(np.einsum("ij,ij->i", outside, outside))]
+    flip = Flip(side, frozen(np.flatnonzero(_half(outside @ first))), frozen(unseen))
+    hidden = f"{model.rank - space.shape[1]} directions no {model.title(other)} has"
+    because = f"{model.title(side)} rows reach into {hidden}"
+    found = Pinning("free", because, scope, 0, n_forms(model.rank), flip=flip)
+    return _with_movement(model, found)
+
+
+def _half(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Choose every second of the rows that lie in one direction, so that pairs of them come apart."""
+    order = np.argsort(-np.abs(shares), kind="stable")
+    chosen = np.zeros(len(shares), dtype=bool)
+    chosen[order[::2]] = True
+    return chosen
+
+
+def _with_movement(model: FactorModel, found: Pinning) -> Pinning | None:
+    """Add what the equal model moves; None where that is nothing."""
+    twin = found.twin(model)
+    moved = {side: _moved(model.factors(side), twin.factors(side)) for side in model.sides}
+    lengths = [np.abs(twin.side(s).norms[model.side(s).directed] - 1).max(initial=0.0) for s in model.link.unit_sides]
+    result = Pinning(**vars(found) | {"moved": moved, "residual": float(max(lengths))})
+    watched = {side: m for side, m in moved.items() if side in model.link.unit_sides}
+    return result if max(m.max_abs for m in watched.values()) > LEAST else None
+
+
+def _moved(before: Matrix, after: Matrix) -> Moved:
+    n = len(before)
+    if n < 2:
+        return Moved(0.0, 0.0, 0)
+    pairs = all_pairs(n) if n_pairs(n) <= PAIRS else sample_pairs(n, PAIRS, rng=0)
+    change = np.abs(pair_cosines(after, after, pairs) - pair_cosines(before, before, pairs))
+    change = change[~np.isnan(change)]
+    return Moved(float(change.mean()), float(change.max()), len(change)) if len(change) else Moved(0.0, 0.0, 0)
+
+
+def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
+    scope = SCOPES["cosine"]
+    for side in model.sides:
+        if (shown := _unseen_by(model, side, scope)) is not None:
+            return shown
+    spaces = [_rows_space(model, side) for side in model.sides]
+    basis = spaces[0] if spaces[0].shape[1] >= spaces[1].shape[1] else spaces[1]
+    m = basis.shape[1]
+    left, right = (span_of(model.factors(side), basis) for side in model.sides)
+    rank = right.needed if left.is_full or right.is_full else right.needed - len(tangent(left, right))
+    proof = _proof(model, left, right, basis) if all(s.shape[1] == m for s in spaces) else None
+    if proof is not None:
+        return Pinning("pinned", proof, scope, rank, n_forms(m))
+    if right.needed > LARGEST:
+        return _too_large(scope, right.needed)
+    return _searched(model, (left, right), basis, rank, most, draw)
+
+
+def _proof(model: FactorModel, left: Span, right: Span, basis: NDArray[np.float64]) -> str | None:
+    """Return the argument that no metric but I is left, if one of the known ones holds."""
+    m = basis.shape[1]
+    if m < model.rank:
+        held = len(model.right) + model.n_left <= 2 * LARGEST and cone_certificate(*_matrices(model), basis)
+        return "the rows of either side add up to the identity with weights that are not negative" if held else None
+    for span, side in ((right, "right"), (left, "left")):
+        if span.is_full:
+            return f"the {model.title(side)} rows alone fix every number of a metric"  # type: ignore[arg-type]
+    if left.clear and right.clear and certificate(left, right, m) > 0:
+        return "both sides hold one positive form, which S and its inverse can only share at the identity"
+    return None
+
+
+def _matrices(model: FactorModel) -> tuple[Matrix, Matrix]:
+    return model.factors("left"), model.right
+
+
+def _searched(
+    model: FactorModel,
+    spans: tuple[Span, Span],
+    basis: NDArray[np.float64],
+    rank: int,
+    most: float,
+    draw: np.random.Generator,
+) -> Pinning:
+    """Find the metric that moves cosines the furthest, or say that none was found."""
+    scope, needed = SCOPES["cosine"], spans[0].needed
+    best = Pinning("undecided", "", scope, rank, needed)
+    metrics = [] if any(span.held is None for span in spans) else second_metrics(*spans, basis.shape[1], draw, most)
+    for metric in metrics:
+        gauge = _in_all_directions(metric, basis)
+        because = "another metric keeps every length on both sides"
+        found = _with_movement(model, Pinning("free", because, scope, rank, needed, witness=gauge))
+        if found is not None and found.residual <= 64 * model.rank * EPS * most and found.largest > best.largest:
+            best = found
+    if best.status == "free":
+        return best
+    first_order = "to first order nothing is free" if rank == needed else "some directions are free to first order"
+    because = f"{first_order}, no proof holds for both sides together, and no second metric was found"
+    return Pinning("undecided", because, scope, rank, needed)
+
+
+def _in_all_directions(metric: NDArray[np.float64], basis: NDArray[np.float64]) -> Gauge:
+    """Return the gauge `M = S^½` on the basis and 1 elsewhere."""
+    values, vectors = np.linalg.eigh(metric)
+    inside = basis @ vectors
+    whole = np.linalg.qr(inside, mode="complete")[0]
+    whole[:, : inside.shape[1]] = inside
+    scales = np.concatenate([np.sqrt(values), np.ones(len(basis) - len(values))])
+    return Gauge.from_svd(whole, scales, whole.T)
+
+
+def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning:
+    """Decide from the labels alone: what they leave free is linear, so a null space is a set of equal models."""
+    k, title, scope = model.rank, model.title("right"), SCOPES["head"]
+    # Under a cap no number may be added to a row of scores.
+    affine = getattr(model.link, "soft_cap", None) is None
+    span = span_of(model.right, np.eye(k), affine=affine)
+    if span.is_full and not affine:
+        because = f"the {title} rows fix every gauge, but under a cap equal probabilities do not imply equal scores"
+        return Pinning("undecided", because, scope, span.rank, span.needed)
+    if span.is_full:
+        because = f"the {title} rows alone fix every number of a gauge"
+        return Pinning("pinned", because, scope, span.rank, span.needed)
+    if span.needed > LARGEST:
+        return _counted(model) or _too_large(scope, span.needed)
+    units = unit_rows(model.right[model.right_side.directed])
+    if len(units) < 2:
+        return Pinning("pinned", f"one {title} makes no pair", scope, span.rank, span.needed)
+    if affine and np.abs(units - units[0]).max() <= 4 * EPS:
+        because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
+        return Pinning("free", because, scope, span.rank, span.needed)
+    because = f"the {title} rows leave {span.needed - span.rank} numbers of a gauge free"
+    shown = []
+    for free in _candidates(span, units, draw, affine=affine):
+        witness = _head_gauge(free, k, most)
+        found = _with_movement(model, Pinning("free", because, scope, span.rank, span.needed, witness=witness))
+        shown += [found] if found is not None and found.residual <= 64 * k * EPS * most**2 else []
+    because = "what the rows leave free moved no cosine"
+    unknown = Pinning("undecided", because, scope, span.rank, span.needed)
+    return max(shown, key=lambda found: found.moved["right"].max_abs if found.moved else 0.0, default=unknown)
+
+
+def _counted(model: FactorModel) -> Pinning | None:
+    """Say without a witness that fewer labels than numbers leave some free: if labels span, some cosine moves."""
+    k, n = model.rank, len(model.right_side.directed)
+    if n >= n_forms(k) or _rows_space(model, "right").shape[1] < k:
+        return None
+    because = f"{n:,} {model.title('right')}s fix at most as many numbers of a gauge"
+    return Pinning("free", because, SCOPES["head"], n, n_forms(k))
+
+
+def _candidates(
+    span: Span, units: NDArray[np.float64], draw: np.random.Generator, *, affine: bool
+) -> list[NDArray[np.float64]]:
+    """Return free forms: those nearest to moving one pair, some at random, each in both signs."""
+    i, j = draw.integers(len(units), size=(2, CANDIDATES))
+    products = np.einsum("ni,nj->nij", units[i], units[j])
+    wanted = packed((products + products.transpose(0, 2, 1)) / 2)
+    wanted = np.hstack([wanted, units[i] + units[j]]) if affine else wanted
+    wanted = np.vstack([wanted, draw.standard_normal((8, wanted.shape[1]))])
+    assert span.free is not None
+    forms = (wanted @ span.free) @ span.free.T
+    sizes = np.linalg.norm(forms, axis=1)
+    forms = forms[sizes > 1e-6] / sizes[sizes > 1e-6, None]
+    return [*forms, *-forms]
+
+
+def _head_gauge(free: NDArray[np.float64], k: int, most: float) -> Gauge:
+    """Return `ŵ' = N ŵ + v` of `N² = s(I + tT)`, `N v = s t g/2`, with t as large as κ(N) allows.
+
+    On the labels `ŵᵀTŵ + g·ŵ = 0`, so that `‖ŵ'‖² = s + ‖v‖²`, which is 1 for `s = 1/(1 + hᵀ(I + tT)⁻¹h)`, `h = t g/2`.
+    """
+    form = symmetric(free[: n_forms(k)], k)
+    values, vectors = np.linalg.eigh(form)
+    low, high = -min(values[0], 0.0), max(values[-1], 0.0)
+    t = min((most**2 - 1) / max(high + most**2 * low, 1e-12), 2.0 / max(float(np.linalg.norm(free)), 1e-12) * most)
+    slope = t * free[n_forms(k) :] / 2 if len(free) > n_forms(k) else np.zeros(k)
+    stretched = 1 + t * values
+    h = vectors.T @ slope
+    s = 1 / (1 + float(h @ (h / stretched)))
+    scales = np.sqrt(s * stretched)
+    shift = vectors @ (s * h / scales)
+    linear = Gauge.from_svd(vectors, 1 / scales, vectors.T)
+    return Gauge(linear.left, linear.right, None, shift)  # type: ignore[arg-type]

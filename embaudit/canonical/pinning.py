@@ -1,0 +1,131 @@
+"""What the test of unit rows found: pinned, free with an equal model at hand, or undecided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Indices, Matrix
+    from embaudit.gauges import Gauge
+    from embaudit.model import FactorModel, SideName
+
+Status: TypeAlias = Literal["pinned", "free", "undecided"]
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How far an equal model moves the cosines between rows of one side."""
+
+    mean_abs: float
+    """Mean |Δcos|."""
+    max_abs: float
+    """Largest |Δcos|."""
+    n_pairs: int
+    """Pairs looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """An equal model that is no gauge: some rows are reflected in directions that the other side does not have."""
+
+    side: SideName
+    """Whose rows."""
+    rows: Indices
+    """Which."""
+    unseen: Matrix
+    """(k, k) projector onto the directions that no row of the other side has, or all have alike if a bias is free."""
+
+    def flipped(self, model: FactorModel, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Return the reflected rows, and the bias that takes up what all rows of the other side have alike."""
+        change = np.zeros_like(rows)
+        change[self.rows] = -2 * (rows[self.rows] @ self.unseen)
+        changed = {str(self.side): rows + change}
+        if self.side == "right" and model.right_bias is not None and model.link.sees_biases:
+            changed["right_bias"] = model.right_bias - change @ model.side("left").moments.mean
+        return changed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pinning:
+    """What predictions of rows of length 1 leave free of the cosines between rows of one side."""
+
+    status: Status
+    """Whether nothing moves them (proven), an equal model moves them (shown), or neither is known."""
+    because: str
+    """The argument, one sentence."""
+    scope: str
+    """The set of models that "pinned" speaks of."""
+    rank: int
+    """Independent constraints that the rows put on a gauge near I, of all sides together."""
+    needed: int
+    """Numbers that a gauge has; fewer constraints leave some free."""
+    witness: Gauge | None = None
+    """A gauge of rows of length 1 that keeps every length, hence every prediction."""
+    flip: Flip | None = None
+    """Where the equal model is no gauge."""
+    moved: dict[SideName, Moved] | None = None
+    """What the equal model does to the cosines of either side."""
+    residual: float = 0.0
+    """How far the rows of the equal model are from length 1 before they are divided by it."""
+
+    def __repr__(self) -> str:
+        return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
+
+    @property
+    def largest(self) -> float:
+        """Largest |Δcos| that was shown on either side, 0 without an equal model."""
+        return max((m.max_abs for m in (self.moved or {}).values()), default=0.0)
+
+    def twin(self, model: FactorModel) -> FactorModel:
+        """Return the equal model: rows of length 1, in float64, moved by the witness.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        rows = {side: np.asarray(model.factors(side), dtype=np.float64) for side in model.sides}
+        rows |= {side: unit_rows(rows[side], none=0) for side in model.link.unit_sides}
+        if self.flip is not None:
+            return model.replace(**rows | self.flip.flipped(model, rows[self.flip.side]))
+        if self.witness is None:
+            raise must_be("an equal model", "asked for where one was found", f"none: {self.status}, as {self.because}")
+        for side, x in rows.items():
+            shift = getattr(self.witness, f"{side}_shift")
+            zero = np.abs(x).max(axis=1, keepdims=True) == 0
+            rows[side] = np.where(zero, 0.0, x @ getattr(self.witness, side) + shift)
+        return model.replace(**rows)
+
+    def explain(self) -> str:
+        """Say in plain words what the test found."""
+        count = "" if self.flip is not None else f" ({self.rank} of {self.needed} numbers of a gauge are fixed)"
+        if self.status == "pinned":
+            return f"The predictions pin the cosines within each side, among {self.scope}: {self.because}{count}."
+        if self.status == "undecided":
+            return f"Whether the predictions pin the cosines within each side is undecided: {self.because}{count}."
+        text = f"The predictions do not pin the cosines within each side: {self.because}{count}."
+        if not self.moved:
+            return text
+        parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]
+        return f"{text} An equal model moves them by {' and by '.join(parts)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return {
+            "status": self.status,
+            "because": self.because,
+            "scope": self.scope,
+            "rank": self.rank,
+            "needed": self.needed,
+            "condition_number": None if self.witness is None else self.witness.condition_number,
+            "moved": {side: vars(m) for side, m in (self.moved or {}).items()},
+            "residual": self.residual,
+        }

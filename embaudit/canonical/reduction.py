@@ -1,0 +1,150 @@
+"""A model without what its predictions do not see: fewer dimensions, the same predictions.
+
+What a left row holds in a direction that no right row has, and the other way round, moves its cosines and no score.
+Where a bias is free, a direction that the other side has alike in every row is one more: the bias could take it up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.canonical.form import absorbed_biases, mapped, require_both_sides
+from embaudit.errors import InputError
+from embaudit.foundation.checked import frozen
+from embaudit.kernels.passes import float64_blocks
+from embaudit.model.equivalence import Equivalence
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Matrix, Vector
+    from embaudit.model import FactorModel, SideName
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reduction:
+    """A model in the dimensions that its predictions see, and what was left out."""
+
+    model: FactorModel
+    """The same predictions; itself where they see every dimension."""
+    basis: Matrix
+    """(k, r) orthonormal: the reduced rows are `x · basis`."""
+    left_outside: Vector
+    """(n,) share of each left row's squared length that lies outside; 0 for a zero row."""
+    right_outside: Vector
+    """(p,) the same of right rows."""
+
+    def __repr__(self) -> str:
+        return f"Reduction(rank {self.effective_rank} of {len(self.basis)})"
+
+    @property
+    def effective_rank(self) -> int:
+        """Number r of dimensions that the predictions see."""
+        return int(self.basis.shape[1])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the predictions see every dimension."""
+        return self.effective_rank == len(self.basis)
+
+
+def reduced(model: FactorModel) -> Reduction:
+    """Reduce a model to its effective rank.
+
+    Lengths of rows count where a link divides by them: such a side has no rows of fewer dimensions and the same
+    predictions, so a model that predicts cosines is returned as it is.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+
+    Returns
+    -------
+    Reduction
+
+    Raises
+    ------
+    InputError
+        If a side is missing, or every score vanishes.
+
+    Examples
+    --------
+    No user has the second direction, so that no score shows what items hold in it.
+
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0, 0.0], [2.0, 0.0]], [[3.0, 4.0], [5.0, 0.0]])
+    >>> found = reduced(model)
+    >>> found, found.right_outside
+    (Reduction(rank 1 of 2), array([0.64, 0.  ]))
+    >>> found.model.scores()
+    array([[ 3.,  5.],
+           [ 6., 10.]])
+    """
+    require_both_sides(model, "the effective rank")
+    basis = seen_directions(model, model.free_shifts)
+    if basis.shape[1] == model.rank:
+        nothing = {side: frozen(np.zeros(len(model.factors(side)))) for side in model.sides}
+        return Reduction(model, frozen(np.eye(model.rank)), nothing["left"], nothing["right"])
+    zero, outside = np.zeros(model.rank), np.eye(model.rank) - basis @ basis.T
+    centres = {s: outside @ model.moments(s).mean if s in model.free_shifts else zero for s in model.sides}
+    smaller = model.replace(
+        left=mapped(model.factors("left"), zero, basis),
+        right=mapped(model.right, zero, basis),
+        **absorbed_biases(model, centres["left"], centres["right"]),
+    )
+    shares = {side: _outside(model.factors(side), basis) for side in model.sides}
+    return Reduction(smaller, frozen(basis), shares["left"], shares["right"])
+
+
+def _outside(x: Matrix, basis: NDArray[np.float64]) -> Vector:
+    shares = np.zeros(len(x))
+    for rows, block in float64_blocks(x):
+        largest = np.abs(block).max(axis=1, keepdims=True)
+        block = block / np.where(largest > 0, largest, 1)
+        whole = np.einsum("ij,ij->i", block, block)
+        left_over = block - (block @ basis) @ basis.T
+        shares[rows] = np.einsum("ij,ij->i", left_over, left_over) / np.where(whole > 0, whole, 1)
+    return np.asarray(frozen(shares))
+
+
+def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray[np.float64]:
+    """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
+
+    Raises
+    ------
+    InputError
+        If every score vanishes.
+    """
+    if model.left is None or model.predicts is Equivalence.COSINES:
+        return np.eye(model.rank)
+    sides = {side: model.moments(side) for side in model.sides}
+    p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
+    # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
+    sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
+    used = (sizes[0] > 0) & (sizes[1] > 0)
+    scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
+    p, q = (p * scale)[:, used], (q / scale)[:, used]
+    precision = max(m.precision for m in sides.values())
+    resolution = precision * np.linalg.norm(p, 2) * np.linalg.norm(q, 2) if used.any() else 0.0
+    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum()) if used.any() else 0
+    if rank == 0:
+        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+    columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
+    if len(columns) == rank:
+        return np.eye(model.rank)[:, columns]
+    return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
+
+
+def _basis(
+    p: NDArray[np.float64], q: NDArray[np.float64], scale: NDArray[np.float64], rank: int, precision: float
+) -> NDArray[np.float64]:
+    """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
+    _, s, vt = np.linalg.svd(p)
+    rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale
+    space = np.linalg.qr(rows.T)[0]
+    held = (q * scale) @ space
+    return np.asarray(space @ np.linalg.svd(held)[2][:rank].T)

@@ -1,0 +1,137 @@
+"""Whether two sides of unit rows leave a metric S other than I: proof that there is none, or one that is found.
+
+A linear gauge with `S = M Mᵀ` keeps predicted cosines if `pᵀ S p = 1` for unit left rows and `qᵀ S⁻¹ q = 1` for unit
+right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of the `q qᵀ`, every such S has
+`tr G(S + S⁻¹) = 2 tr G`; as `s + 1/s ≥ 2` with equality at 1 only, S = I: a proof for both sides together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.linalg import solve
+from scipy.optimize import nnls
+
+from embaudit.canonical.lifts import EPS, lifted, packed, symmetric, tangent
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.canonical.lifts import Span
+    from embaudit.foundation.checked import Matrix
+
+STARTS = 9
+"""Random starts of the search."""
+STRETCHES = (0.3, 0.6, 0.9)
+"""How far from I they lie, as a share of the way to a singular metric."""
+SHARED = 1e-9
+"""Sine of the angle up to which a form counts as one of both spans; log S is then 0 up to this over the least of G."""
+
+
+def certificate(left: Span, right: Span, k: int) -> float:
+    """Search a G ≻ 0 that both spans hold; return its least eigenvalue over its largest, 0 where none was found.
+
+    Alternating projections between the forms that both spans hold and the matrices `G ⪰ I`.
+
+    Examples
+    --------
+    >>> from embaudit.canonical.lifts import span_of
+    >>> corner = span_of(np.eye(2), np.eye(2))
+    >>> corner.rank, corner.needed, certificate(corner, corner, 2)
+    (2, 3, 1.0)
+    """
+    if left.held is None or right.held is None:
+        return 0.0
+    outside = left.held - right.held @ (right.held.T @ left.held)
+    _, s, vt = np.linalg.svd(outside, full_matrices=True)
+    sines = np.concatenate([s, np.zeros(len(vt) - len(s))])
+    shared = left.held @ vt[sines <= SHARED].T
+    g = np.eye(k)
+    for _ in range(300 if shared.size else 0):
+        g = symmetric(shared @ (shared.T @ packed(g)), k)
+        values, vectors = np.linalg.eigh(g)
+        if values[0] > 1e-3 * values[-1]:
+            return float(values[0] / values[-1])
+        g = (vectors * np.maximum(values, 1.0)) @ vectors.T
+    return 0.0
+
+
+def cone_certificate(left: Matrix, right: Matrix, basis: NDArray[np.float64]) -> bool:
+    """Whether I is a sum of `p pᵀ`, and one of `q qᵀ`, with weights ≥ 0.
+
+    Then S = I even among metrics with `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1`: those of models that also use directions
+    in which no row lies.
+    """
+    m = basis.shape[1]
+    target = packed(np.eye(m))
+    for x in (left, right):
+        lifts = lifted(unit_rows(x, none=0) @ basis)
+        if nnls(lifts.T, target)[1] > 64 * m * EPS:
+            return False
+    return True
+
+
+def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, most: float) -> list[NDArray[np.float64]]:
+    """Search metrics S ≠ I that keep the length of every row of both sides, by Gauss–Newton from random starts.
+
+    Parameters
+    ----------
+    left, right : Span
+        The constraints of either side, as many equations as they have dimensions.
+    k : int
+        Dimensions.
+    rng : numpy Generator
+        Draws the starts: along the forms that keep all lengths to first order, or any where there are none.
+    most : float
+        Largest condition number of M.
+
+    Returns
+    -------
+    list of (k, k) arrays
+        Those that converged; some may be I.
+    """
+    found, along = [], tangent(left, right)
+    along = along if len(along) else np.eye(left.needed)
+    for start in range(STARTS):
+        direction = symmetric(rng.standard_normal(len(along)) @ along, k)
+        stretch = STRETCHES[start % len(STRETCHES)] / np.linalg.norm(direction, 2)
+        metric, gap = _solved(np.eye(k) + stretch * direction, left, right)
+        values = np.linalg.eigvalsh(metric)
+        if gap <= 64 * k * EPS * values[-1] / values[0] and values[-1] <= most**2 * values[0]:
+            found.append(metric)
+    return found
+
+
+def _solved(metric: NDArray[np.float64], left: Span, right: Span) -> tuple[NDArray[np.float64], float]:
+    """Gauss–Newton with least steps, shortened so that S stays positive; ends where steps no longer help."""
+    k = len(metric)
+    assert left.held is not None
+    assert right.held is not None
+    one, rows = packed(np.eye(k)), symmetric(np.asarray(right.held.T), k)
+    gap, best = np.inf, metric
+    for _ in range(40):
+        inverse = np.linalg.inv(metric)
+        inverse = (inverse + inverse.T) / 2
+        misses = np.concatenate([left.held.T @ (packed(metric) - one), right.held.T @ (packed(inverse) - one)])
+        size = float(np.abs(misses).max())
+        if size < gap:
+            gap, best = size, metric
+        elif size < 1e-12:
+            break
+        jacobian = np.vstack([left.held.T, -packed(inverse @ rows @ inverse)])
+        normal = jacobian @ jacobian.T
+        normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
+        step = symmetric(jacobian.T @ solve(normal, -misses, assume_a="pos"), k)
+        metric = _advanced(metric, step)
+    return best, gap
+
+
+def _advanced(metric: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
+    least = np.linalg.eigvalsh(metric)[0]
+    for _ in range(40):
+        if np.linalg.eigvalsh(metric + step)[0] >= 0.2 * least:
+            return metric + step
+        step = step / 2
+    return metric

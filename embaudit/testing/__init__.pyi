@@ -1,0 +1,16 @@
+from .adversary import Break as Break
+from .adversary import break_claim as break_claim
+from .contract import EPS as EPS
+from .contract import LAW as LAW
+from .contract import SEEDS as SEEDS
+from .contract import GaugeGroupContract as GaugeGroupContract
+from .contract import assert_equivalent as assert_equivalent
+from .contract import rounding_bound as rounding_bound
+from .strategies import LINKS as LINKS
+from .strategies import factor_matrices as factor_matrices
+from .strategies import factor_models as factor_models
+from .strategies import gauge_groups as gauge_groups
+from .strategies import gauges as gauges
+from .strategies import one_sided_models as one_sided_models
+from .strategies import ranks as ranks
+from .strategies import seeds as seeds

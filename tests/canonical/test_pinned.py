@@ -1,0 +1,235 @@
+"""Unit rows: pinned is proven and no adversary breaks it, free comes with an equal model, the rest is undecided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.canonical import pinned_test
+from embaudit.canonical.lifts import span_of
+from embaudit.canonical.second_metric import certificate
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.model import FactorModel, Softmax
+from embaudit.testing import break_claim
+
+UNIT = Softmax(unit_rows=True)
+CAPPED = Softmax(unit_rows=True, soft_cap=3.0)
+AXES = np.vstack([np.eye(3), -np.eye(3)])
+
+
+def rows(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k))
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def cosine_model(n, p, k, seed=0):
+    return FactorModel(rows(n, k, seed), rows(p, k, seed + 1000), link="cosine")
+
+
+def changes(before, after):
+    pairs = np.triu_indices(len(before), 1)
+    return np.abs(unit(after) @ unit(after).T - unit(before) @ unit(before).T)[pairs]
+
+
+def test_thirty_by_thirty_unit_rows_of_rank_16_are_free():
+    model = cosine_model(30, 30, 16)
+    found = pinned_test(model)
+    twin = found.twin(model)
+    assert found.status == "free"
+    assert (found.rank, found.needed) == (60, 136)
+    np.testing.assert_allclose(unit(twin.left) @ unit(twin.right).T, unit(model.left) @ unit(model.right).T, atol=1e-14)
+    for side in ("left", "right"):
+        moved = changes(model.factors(side), twin.factors(side))
+        assert found.moved[side].mean_abs == pytest.approx(moved.mean())
+        assert found.moved[side].max_abs == pytest.approx(moved.max())
+        assert 0.03 < moved.mean() < 0.08
+        assert 0.15 < moved.max() < 0.35
+    assert found.residual < 1e-14
+    assert f"{found.moved['right'].max_abs:.2g} at most (right)" in found.explain()
+    with pytest.raises(EquivalenceError):
+        found.witness.act(model)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_axes_on_both_sides_are_pinned_by_both_sides_together(k):
+    """Neither side spans, but `tr S + tr S⁻¹ = 2k` leaves the identity only."""
+    found = pinned_test(FactorModel(np.eye(k), np.eye(k), link="cosine"))
+    assert found.status == "pinned"
+    assert found.rank == k < found.needed
+    assert "both sides hold one positive form" in found.because
+
+
+def test_a_form_that_both_spans_hold_pins_generic_rows_of_which_neither_side_spans():
+    model = cosine_model(8, 8, 4)
+    left, right = (span_of(model.factors(side), np.eye(4)) for side in model.sides)
+    assert max(left.rank, right.rank) == 8 < left.needed == 10
+    assert certificate(left, right, 4) > 0
+    assert pinned_test(model).status == "pinned"
+    # Users e1, e2 and items e1, b: the only form in both spans is that of e1, and it is not positive.
+    corner, skew = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]])
+    assert certificate(span_of(corner, np.eye(2)), span_of(skew, np.eye(2)), 2) == 0
+    assert pinned_test(FactorModel(corner, skew, link="cosine")).status == "undecided"
+
+
+def test_the_adversary_agrees_with_every_answer():
+    answers = {"pinned": 0, "free": 0, "undecided": 0}
+    for seed in range(21):
+        draw = np.random.default_rng(seed)
+        k = int(draw.integers(1, 4))
+        n, p = draw.integers(k, 9, size=2)
+        link = ("cosine", UNIT, CAPPED)[seed % 3]
+        bias = rows(p, 1, seed)[:, 0] if seed % 2 else None
+        model = FactorModel(rows(n + 2, k, seed), rows(p, k, seed + 99), link=link, right_bias=bias)
+        found = pinned_test(model, rng=seed)
+        answers[found.status] += 1
+        broken = break_claim(model, starts=3, rng=seed)
+        assert not (found.status == "pinned" and broken.found), (seed, found, broken.max_abs)
+        if found.moved and found.moved["right"].max_abs > 1e-3:
+            twin = found.twin(model)
+            assert model.link.gap(model.scores(), twin.scores()) < 1e-12
+            assert broken.found
+    assert answers["pinned"] >= 4
+    assert answers["free"] >= 4
+
+
+def test_three_axes_and_their_opposites_reach_cosine_point_eight():
+    model = FactorModel(rows(50, 3), AXES, link=UNIT, right_bias=rows(6, 1)[:, 0])
+    found = pinned_test(model)
+    twin = found.twin(model)
+    assert found.status == "free"
+    assert found.witness.condition_number == pytest.approx(3.0)
+    assert changes(AXES, twin.right).max() == pytest.approx(0.8)
+    np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-14)
+    np.testing.assert_allclose(twin.predictions(), model.predictions(), rtol=1e-12)
+
+
+def test_sixty_labels_of_rank_16_are_free():
+    model = FactorModel(rows(40, 16), rows(60, 16, 1), link=UNIT)
+    found = pinned_test(model)
+    assert found.status == "free"
+    assert found.largest > 0.5
+    assert found.moved["right"].mean_abs > 0.05
+    np.testing.assert_allclose(found.twin(model).predictions(), model.predictions(), rtol=1e-11)
+
+
+@pytest.mark.parametrize(("n", "status"), [(3, "free"), (4, "free"), (5, "pinned")])
+def test_labels_that_fix_every_metric_may_still_move_along_a_translation(n, status):
+    """Four points of a circle lie on other ellipses, whose centres are elsewhere: five are needed, not three."""
+    labels = rows(n, 2)
+    model = FactorModel(rows(9, 2, 1), labels, link=UNIT)
+    found = pinned_test(model)
+    assert found.status == status
+    if status == "free":
+        assert np.linalg.norm(found.witness.right_shift) > 0.1
+        twin = found.twin(model)
+        np.testing.assert_allclose(twin.predictions(), model.predictions(), rtol=1e-12)
+        assert changes(labels, twin.right).max() > 0.5
+
+
+def test_under_a_cap_nothing_is_pinned_by_gauges_alone():
+    """Inputs of rank 2 meet the probabilities of any three labels: no gauge says how, the adversary does."""
+    model = FactorModel(rows(9, 2, 1), rows(3, 2), link=CAPPED)
+    assert pinned_test(model).status == "undecided"
+    assert "under a cap" in pinned_test(model).explain()
+    assert break_claim(model).found
+    two = model.replace(right=rows(2, 2))
+    found = pinned_test(two)
+    assert (found.status, found.needed) == ("free", 3)
+    assert not found.witness.shifts_right
+    np.testing.assert_allclose(found.twin(two).scores(), two.scores(), atol=1e-13)
+
+
+def test_many_generic_rows_are_pinned_by_one_side():
+    assert pinned_test(cosine_model(20, 400, 16)).status == "pinned"
+    assert pinned_test(FactorModel(None, rows(400, 16), link=UNIT)).status == "pinned"
+
+
+def test_a_missing_side_may_pin_what_the_other_leaves():
+    assert pinned_test(FactorModel(None, rows(9, 3), link="cosine")).status == "pinned"
+    found = pinned_test(FactorModel(None, rows(5, 3), link="cosine"))
+    assert (found.status, found.rank, found.needed, found.witness) == ("undecided", 5, 6, None)
+    assert "user rows may fix" in found.explain()
+
+
+def test_labels_of_one_direction_tell_nothing_of_their_inputs():
+    """Every input has the same probabilities, and so have inputs of 0 with any labels: the adversary finds them."""
+    model = FactorModel(rows(4, 1), np.ones((3, 1)), link=UNIT)
+    assert pinned_test(model).status == "free"
+    assert break_claim(model).found
+    assert pinned_test(model.replace(right=[[2.0]])).status == "pinned"
+
+
+def test_two_inputs_have_one_direction_beside_a_free_bias():
+    model = FactorModel(rows(2, 2), rows(5, 2, 1), link=UNIT, right_bias=np.zeros(5))
+    assert pinned_test(model).status == "free"
+    assert pinned_test(model.replace(right_bias=None)).status == "pinned"
+
+
+@pytest.mark.parametrize("link", ["cosine", UNIT])
+def test_rank_one_is_pinned(link):
+    x = np.array([[1.0], [-2.0], [3.0]])
+    assert pinned_test(FactorModel(x, x, link=link)).status == "pinned"
+
+
+@pytest.mark.parametrize("bias", [None, np.arange(7.0)])
+@pytest.mark.parametrize("link", ["cosine", UNIT])
+def test_what_the_other_side_does_not_have_is_free(link, bias):
+    """Inputs of rank 2 of 3; beside a free bias, inputs that have the third direction all alike."""
+    left = np.column_stack([rows(40, 2), np.zeros(40) if bias is None or link == "cosine" else np.full(40, 2.0)])
+    model = FactorModel(left, rows(7, 3, 1), link=link, right_bias=bias)
+    found = pinned_test(model)
+    assert (found.status, found.witness) == ("free", None)
+    twin = found.twin(model)
+    assert model.link.gap(model.scores(), twin.scores()) < 1e-13
+    assert changes(model.right, twin.right).max() == pytest.approx(found.moved["right"].max_abs)
+    assert found.largest > 0.1
+
+
+def test_rows_that_leave_dimensions_empty():
+    plane = np.eye(3)[:2]
+    many = FactorModel(rows(50, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
+    few = FactorModel(rows(2, 2) @ plane, rows(50, 2, 1) @ plane, link="cosine")
+    assert pinned_test(many).status == "pinned"
+    assert pinned_test(few).status == "undecided"
+    # Labels in a plane may all rise out of it, and the learned inputs make up for what they lose in it.
+    head = FactorModel(None, rows(50, 2) @ plane, link=UNIT)
+    found = pinned_test(head)
+    assert found.status == "free"
+    assert changes(head.right, found.twin(head).right).max() > 0.5
+
+
+def test_rows_of_float32_are_not_told_from_a_quadric_they_lie_on():
+    x = np.column_stack([unit(rows(2000, 3)), np.full(2000, 0.7)])
+    model = FactorModel(None, x, link="cosine")
+    assert pinned_test(model).status == "undecided"
+    turned = (x @ np.linalg.qr(rows(4, 4))[0]).astype(np.float32)
+    assert pinned_test(model.replace(right=turned)).status == "undecided"
+    assert pinned_test(model.replace(right=rows(2000, 4).astype(np.float32))).status == "pinned"
+
+
+def test_what_is_too_large_says_so():
+    wide = FactorModel(None, rows(200, 70), link=UNIT)
+    assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
+    assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
+    assert "up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
+
+
+def test_twin_and_arguments_are_refused_where_there_is_nothing():
+    model = cosine_model(20, 20, 2)
+    with pytest.raises(InputError, match="an equal model must be asked for where one was found; got none: pinned"):
+        pinned_test(model).twin(model)
+    with pytest.raises(InputError, match="the link must be one that divides"):
+        pinned_test(model.replace(link="identity"))
+    with pytest.raises(InputError, match="max_condition must be above 1"):
+        pinned_test(model, max_condition=1.0)
+
+
+def test_to_dict_holds_plain_values():
+    found = pinned_test(cosine_model(4, 5, 4))
+    record = found.to_dict()
+    assert record["status"] == "free"
+    assert record["condition_number"] == found.witness.condition_number <= 3
+    assert record["moved"]["right"]["n_pairs"] == 10
