@@ -388,12 +388,10 @@ def as_partition(given: PartitionLike) -> Partition:
         return _from_text(given)
     if is_integer(given):
         return Chunks(int(given))
-    if isinstance(given, Mapping):
-        return Names.from_patterns(given)
     if callable(given):
         return Names(given)
-    patterns: Any = list(given) if isinstance(given, Sequence) else None
-    if patterns and all(isinstance(part, str) for part in patterns):
+    patterns: Any = given if isinstance(given, Mapping) else list(given) if isinstance(given, Sequence) else None
+    if isinstance(given, Mapping) or (patterns and all(isinstance(part, str) for part in patterns)):
         return Names.from_patterns(patterns)
     raise InputError(
         f"partition must be a name, a chunk size, a function of names or patterns; got {type(given).__name__}; "

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from embaudit.errors import must_be
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -51,14 +53,13 @@ def worker_count(workers: int | None = None) -> int:
         ...
     embaudit.errors.InputError: workers must be an integer >= 1; got 0.
     """
-    # Here, because the checks themselves walk their rows in blocks.
-    from embaudit.foundation.checked import as_count
-
-    if workers is not None:
-        return as_count(workers, "workers")
     text = os.environ.get(VARIABLE, "").strip()
-    if text:
-        return as_count(int(text) if text.isascii() and text.isdecimal() else text, VARIABLE)
+    given: Any = int(text) if text.isascii() and text.isdecimal() else text
+    name, given = (VARIABLE, given) if workers is None else ("workers", workers)
+    if given != "":
+        if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+            raise must_be(name, "an integer >= 1", repr(given))
+        return given
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

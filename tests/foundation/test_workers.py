@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+import scipy.linalg  # noqa: F401  (its BLAS is loaded before limits are compared)
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import embaudit as ea
