@@ -18,7 +18,8 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.model import Equivalence, Link
 from embaudit.model.drift import Drift, drift
 from embaudit.model.sizes import require_ordinary_size
-from embaudit.movements.movement import Movement, MovementProbe
+from embaudit.movements.moved import Movement
+from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from embaudit.auditing.equivalents import EquivalentModel
     from embaudit.auditing.evidence import Evidence
     from embaudit.model import Role
-    from embaudit.movements.movement import Movement
+    from embaudit.movements.moved import Movement
 
 
 def _role_of_interest(evidence: Evidence) -> Role:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from embaudit.auditing.limits import Certificate, Limits
     from embaudit.model import FactorModel
     from embaudit.model.drift import Drift
-    from embaudit.movements.movement import Movement
+    from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from embaudit.movements.movement import Movement
+    from embaudit.movements.moved import Movement
     from embaudit.softmax.guards import Guard
     from embaudit.softmax.panel import Panel
 
