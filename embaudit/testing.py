@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from embaudit.errors import EquivalenceError
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap
@@ -127,11 +127,13 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
     """
     conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
     shifts = st.none() | st.sampled_from([0.5, 3.0])
+    sides = st.sampled_from(["left", "right"])
     return st.one_of(
         st.builds(Diagonal, st.just(rank), max_condition=conditions),
         st.builds(GeneralLinear, st.just(rank), max_condition=conditions),
         st.just(Orthogonal(rank)),
-        st.builds(Translation, st.just(rank), side=st.sampled_from(["left", "right"]), max_shift=shifts),
+        st.builds(Translation, st.just(rank), side=sides, max_shift=shifts),
+        st.builds(Affine, st.just(rank), side=sides, max_condition=conditions, max_shift=shifts),
     )
 
 
@@ -254,10 +256,11 @@ class GaugeGroupContract:
     @LAW
     @given(st.data())
     def test_inverse_belongs_and_undoes(self, data: st.DataObject) -> None:
-        """`g⁻¹` is a member of the same κ, and `g⁻¹ g` is the identity within rounding."""
+        """`g⁻¹` has the same κ, `g⁻¹ g` is the identity within rounding; `has_inverses` tells whether all belong."""
         group, seed = data.draw(self.groups), data.draw(seeds())
         gauge = group.sample(rng=seed)
-        assert group.contains(gauge.inverse())
+        inside = [group.contains(g.inverse()) for g in (gauge, *(group.sample(rng=seed) for seed in SEEDS))]
+        assert all(inside) if group.has_inverses else not all(inside)
         np.testing.assert_allclose(gauge.inverse().condition_number, gauge.condition_number, rtol=8 * group.rank * EPS)
         atol = 64 * group.rank * EPS * gauge.condition_number
         scale = 1 + float(max(np.linalg.norm(gauge.left_shift), np.linalg.norm(gauge.right_shift)))

@@ -15,7 +15,7 @@ from scipy import stats
 
 import embaudit.gauges
 from embaudit.errors import InputError
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation, sample_spectrum, within_budget
 from embaudit.model.equivalence import Equivalence
 from embaudit.testing import EPS, LAW, GaugeGroupContract, factor_models, gauge_groups, ranks, seeds
@@ -43,6 +43,12 @@ class TestOrthogonal(GaugeGroupContract):
 
 class TestTranslation(GaugeGroupContract):
     groups = st.builds(Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS)
+
+
+class TestAffine(GaugeGroupContract):
+    groups = st.builds(
+        Affine, ranks(), side=st.sampled_from(["left", "right"]), max_condition=CONDITIONS, max_shift=SHIFTS
+    )
 
 
 @dataclass(frozen=True)
