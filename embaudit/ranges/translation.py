@@ -131,12 +131,13 @@ def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
     if flat:
         lower = upper = scene.tangent
     lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
-    touching = radius == scene.corner
+    # A budget of a row's own length, as rounding leaves it, may or may not get past that row.
+    touching = np.abs(radius - scene.corner) <= 8 * EPS * scene.corner
     return Ends(
         np.where(radius == 0, scene.tangent, lower),
         np.where(radius == 0, scene.tangent, upper),
-        opposite | ~touching | (radius == 0),
-        (same & (radius > scene.nearest)) | ~touching | (radius == 0),
+        (opposite & scene.inside) | ~touching | (radius == 0),
+        (same & (radius > scene.nearest) & ~scene.inside & (not flat)) | ~touching | (radius == 0),
     )
 
 
