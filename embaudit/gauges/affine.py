@@ -126,14 +126,10 @@ class Affine(GaugeGroup):
             return False
         if self.max_shift == 0 and (gauge.shifts_left or gauge.shifts_right):
             return False
-        return within_budget(gauge.condition_number, self.max_condition) and within_budget(
-            float(np.linalg.norm(self.shift_of(gauge))) - self._rounding(gauge), self.max_shift
-        )
-
-    def _rounding(self, gauge: Gauge) -> float:
-        """What taking the linear part back may add to the length of a shift."""
-        back, shift = (gauge.left, gauge.right_shift) if self.side == "right" else (gauge.right, gauge.left_shift)
-        return float(4 * self.rank * EPS * np.linalg.norm(back) * np.linalg.norm(shift))
+        # Taking the linear part back leaves the rounding of M M⁻¹, which grows with κ.
+        kappa = gauge.condition_number
+        length = float(np.linalg.norm(self.shift_of(gauge))) * (1 - 8 * EPS * kappa)
+        return within_budget(kappa, self.max_condition) and within_budget(length, self.max_shift)
 
     def includes(self, other: GaugeGroup) -> bool:
         """Smaller affine sets of the same side, and whatever lies in either part."""

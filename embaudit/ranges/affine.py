@@ -21,7 +21,7 @@ import numpy as np
 from embaudit.gauges import Affine
 from embaudit.ranges.cross import CrossLinearReach, depth_of
 from embaudit.ranges.cross_translation import CrossTranslationReach
-from embaudit.ranges.half_angle import between, tamed
+from embaudit.ranges.half_angle import tamed
 from embaudit.ranges.linear import LinearReach, stretched
 from embaudit.ranges.reach import End, Ends
 from embaudit.ranges.translation import TranslationReach
@@ -63,8 +63,9 @@ class AffineReach(NamedTuple):
         """Shift to the end of the translation's range, then stretch the shifted pair."""
         translation = TranslationReach(self.side, self.max_shift)
         shift = translation.shift(x, y, end, tol, self.max_condition or 1.0)
-        moved = [tamed(row[None] + shift)[0] for row in (x, y)]
-        linear = LinearReach(self.side, self.max_condition).witness(*moved, end, tol)
+        linear = LinearReach(self.side, self.max_condition).witness(
+            tamed(x[None] + shift)[0], tamed(y[None] + shift)[0], end, tol
+        )
         return Affine(len(x), side=self.side).after(shift, linear)
 
 

@@ -198,12 +198,19 @@ def certified_neighbours(
     [3.54, 3.38, 1.0]
     """
     factors = model.factors(role)
-    shift = _shift_of(model, role, group)
+    max_shift = _shift_of(model, role, group)
     found = neighbours(factors, n, rows=rows)
-    radii = _radii(factors, found) if shift == 0 else _shifted_radii(factors, found, shift)
+    radii = _radii(factors, found) if max_shift == 0 else _shifted_radii(factors, found, max_shift)
     radii[np.isin(found.rows, model.zero_rows(role))] = np.nan
-    arrays = (found.rows, found.indices, found.cosines, found.runner_up, radii)
-    return CertifiedNeighbours(role, *map(frozen, arrays), max_shift=shift)
+    return CertifiedNeighbours(
+        role,
+        frozen(found.rows),
+        frozen(found.indices),
+        frozen(found.cosines),
+        frozen(found.runner_up),
+        frozen(radii),
+        max_shift,
+    )
 
 
 def _shift_of(model: FactorModel, role: Side, group: Affine | Translation | None) -> float | None:

@@ -1,7 +1,7 @@
 """The strongest rival of each neighbour list once rows may be shifted: who comes nearest, and how near.
 
-A shift brings pairs together that the plain cosine ranks far apart, so every excluded row is looked at. From lengths and
-cosine of a pair `embaudit.ranges.translation` gives its smallest half-angle tangent in closed form. It falls as the
+A shift brings pairs together that the plain cosine ranks far apart, so every excluded row is looked at. From lengths
+and cosine of a pair `embaudit.ranges.translation` gives its smallest half-angle tangent in closed form. It falls as the
 cosine or the budget grows, so with both a rounding larger it is a bound for a whole tile at once; only rows whose bound
 lies below the best exact value are computed exactly.
 """
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.nearest import neighbour_tiles
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.ranges.reach import reach_of_pairs
 from embaudit.ranges.translation import TranslationReach
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.kernels.nearest import Neighbours
+    from embaudit.kernels.nearest import NeighbourLists
 
     Array = NDArray[np.float64]
 
@@ -34,14 +33,14 @@ BATCH = 4096
 """Exact values asked for at once."""
 
 
-def nearest_rivals(factors: Matrix, found: Neighbours, max_shift: float) -> Array:
+def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> Array:
     """Compute the smallest half-angle tangent that a shift gives each row with any row outside its list.
 
     Parameters
     ----------
     factors : array of shape (p, k)
         The side that is shifted.
-    found : Neighbours
+    found : NeighbourLists
         The lists.
     max_shift : float
         Longest shift, above 0.
@@ -60,16 +59,20 @@ def nearest_rivals(factors: Matrix, found: Neighbours, max_shift: float) -> Arra
     if directed <= found.indices.shape[1] + 1:
         return nearest
     # A shift as long as the row points it anywhere: no search is needed to say so.
-    short = np.flatnonzero(lengths[found.rows] > max_shift)
     nearest[lengths[found.rows] <= max_shift] = 0
-    done = 0
-    for chosen, cosines in neighbour_tiles(unit_rows(factors), found.rows[short]):
-        lines = short[done : done + len(chosen)]
-        done += len(chosen)
-        np.put_along_axis(cosines, found.indices[lines], -np.inf, axis=1)
-        for part in row_blocks(len(chosen), len(factors), budget=BLOCK_BYTES):
-            bounds = _bounds(cosines[part], lengths[chosen[part]], lengths, max_shift, factors.shape[1])
-            nearest[lines[part]] = _least(factors, chosen[part], bounds, max_shift)
+    lists = np.flatnonzero(lengths[found.rows] > max_shift)
+    unit = unit_rows(factors)
+
+    def least(part: slice) -> Array:
+        rows = found.rows[lists[part]]
+        cosines = np.clip(unit[rows] @ unit.T, -1, 1)
+        cosines[np.arange(len(rows)), rows] = -np.inf
+        np.put_along_axis(cosines, found.indices[lists[part]], -np.inf, axis=1)
+        bounds = _bounds(cosines, lengths[rows], lengths, max_shift, factors.shape[1])
+        return _least(factors, rows, bounds, max_shift)
+
+    parts = row_blocks(len(lists), len(factors), budget=BLOCK_BYTES)
+    nearest[lists] = np.concatenate([*ordered_map(least, parts), np.empty(0)])
     return nearest * (1 - SLACK)
 
 
