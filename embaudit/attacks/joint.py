@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.attacks.targets import Target
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class JointSearch(NamedTuple):
     """What the attack maximises once the rows are shifted."""
     search: Callable[[Target, Array, Metric | None], tuple[float, Metric]]
     """The best metric for that target, not below one that is given."""
-    side: Side
+    side: SideName
     spread: Array
     """Second moments of the rows shifted, about 0."""
     mean: Array

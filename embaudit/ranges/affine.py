@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.gauges import Gauge
-    from embaudit.model import Side
+    from embaudit.model import SideName
 
     Array = NDArray[np.float64]
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class AffineReach(NamedTuple):
     """Pairs of the side that is shifted by at most `max_shift > 0`, k >= 2; None for no bound."""
 
-    side: Side
+    side: SideName
     max_condition: float | None
     max_shift: float | None
     block_bytes: int = 2**21
@@ -72,7 +72,7 @@ class AffineReach(NamedTuple):
 class CrossAffineReach(NamedTuple):
     """Left-right pairs, `side` shifted by at most `max_shift > 0`, k >= 2; None for no bound."""
 
-    side: Side
+    side: SideName
     max_condition: float | None
     max_shift: float | None
     block_bytes: int = 2**21

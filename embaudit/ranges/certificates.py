@@ -155,7 +155,7 @@ def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.fl
 def certified_neighbours(
     model: FactorModel,
     *,
-    role: Side = "right",
+    role: SideName = "right",
     n: int = 10,
     rows: ArrayLike | None = None,
     group: Affine | Translation | None = None,
@@ -213,7 +213,7 @@ def certified_neighbours(
     )
 
 
-def _shift_of(model: FactorModel, role: Side, group: Affine | Translation | None) -> float | None:
+def _shift_of(model: FactorModel, role: SideName, group: Affine | Translation | None) -> float | None:
     """Return how far the rows of this side may be shifted; None for any distance."""
     if group is None:
         return 0.0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from embaudit.gauges import GaugeGroup
-    from embaudit.model import FactorModel, Role, Side
+    from embaudit.model import FactorModel, Role, SideName
 
 BUDGETS = (1.25, 1.5, 2.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -96,7 +96,7 @@ def range_summary(
     role: Role = "right",
     budgets: Iterable[float | None] = BUDGETS,
     shifts: Iterable[float | None] = (),
-    side: Side = "right",
+    side: SideName = "right",
     n_pairs: int = 10_000,
     rng: np.random.Generator | int | None = None,
 ) -> list[RangeSummary]:
