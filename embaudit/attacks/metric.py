@@ -70,3 +70,8 @@ def rate(x: Array, y: Array, cosine: Array, push: Array, *, cross: bool) -> Arra
         return np.asarray((other - own) / 2)
     both = (x * push[:, None]).T @ y
     return np.asarray((both + both.T - own - other) / 2)
+
+
+def drag(x: Array, y: Array, cosine: Array, push: Array) -> Array:
+    """Return `Σ push · (y - cos x)`: how a common shift of all x changes the cosines, for unit rows."""
+    return np.asarray(push @ (y - cosine[:, None] * x))

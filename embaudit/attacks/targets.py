@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from embaudit.attacks.metric import rate
+from embaudit.attacks.metric import drag, rate
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, Largest
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.rows import row_norms, unit_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from embaudit.attacks.metric import Metric
@@ -48,6 +51,10 @@ class Target(Protocol):
         """Direction H of steepest ascent of something smooth that follows the value, k×k symmetric."""
         ...
 
+    def pull(self, metric: Metric, shifted: SideName) -> Array:
+        """Gradient of the same for a shift of the rows of one side, before the metric; of length k."""
+        ...
+
 
 def _along(rows: Array, axes: Array | None) -> Array:
     return rows if axes is None else np.asarray(rows @ axes)
@@ -60,10 +67,12 @@ class Movement:
         sides = ("left", "right") if role == "cross" else (role, role)
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
-        self.x, self.y = (
-            unit_rows(model.factors(side)[column])  # type: ignore[arg-type]
+        rows = [
+            np.asarray(model.factors(side)[column], dtype=np.float64)  # type: ignore[arg-type]
             for side, column in zip(sides, self.pairs.T, strict=True)
-        )
+        ]
+        self.x, self.y = map(unit_rows, rows)
+        self.lengths = [row_norms(side) for side in rows]
         m, k = self.x.shape
         self.cost = (2.0 * m * k * k + 30.0 * m * k, 3.0 * m * (k + 20))
 
@@ -90,25 +99,61 @@ class Movement:
         x, y, cosine = self._moved(metric)
         return rate(x, y, cosine, np.sign(cosine - self.before), cross=self.cross)
 
+    def pull(self, metric: Metric, shifted: SideName) -> Array:
+        """Push each cosine on in the direction it moved, by whichever of its rows is shifted."""
+        x, y, cosine = self._moved(metric)
+        push = np.sign(cosine - self.before)
+        total = np.zeros(x.shape[1])
+        if not self.cross or shifted == "left":
+            total += metric.apply(drag(x, y, cosine, push / self._stretched(metric, 0)))
+        if not self.cross or shifted == "right":
+            sign = -1.0 if self.cross else 1.0
+            total += metric.apply(drag(y, x, cosine, push / self._stretched(metric, 1)), sign)
+        return total
+
+    def _stretched(self, metric: Metric, second: int) -> Array:
+        """Lengths of the first or second rows of all pairs under a metric."""
+        sign = -1.0 if self.cross and second else 1.0
+        return np.asarray(self.lengths[second] * row_norms(metric.apply((self.x, self.y)[second], sign)))
+
 
 class Lists:
     """Share of the entries of top-N lists that a gauge drives out, over sampled rows."""
 
     def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours) -> None:
         self.all = unit_rows(model.factors(side), none=0)
+        self.lengths = row_norms(model.factors(side))
         self.empty: NDArray[np.bool_] = np.asarray(~self.all.any(axis=1))
         self._last: tuple[Metric, Array] | None = None
         whole = ~np.isnan(found.radii).any(axis=1)
         self.rows, self.entries = found.rows[whole], found.indices[whole]
-        outside = max(0, len(self.all) - int(self.empty.sum()) - found.n - 1)
-        self.n_rivals = min(N_RIVALS * found.n, outside)
-        # The items that screening knows, each once: those of the lists, then of the nearest outside them.
-        pool = self._excluded(self.all, min(max(N_SCREENED * found.n, 50), outside)) if outside > 0 else self.entries
+        self._outside = max(0, len(self.all) - int(self.empty.sum()) - found.n - 1)
+        self.n_rivals = min(N_RIVALS * found.n, self._outside)
+
+    @cached_property
+    def _pool(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The items that screening knows, each once: those of the lists, then of the nearest outside them."""
+        n = min(max(N_SCREENED * self.entries.shape[1], 50), self._outside)
+        pool = self._excluded(self.all, n) if self._outside > 0 else self.entries
         table = np.hstack([self.rows[:, None], self.entries, pool])
-        self.known, places = np.unique(table, return_inverse=True)
-        self.places = places.reshape(table.shape)
-        k = self.all.shape[1]
-        self.cost = (float(len(self.known) * k * k + 10 * table.size * k), float(table.size * (k + 60)))
+        known, places = np.unique(table, return_inverse=True)
+        return known, places.reshape(table.shape)
+
+    @property
+    def known(self) -> NDArray[np.intp]:
+        """The items that screening knows."""
+        return self._pool[0]
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """Where among them each row, its entries and its rivals are."""
+        return self._pool[1]
+
+    @property
+    def cost(self) -> tuple[float, float]:
+        """Multiplications `screen` needs for its axes, and for each spectrum."""
+        k, size = self.all.shape[1], self.places.size
+        return float(len(self.known) * k * k + 10 * size * k), float(size * (k + 60))
 
     def _cosines(self, rows: Array) -> Array:
         cosines = rows[self.rows] @ rows.T
@@ -154,20 +199,34 @@ class Lists:
             out += _driven_out(negated[..., :n], negated, n).sum(axis=(1, 2))
         return np.asarray(out / self.entries.size)
 
-    def gradient(self, metric: Metric) -> Array:
+    def _pushes(self, rows: Array) -> Iterator[tuple[Indices, Indices, Array, Array]]:
         """Push every rival above every entry it is near to, weighted by a logistic function of how near."""
-        rows = self._moved(metric)
         rivals = self._excluded(rows, self.n_rivals)
         a = rows[self.rows]
         inside, outside = (np.einsum("ik,ijk->ij", a, rows[index]) for index in (self.entries, rivals))
         margins = outside[:, None, :] - inside[:, :, None]
         width = np.abs(margins).mean() / 4 + 1e-12
         push = 1 / np.cosh(np.clip(margins / width, -50, 50) / 2) ** 2
-        total = np.zeros((a.shape[1],) * 2)
         for index, cosine, force in ((rivals, outside, push.sum(1)), (self.entries, inside, -push.sum(2))):
-            first = np.repeat(a, index.shape[1], axis=0)
-            total += rate(first, rows[index.ravel()], cosine.ravel(), force.ravel(), cross=False)
+            yield np.repeat(self.rows, index.shape[1]), index.ravel(), cosine.ravel(), force.ravel()
+
+    def gradient(self, metric: Metric) -> Array:
+        """Steepest ascent of the pushes."""
+        rows = self._moved(metric)
+        total = np.zeros((rows.shape[1],) * 2)
+        for first, second, cosine, force in self._pushes(rows):
+            total += rate(rows[first], rows[second], cosine, force, cross=False)
         return total
+
+    def pull(self, metric: Metric, shifted: SideName) -> Array:  # noqa: ARG002
+        """Gradient of the pushes for a shift of all rows."""
+        rows = self._moved(metric)
+        total = np.zeros(rows.shape[1])
+        lengths = self.lengths * row_norms(metric.apply(self.all))
+        for first, second, cosine, force in self._pushes(rows):
+            for one, other in ((first, second), (second, first)):
+                total += drag(rows[one], rows[other], cosine, force / lengths[one])
+        return metric.apply(total)
 
 
 def _driven_out(entries: Array, all_: Array, n: int) -> NDArray[np.bool_]:

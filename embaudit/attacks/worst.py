@@ -8,10 +8,11 @@ must find one for all, and the search may stop at a local optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from embaudit.attacks.joint import JointSearch
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
@@ -22,12 +23,14 @@ from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
 from embaudit.foundation.workers import one_blas_thread
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import gram
 from embaudit.ranges import certified_neighbours, cosine_range
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from embaudit.attacks.targets import Target
@@ -85,6 +88,8 @@ class Attack(Result):
         left, right = roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
         found = f"The worst gauge found within κ = {budget:g}"
+        if isinstance(self.group, Affine):
+            found += f" and shifts of {roles[self.group.side == 'right']}s up to {self.group.max_shift:.3g}"
         if self.objective == "movement":
             return (
                 f"{found} moves {pairs} cosines by {self.achieved:.2f} on average; proven: by at most {self.bound:.2f}."
@@ -107,11 +112,15 @@ def _require_counts(objective: str, **counts: int) -> None:
 
 
 def _require_budget(group: GaugeGroup) -> float:
-    if not isinstance(group, (Diagonal, GeneralLinear)) or group.max_condition is None:
+    bounded = isinstance(group, (Diagonal, GeneralLinear, Affine)) and group.max_condition is not None
+    if not bounded or (isinstance(group, Affine) and group.max_shift is None):
         raise must_be(
-            "group", "Diagonal or GeneralLinear with a max_condition", group, "an attack needs a budget to spend"
+            "group",
+            "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift",
+            group,
+            "an attack needs a budget to spend",
         )
-    return group.max_condition
+    return float(group.max_condition)  # type: ignore[attr-defined]
 
 
 def worst_gauge(
@@ -133,8 +142,8 @@ def worst_gauge(
     ----------
     model : FactorModel
         The model.
-    group : Diagonal or GeneralLinear
-        With a `max_condition`.
+    group : Diagonal, GeneralLinear or Affine
+        With a `max_condition`; Affine with a `max_shift` too.
     role : {"right", "left", "cross"}
         Which cosines; cross pairs have no neighbour lists.
     objective : {"movement", "neighbours"}
@@ -166,30 +175,91 @@ def worst_gauge(
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
     """
-    window = 2 * np.log(_require_budget(group))
+    _require_budget(group)
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
     draw = np.random.default_rng(rng)
     if objective == "movement":
-        target, bound, size = _movement_target(model, group, role, n_pairs, draw)
+        build, bound, size = _movement_target(model, group, role, n_pairs, draw)
     else:
-        target, bound, size = _list_target(model, group, role, n, n_rows, draw)
-    best, metric = 0.0, Metric(None, np.zeros(model.rank))
+        build, bound, size = _list_target(model, group, role, n, n_rows, draw)
+    still = Metric(None, np.zeros(model.rank)).gauge(role)
     if not size or group.fixes_cosines:
-        return Attack(metric.gauge(role), objective, role, group, best, bound, size)
-    spread = _spread(model.factors("left" if role == "cross" else role))
-    # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
-    kinds = [True] if isinstance(group, Diagonal) else [True, False]
-    seeds = draw.integers(2**62, size=2)
+        return Attack(still, objective, role, group, 0.0, bound, size)
+    plan = _Plan(model, group, role, build, bound, n_starts, n_steps, draw.integers(2**62, size=2))
     # Threads of BLAS cost more than they give on k×k matrices.
     with one_blas_thread():
-        for diagonal, seed in track(zip(kinds, seeds, strict=False), "attack", len(kinds)):
-            search = Search(target, spread, window, bound, n_starts, n_steps, diagonal, np.random.default_rng(seed))
-            value, found = search.best(*([metric] if best else []))
+        shifting = _shifting(group, role)
+        best, gauge = plan.linear() if shifting is None else plan.affine(shifting, draw)
+    return Attack(gauge if best > 0 else still, objective, role, group, best, bound, size)
+
+
+def _shifting(group: GaugeGroup, role: Role) -> Affine | None:
+    """Return the group if its shifts can move these cosines."""
+    if isinstance(group, Affine) and group.max_shift != 0 and role in ("cross", group.side):
+        return group
+    return None
+
+
+class _Plan(NamedTuple):
+    """What one attack searches, and with how much effort."""
+
+    model: FactorModel
+    group: GaugeGroup
+    role: Role
+    build: Callable[[FactorModel], Target]
+    bound: float
+    n_starts: int
+    n_steps: int
+    seeds: NDArray[np.int64]
+
+    def linear(self) -> tuple[float, Gauge]:
+        """Find the best linear gauge."""
+        value, metric = self.metric_for(self.build(self.model), self._factors())
+        return value, metric.gauge(self.role)
+
+    def affine(self, group: Affine, draw: np.random.Generator) -> tuple[float, Gauge]:
+        """Find the best shift and linear gauge together."""
+        rows = np.asarray(self.model.factors(group.side), dtype=np.float64)
+        seen = rows if group.side == self.role else None
+        joint = JointSearch(
+            lambda shift: self.build(self.model.replace(**{group.side: rows + shift})),
+            lambda target, shift, metric: self.metric_for(
+                target, self._factors() if seen is None else seen + shift, metric
+            ),
+            group.side,
+            _spread(rows),
+            rows.mean(axis=0),
+            float(group.max_shift or 0),
+            self.bound,
+            self.n_starts,
+            self.n_steps,
+            draw,
+        )
+        value, shift, metric = joint.best()
+        return value, group.after(shift, metric.gauge(self.role))
+
+    def _factors(self) -> Matrix:
+        return self.model.factors("left" if self.role == "cross" else self.role)
+
+    def metric_for(self, target: Target, rows: Matrix, first: Metric | None = None) -> tuple[float, Metric]:
+        """Find the best metric for a target."""
+        metric = first or Metric(None, np.zeros(self.model.rank))
+        best = target.value(metric)
+        window = 2 * np.log(_require_budget(self.group))
+        if not window:
+            return best, metric
+        # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
+        kinds = [True] if isinstance(self.group, Diagonal) else [True, False]
+        spread = _spread(rows)
+        for diagonal, seed in track(zip(kinds, self.seeds, strict=False), "attack", len(kinds)):
+            draw = np.random.default_rng(seed)
+            search = Search(target, spread, window, self.bound, self.n_starts, self.n_steps, diagonal, draw)
+            value, found = search.best(*([metric] if best > 0 and (metric.axes is None or not diagonal) else []))
             if value > best:
                 best, metric = value, found
-            if best >= bound:
+            if best >= self.bound:
                 break
-    return Attack(metric.gauge(role), objective, role, group, best, bound, size)
+        return best, metric
 
 
 def _spread(factors: Matrix) -> Array:
@@ -199,26 +269,28 @@ def _spread(factors: Matrix) -> Array:
 
 def _movement_target(
     model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
-) -> tuple[Target, float, int]:
+) -> tuple[Callable[[FactorModel], Target], float, int]:
     first = model.factors("left" if role == "cross" else role)
     pairs = sample_pairs(len(first), n_pairs, n_columns=model.n_right if role == "cross" else None, rng=draw)
     found = cosine_range(model, group, role=role, pairs=pairs)
     before = found.before
     reach = np.maximum(found.upper - before, before - found.lower)
-    target = Movement(model, role, pairs, before)
-    return target, float(np.nanmean(reach)) if len(target.pairs) else 0.0, len(target.pairs)
+    known = int((~np.isnan(before)).sum())
+    bound = float(np.nanmean(reach)) if known else 0.0
+    return lambda shifted: Movement(shifted, role, pairs, before), bound, known
 
 
 def _list_target(
     model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
-) -> tuple[Target, float, int]:
+) -> tuple[Callable[[FactorModel], Target], float, int]:
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
     total = len(model.factors(role))
     rows = np.sort(draw.permutation(total)[:n_rows])
-    found = certified_neighbours(model, role=role, n=n, rows=rows)
+    found = certified_neighbours(model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None)
     target = Lists(model, role, found)
     known = found.radii[np.isin(found.rows, target.rows)]
     bound = float((known <= _require_budget(group)).mean()) if known.size else 0.0
     # Lists that hold everything have no rival.
-    return target, bound, int(known.size) if target.n_rivals > 0 else 0
+    size = int(known.size) if target.n_rivals > 0 else 0
+    return lambda shifted: Lists(shifted, role, found), bound, size

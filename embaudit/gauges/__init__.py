@@ -1,5 +1,6 @@
 """Gauges: changes of the factors that leave predictions alone, and the groups they form."""
 
+from embaudit.gauges.affine import Affine
 from embaudit.gauges.diagonal import Diagonal
 from embaudit.gauges.gauge import Gauge
 from embaudit.gauges.group import GaugeGroup
@@ -7,4 +8,4 @@ from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.orthogonal import Orthogonal
 from embaudit.gauges.translation import Translation
 
-__all__ = ["Diagonal", "Gauge", "GaugeGroup", "GeneralLinear", "Orthogonal", "Translation"]
+__all__ = ["Affine", "Diagonal", "Gauge", "GaugeGroup", "GeneralLinear", "Orthogonal", "Translation"]

@@ -53,6 +53,11 @@ class GaugeGroup(ABC):
     def is_group(self) -> bool:
         """Whether composing two gauges of the set stays in it; false for a budget."""
 
+    @property
+    def has_inverses(self) -> bool:
+        """Whether the inverse of every gauge of the set belongs to it."""
+        return True
+
     @abstractmethod
     def sample(self, *, rng: RNG = None) -> Gauge:
         """Draw a gauge; with a budget, one that spends it all."""

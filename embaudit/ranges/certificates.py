@@ -1,7 +1,8 @@
-"""Certificates: neighbours that no linear gauge within a condition number can displace.
+"""Certificates: neighbours that no linear or affine gauge within a condition number can displace.
 
 With `z = artanh(cos)` a gauge of condition κ moves each z by at most ln κ. So a neighbour j of i stays ahead of an
 excluded item l while `z_ij - z_il > 2 ln κ`: its *certified radius* is `exp((z_ij - z_il)/2)` for the first such l.
+With shifts of length τ it is the smallest z_ij and the largest z_il that a shift reaches, and every excluded l counts.
 This is a sufficient condition, as certified radii are in adversarial robustness (Cohen, Rosenfeld & Kolter 2019).
 """
 
@@ -17,10 +18,14 @@ from embaudit.foundation.checked import frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import percent
+from embaudit.gauges import Affine, Translation
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
+from embaudit.ranges.rivals import SLACK, nearest_rivals
+from embaudit.ranges.translation import TranslationReach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -57,6 +62,8 @@ class CertifiedNeighbours(Drawn):
     """(m,) the cosine of the first excluded row, -inf where none is left."""
     radii: NDArray[np.float64]
     """(m, N) certified radii, at least 1; NaN for a row without direction or a place it cannot fill."""
+    max_shift: float | None = 0.0
+    """The longest shift before the linear gauge that the radii allow for; None for any length."""
 
     def __repr__(self) -> str:
         m, n = self.indices.shape
@@ -79,7 +86,7 @@ class CertifiedNeighbours(Drawn):
         return float((known <= 1).mean()) if known.size else float("nan")
 
     def curve(self, kappas: ArrayLike) -> NDArray[np.float64]:
-        """Compute the share of entries that stay in their list under every linear gauge of condition κ.
+        """Compute the share of entries that stay in their list under every gauge of condition κ (and `max_shift`).
 
         Examples
         --------
@@ -146,9 +153,14 @@ def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.fl
 
 
 def certified_neighbours(
-    model: FactorModel, *, role: SideName = "right", n: int = 10, rows: ArrayLike | None = None
+    model: FactorModel,
+    *,
+    role: SideName = "right",
+    n: int = 10,
+    rows: ArrayLike | None = None,
+    group: Affine | Translation | None = None,
 ) -> CertifiedNeighbours:
-    """Find the exact top-n list of each row and certify its entries against linear gauges.
+    """Find the exact top-n list of each row and certify its entries against linear or affine gauges.
 
     Parameters
     ----------
@@ -160,6 +172,8 @@ def certified_neighbours(
         Length of a list.
     rows : array of int, optional
         For which rows, for instance a sample; all by default.
+    group : Affine or Translation, optional
+        Whose shifts come before the linear gauge; none do by default. Its κ plays no part: the radius is one.
 
     Returns
     -------
@@ -168,23 +182,63 @@ def certified_neighbours(
     Raises
     ------
     InputError
-        If there are not more than n rows.
+        If there are not more than n rows, or the group is of another kind or rank.
+    EquivalenceError
+        If its shifts would change what the model predicts.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> found = certified_neighbours(model, n=1)
+    >>> rows = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
+    >>> found = certified_neighbours(FactorModel.from_vectors(rows), n=1)
     >>> found.indices.ravel().tolist(), found.radii.ravel().round(2).tolist()
     ([1, 0, 1], [4.48, 4.26, 1.05])
+    >>> shifts = Translation(2, max_shift=0.2)
+    >>> certified_neighbours(FactorModel.from_softmax(rows), n=1, group=shifts).radii.ravel().round(2).tolist()
+    [3.54, 3.38, 1.0]
     """
     factors = model.factors(role)
+    max_shift = _shift_of(model, role, group)
     found = neighbours(factors, n, rows=rows)
-    radii = _radii(factors, found)
+    radii = _radii(factors, found) if max_shift == 0 else _shifted_radii(factors, found, max_shift)
     radii[np.isin(found.rows, model.zero_rows(role))] = np.nan
     return CertifiedNeighbours(
-        role, *(frozen(array) for array in (found.rows, found.indices, found.cosines, found.runner_up, radii))
+        role,
+        frozen(found.rows),
+        frozen(found.indices),
+        frozen(found.cosines),
+        frozen(found.runner_up),
+        frozen(radii),
+        max_shift,
     )
+
+
+def _shift_of(model: FactorModel, role: SideName, group: Affine | Translation | None) -> float | None:
+    """Return how far the rows of this side may be shifted; None for any distance."""
+    if group is None:
+        return 0.0
+    if not isinstance(group, (Affine, Translation)):
+        raise must_be("group", "an Affine or a Translation", repr(group), "linear gauges need no group")
+    require_gauges_of(model, group)
+    return group.max_shift if role == group.side else 0.0
+
+
+def _shifted_radii(factors: Matrix, found: NeighbourLists, max_shift: float | None) -> NDArray[np.float64]:
+    radius = np.inf if max_shift is None else max_shift
+    here = np.argwhere(found.indices >= 0)
+    table = np.column_stack([found.rows[here[:, 0]], found.indices[tuple(here.T)]]).astype(np.intp)
+    reach = TranslationReach("right", None if max_shift is None else radius * (1 + SLACK))
+    apart = np.full(found.indices.shape, np.nan)
+    apart[tuple(here.T)] = reach_of_pairs(reach, factors, factors, table).lower * (1 + SLACK)
+    rivals = nearest_rivals(factors, found, radius)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radii = np.sqrt(rivals[:, None] / apart)
+    filled = found.indices >= 0
+    # Nothing over nothing: an entry and a rival of exactly the row's direction.
+    radii[np.isnan(radii) & filled] = 1.0
+    radii[np.isinf(rivals)[:, None] & filled] = np.inf
+    tied = found.cosines <= found.runner_up[:, None] + TIE
+    return np.asarray(np.where(tied, 1.0, np.maximum(radii, 1.0)))
 
 
 def _radii(factors: Matrix, found: NeighbourLists) -> NDArray[np.float64]:

@@ -12,10 +12,11 @@ from embaudit.foundation.checked import frozen, is_integer, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import percent
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.pairs import pair_cosines
+from embaudit.ranges.affine import AffineReach, CrossAffineReach
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
@@ -47,7 +48,8 @@ class CosineRange(Drawn):
     lower, upper : array of shape (m,)
         The ends.
     lower_attained, upper_attained : array of bool of shape (m,)
-        Whether a gauge of the set reaches the end; False where it is only approached.
+        Whether a gauge of the set reaches the end; False where it is only approached, or where rounding keeps float64
+        factors from showing it to nine digits (nearly parallel or orthogonal rows under a κ of many millions).
     pairs : array of shape (m, 2) or (m, 4)
         Row numbers; four of them stand for the differences `row_i - row_j` and `row_k - row_l`.
     group : GaugeGroup
@@ -217,6 +219,8 @@ def _rows(model: FactorModel, role: Role) -> tuple[Matrix, Matrix]:
 
 def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
     """Choose the mathematics for a set of gauges and a kind of pair."""
+    if isinstance(group, Affine):
+        return _affine_reach(group, role, columns)
     if isinstance(group, Translation):
         moves = role == "cross" or (role == group.side and columns == 2)
         if not moves or group.max_shift == 0:
@@ -234,7 +238,20 @@ def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
     return DiagonalReach(role) if budget is None else BoundedDiagonalReach(role, budget)
 
 
-def _require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
+def _affine_reach(group: Affine, role: Role, columns: int) -> Reach:
+    """Choose the reach of the part that moves the pair, or of both."""
+    shifted = group.max_shift != 0 and (role == "cross" or (role == group.side and columns == 2))
+    if not shifted:
+        return reach_for(group.linear, role, columns)
+    if group.linear.fixes_cosines:
+        return reach_for(group.translation, role, columns)
+    if role == "cross":
+        return CrossAffineReach(group.side, group.max_condition, group.max_shift)
+    return AffineReach(group.side, group.max_condition, group.max_shift)
+
+
+def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
+    """Refuse a set of another rank, or one whose gauges change what the model predicts."""
     if not isinstance(group, GaugeGroup):
         raise must_be("group", "a GaugeGroup", repr(group), "for instance GeneralLinear(model.rank, max_condition=2)")
     if group.rank != model.rank:
@@ -296,7 +313,7 @@ def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right",
     """
     if role not in ("left", "right", "cross"):
         raise must_be("role", 'one of "left", "right", "cross"', repr(role))
-    _require_gauges_of(model, group)
+    require_gauges_of(model, group)
     x, y = _rows(model, role)
     table = as_pair_table(pairs, len(x), len(y))
     if role == "cross" and table.shape[1] == 4:

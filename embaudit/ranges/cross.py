@@ -12,7 +12,7 @@ import numpy as np
 
 from embaudit.gauges.gauge import Gauge
 from embaudit.ranges.half_angle import between, compensated_dot, dots, tamed
-from embaudit.ranges.linear import bisector_and_normal, stretch
+from embaudit.ranges.linear import SHOWN, stretch
 from embaudit.ranges.reach import End, Ends
 
 if TYPE_CHECKING:
@@ -32,15 +32,23 @@ class CrossLinearReach(NamedTuple):
 
     def ends(self, x: Array, y: Array) -> Ends:
         """Both ends; a cosine of 0 stays 0, without a budget every other one comes as near to 0 as you like."""
-        depth, negative = signed_depth(x, y)
+        return self.around(*signed_depth(x, y))
+
+    def around(self, depth: Array, negative: NDArray[np.bool_]) -> Ends:
+        """Both ends for cosines of `± sech(depth)`; one counts as reached where float64 rows can show it."""
         if self.max_condition is None:
             # Infinite depth is a cosine of 0, which stays; any other goes down to 0 without reaching it.
             deep = np.where(np.isnan(depth), np.nan, np.inf)
             shallow = np.where(depth < np.inf, 0.0, depth)
-            return signed_ends(deep, shallow, negative, np.isinf(depth), np.ones(len(depth), dtype=np.bool_))
-        step = np.log(self.max_condition)
-        reached = np.ones(len(depth), dtype=np.bool_)
-        return signed_ends(depth + step, np.maximum(0, depth - step), negative, reached, reached)
+            deep_reached = np.isinf(depth)
+        else:
+            step = np.log(self.max_condition)
+            deep, shallow = depth + step, np.maximum(0, depth - step)
+            deep_reached = np.ones(len(depth), dtype=np.bool_)
+        with np.errstate(invalid="ignore"):
+            # The lengths shrink by exp(depth - shallow), the rounding of the dot product does not.
+            shown = np.isinf(depth) | (depth - shallow <= np.log(SHOWN))
+        return signed_ends(deep, shallow, negative, deep_reached, shown)
 
     def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
         """Stretch along the bisector of x and y turned by a right angle, or along its normal."""
@@ -54,17 +62,15 @@ class CrossLinearReach(NamedTuple):
         else:
             # sech w <= 2 exp(-w): this deep the cosine is within tol of 0.
             factor = np.exp(-min(budget, max(0.0, np.log(4 / tol) - depth)))
-        bisector, normal = bisector_and_normal(x, _turned(x, -y if negative else y))
-        return stretch(bisector, normal, float(factor), "left")
+        return stretch(*_turned_axes(x, -y if negative else y), float(factor), "left")
 
 
 def signed_depth(x: Array, y: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Compute `w = arsech|cos|`, from 0 (parallel) to infinity (orthogonal), and whether the cosine is negative."""
     x, y = tamed(x), tamed(y)
     tangent = between(x, y)
-    negative = tangent > 1
+    depth, negative = depth_of(tangent)
     with np.errstate(divide="ignore", invalid="ignore"):
-        depth: Array = 2 * np.arctanh(np.minimum(tangent, 1 / tangent))
         lengths = np.sqrt(dots(x, x) * dots(y, y))
         small = np.flatnonzero(np.abs(tangent - 1) < _CANCELLED)
         if len(small):
@@ -73,6 +79,12 @@ def signed_depth(x: Array, y: Array) -> tuple[Array, NDArray[np.bool_]]:
             depth[small] = np.log((1 + np.sqrt((1 - cosine) * (1 + cosine))) / cosine)
             negative[small] = product < 0
     return depth, negative
+
+
+def depth_of(tangent: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Compute `arsech|cos|` and whether the cosine is negative from half-angle tangents."""
+    with np.errstate(divide="ignore"):
+        return 2 * np.arctanh(np.minimum(tangent, 1 / tangent)), tangent > 1
 
 
 def signed_ends(
@@ -93,13 +105,16 @@ def signed_ends(
         )
 
 
-def _turned(x: Array, y: Array) -> Array:
-    """Turn y by a right angle towards x, in their plane (in any plane through them where they are parallel)."""
+def _turned_axes(x: Array, y: Array) -> tuple[Array, Array]:
+    """Orthonormal vectors along the bisector of x and y, y turned by a right angle towards x, and along its normal.
+
+    Orthogonal rows fall together when turned, so the angle comes from their cosine.
+    """
     x, y = tamed(x[None])[0], tamed(y[None])[0]
-    y = y / np.linalg.norm(y)
-    if between(x[None], y[None])[0] == 0:
-        x = np.eye(len(y))[np.argmin(np.abs(y))]
-    bisector, normal = bisector_and_normal(x, y)
-    towards, away = bisector @ y, normal @ y
-    turned: Array = away * bisector - towards * normal
-    return turned
+    x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
+    across = y if between(x[None], y[None])[0] > 0 else np.eye(len(x))[np.argmin(np.abs(x))]
+    for _ in range(2):
+        across = across - (x @ across) * x
+        across /= np.linalg.norm(across)
+    half = np.arcsin(min(1.0, float(compensated_dot(x[None], y[None])[0]))) / 2
+    return np.cos(half) * x - np.sin(half) * across, np.sin(half) * x + np.cos(half) * across

@@ -63,7 +63,11 @@ class CrossTranslationReach(NamedTuple):
         along = float(moving @ wanted)
         if radius > 1:
             along = max(along, length * min(1.0, (radius - 1) / 2))
-        return Gauge.translation(len(x), **{self.side: along * wanted - moving})
+        shift = along * wanted - moving
+        if self.max_shift is not None:
+            # A short shift is the difference of two long vectors: rounding must not overspend.
+            shift *= min(1.0, self.max_shift / max(float(np.linalg.norm(shift)), np.finfo(float).tiny))
+        return Gauge.translation(len(x), **{self.side: shift})
 
 
 def _at_angle(still: Array, moving: Array, angle: float) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.ranges.half_angle import between, shear, tamed
-from embaudit.ranges.reach import End, Ends, as_numbers
+from embaudit.ranges.reach import End, Ends, as_numbers, point
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from embaudit.model import SideName
 
     Array = NDArray[np.float64]
+
+SHOWN = 1e-9 / EPS
+"""A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""
 
 
 class LinearReach(NamedTuple):
@@ -34,12 +37,11 @@ class LinearReach(NamedTuple):
         """Both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
         tangent = between(tamed(x), tamed(y))
         parallel = (tangent == 0) | np.isinf(tangent)
-        attained = parallel if self.max_condition is None else np.ones(len(tangent), dtype=np.bool_)
         if self.max_condition is None:
             low, high = np.where(parallel, tangent, np.inf), np.where(parallel, tangent, 0.0)
             low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
-            return Ends(low, high, attained, attained)
-        return Ends(tangent * self.max_condition, tangent / self.max_condition, attained, attained)
+            return Ends(low, high, parallel, parallel)
+        return stretched(point(tangent), self.max_condition)
 
     def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
         """Stretch along the bisector (upper end) or along its normal in the plane of the rows (lower end)."""
@@ -52,6 +54,24 @@ class LinearReach(NamedTuple):
             factor = max(1.0, tangent / nearly if end == "upper" else 1 / (tangent * nearly))
         bisector, normal = bisector_and_normal(x, y)
         return stretch(bisector, normal, factor if end == "lower" else 1 / factor, self.side)
+
+
+def stretched(ends: Ends, condition: float) -> Ends:
+    """Move both ends on by a linear gauge of that condition.
+
+    An end counts as reached where a float64 gauge can show it: rounding turns a row by about eps, and the gauge
+    carries the change of the angle over to the end in proportion, `sin θ' / sin θ`.
+    """
+    lower, upper = ends.lower * condition, ends.upper / condition
+    shown = (magnified(end, start) <= SHOWN for end, start in ((lower, ends.lower), (upper, ends.upper)))
+    return Ends(lower, upper, *(flag & ok for flag, ok in zip(ends[2:], shown, strict=True)))
+
+
+def magnified(end: Array, start: Array) -> Array:
+    """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sines = [1 / (tangent + 1 / tangent) for tangent in (end, start)]
+        return np.where(sines[1] > 0, sines[0] / sines[1], 1.0)
 
 
 def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
@@ -76,6 +96,9 @@ def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
 def stretch(bisector: Array, normal: Array, factor: float, side: SideName) -> Gauge:
     """Gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`, with `κ = max(factor, 1/factor)`.
 
+    It leaves the rows in the axes it stretches: turned back, they would mix coordinates of all lengths, and rounding
+    would grow with κ.
+
     Raises
     ------
     InputError
@@ -85,10 +108,11 @@ def stretch(bisector: Array, normal: Array, factor: float, side: SideName) -> Ga
         raise InputError(
             f"no float64 gauge has the condition {max(factor, 1 / factor):.1e} this end asks for; ask for a larger tol."
         )
-    axes = np.array([bisector, normal])
-    scales = np.array([factor**-0.5, factor**0.5])
-    rest = np.eye(len(bisector)) - axes.T @ axes
-    acting, inverse = rest + (axes.T * scales) @ axes, rest + (axes.T / scales) @ axes
+    axes = np.linalg.qr(np.column_stack([bisector, normal]), mode="complete").Q
+    axes[:, 0], axes[:, 1] = bisector, normal
+    scales = np.ones(len(bisector))
+    scales[:2] = factor**-0.5, factor**0.5
+    acting, inverse = axes * scales, axes / scales
     return Gauge(inverse, acting) if side == "right" else Gauge(acting, inverse)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
-from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.gauges import Affine, Diagonal, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from embaudit.gauges import GaugeGroup
-    from embaudit.model import FactorModel, Role
+    from embaudit.model import FactorModel, Role, SideName
 
 BUDGETS = (1.25, 1.5, 2.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -30,9 +30,11 @@ class RangeSummary(Result):
 
     role: Role
     group: str
-    """"linear" or "diagonal"."""
+    """"linear", "diagonal" or "affine"."""
     max_condition: float | None
     """The budget κ, None for none."""
+    max_shift: float | None
+    """The longest shift, 0 where nothing is shifted, None for any length."""
     n_pairs: int
     n_undefined: int
     """Pairs with a zero row, left out of everything below."""
@@ -53,6 +55,8 @@ class RangeSummary(Result):
     def explain(self) -> str:
         """Say how wide the ranges are, and how many signs are certain."""
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
+        if self.max_shift != 0:
+            budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
         undefined = f"; {self.n_undefined:,} of them have none" if self.n_undefined else ""
         return (
             f"Under {self.group} gauges of {budget} the cosines of {self.n_pairs:,} {self.role} pairs{undefined} have "
@@ -61,7 +65,7 @@ class RangeSummary(Result):
         )
 
 
-def summarise(found: CosineRange, name: str, max_condition: float | None) -> RangeSummary:
+def summarise(found: CosineRange, name: str) -> RangeSummary:
     """Reduce ranges to their summary."""
     known = ~np.isnan(found.lower)
     width = found.width[known]
@@ -74,7 +78,8 @@ def summarise(found: CosineRange, name: str, max_condition: float | None) -> Ran
     return RangeSummary(
         role=found.role,
         group=name,
-        max_condition=max_condition,
+        max_condition=getattr(found.group, "max_condition", None),
+        max_shift=getattr(found.group, "max_shift", 0.0),
         n_pairs=len(found),
         n_undefined=found.n_undefined,
         width_mean=float(width.mean()),
@@ -90,10 +95,12 @@ def range_summary(
     *,
     role: Role = "right",
     budgets: Iterable[float | None] = BUDGETS,
+    shifts: Iterable[float | None] = (),
+    side: SideName = "right",
     n_pairs: int = 10_000,
     rng: np.random.Generator | int | None = None,
 ) -> list[RangeSummary]:
-    """Summarise the ranges of randomly drawn pairs under linear and under diagonal gauges.
+    """Summarise the ranges of randomly drawn pairs under linear, diagonal and affine gauges.
 
     Parameters
     ----------
@@ -103,6 +110,10 @@ def range_summary(
         Which pairs.
     budgets : iterable of float or None
         Condition numbers; None asks for the range without a budget.
+    shifts : iterable of float or None
+        Lengths of shifts that may come before each linear budget, in the units of the rows; None for any length.
+    side : {"right", "left"}
+        Which side they shift.
     n_pairs : int
         How many pairs, the same for all budgets.
     rng : numpy Generator or int, optional
@@ -111,7 +122,7 @@ def range_summary(
     Returns
     -------
     list of RangeSummary
-        One for each budget and kind of gauge, linear before diagonal.
+        For each budget linear, diagonal, and one affine line for each shift.
 
     Examples
     --------
@@ -125,12 +136,13 @@ def range_summary(
     left = model.factors("left" if role == "cross" else role)
     columns = model.n_right if role == "cross" else None
     pairs = sample_pairs(len(left), n_pairs, n_columns=columns, rng=rng)
+    lengths = list(shifts)
     summaries = []
     for budget in budgets:
-        groups: dict[str, GaugeGroup] = {
-            "linear": GeneralLinear(model.rank, max_condition=budget),
-            "diagonal": Diagonal(model.rank, max_condition=budget),
-        }
-        for name, group in groups.items():
-            summaries.append(summarise(cosine_range(model, group, role=role, pairs=pairs), name, budget))
+        groups: list[tuple[str, GaugeGroup]] = [
+            ("linear", GeneralLinear(model.rank, max_condition=budget)),
+            ("diagonal", Diagonal(model.rank, max_condition=budget)),
+        ]
+        groups += [("affine", Affine(model.rank, side=side, max_condition=budget, max_shift=r)) for r in lengths]
+        summaries += [summarise(cosine_range(model, group, role=role, pairs=pairs), name) for name, group in groups]
     return summaries

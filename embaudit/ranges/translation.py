@@ -18,7 +18,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.ranges.half_angle import between, dots, tamed
+from embaudit.ranges.half_angle import between, cosine_of, dots, tamed
 from embaudit.ranges.linear import require_cosines
 from embaudit.ranges.reach import End, Ends, as_numbers, point
 
@@ -81,16 +81,34 @@ class TranslationReach(NamedTuple):
         still = point(scene.tangent)
         return Ends(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
         """Shift the origin to where the arc touches the disc, or onto the line through the rows."""
+        return Gauge.translation(len(x), **{self.side: self.shift(x, y, end, tol)})
+
+    def shift(self, x: Array, y: Array, end: End, tol: float, condition: float = 1.0) -> Array:
+        """Find the shift that reaches an end, or comes within `tol` of it once `condition` has widened the range."""
         scene = _Scene.of(x[None], y[None])
         radius = np.inf if self.max_shift is None else float(self.max_shift / scene.unit[0])
         if scene.base[0] == 0 or radius == 0:
-            shift = np.zeros(len(x))
-        else:
-            unit = float(scene.unit[0])
-            shift = unit * _touching_shift(x / unit, y / unit, scene, radius, end)
-        return Gauge.translation(len(x), **{self.side: shift})
+            return np.zeros(len(x))
+        unit = float(scene.unit[0])
+        radius = _short_of(scene, radius, end, tol, condition)
+        return np.asarray(unit * _touching_shift(x / unit, y / unit, scene, radius, end))
+
+
+def _short_of(scene: _Scene, radius: float, end: End, tol: float, condition: float) -> float:
+    """A radius whose end is reached: where it is a limit, one shorter by as little as `tol` asks for."""
+    ends = _ends(scene, np.array([radius]), flat=False)
+    if getattr(ends, f"{end}_attained")[0]:
+        return radius
+    widened = condition if end == "lower" else 1 / condition
+    goal = cosine_of(getattr(ends, end) * widened)
+    for places in range(4, 53):
+        shorter = radius * (1 - 2.0**-places)
+        reached = getattr(_ends(scene, np.array([shorter]), flat=False), end)
+        if abs(cosine_of(reached * widened) - goal)[0] <= tol / 2:
+            break
+    return shorter
 
 
 def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
@@ -113,12 +131,13 @@ def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
     if flat:
         lower = upper = scene.tangent
     lower, upper = np.where(opposite, np.inf, lower), np.where(same, 0.0, upper)
-    touching = radius == scene.corner
+    # A budget of a row's own length, as rounding leaves it, may or may not get past that row.
+    touching = np.abs(radius - scene.corner) <= 8 * EPS * scene.corner
     return Ends(
         np.where(radius == 0, scene.tangent, lower),
         np.where(radius == 0, scene.tangent, upper),
-        opposite | ~touching | (radius == 0),
-        (same & (radius > scene.nearest)) | ~touching | (radius == 0),
+        (opposite & scene.inside) | ~touching | (radius == 0),
+        (same & (radius > scene.nearest) & ~scene.inside & (not flat)) | ~touching | (radius == 0),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import FactorModel, Link, Softmax
 
 if TYPE_CHECKING:
@@ -106,11 +106,13 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
     """
     conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
     shifts = st.none() | st.sampled_from([0.5, 3.0])
+    sides = st.sampled_from(["left", "right"])
     return st.one_of(
         st.builds(Diagonal, st.just(rank), max_condition=conditions),
         st.builds(GeneralLinear, st.just(rank), max_condition=conditions),
         st.just(Orthogonal(rank)),
-        st.builds(Translation, st.just(rank), side=st.sampled_from(["left", "right"]), max_shift=shifts),
+        st.builds(Translation, st.just(rank), side=sides, max_shift=shifts),
+        st.builds(Affine, st.just(rank), side=sides, max_condition=conditions, max_shift=shifts),
     )
 
 

@@ -12,7 +12,7 @@ from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
 from embaudit.errors import InputError
 from embaudit.foundation.words import percent
-from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import sample_pairs
@@ -256,9 +256,107 @@ def test_where_nothing_can_move_the_attack_is_the_identity() -> None:
     assert (few.achieved, few.bound) == (0, 0)
 
 
+def head(seed: int, n: int = 40, k: int = 3, far: float = 1.0) -> FactorModel:
+    """A model whose free biases absorb shifts of both sides."""
+    draw = np.random.default_rng(seed)
+    left, right = draw.normal(size=(2, n, k)) + far * draw.normal(size=k)
+    return FactorModel(left=left, right=right, left_bias=np.zeros(n), right_bias=np.zeros(n), link="softmax")
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("kappa", "tau"), [(1.0, 0.3), (1.3, 0.02), (2.0, 0.5), (2.0, 0.0)])
+def test_affine_attacks_keep_their_budgets_and_never_pass_the_bound(kappa: float, tau: float, seed: int) -> None:
+    k = 2 + seed
+    model = head(seed, k=k)
+    for side in ("left", "right"):
+        group = Affine(k, side=side, max_condition=kappa, max_shift=tau)
+        for role in ("left", "right", "cross"):
+            attack = quick(model, group, role=role, rng=seed, n_starts=2)
+            assert group.contains(attack.gauge)
+            assert attack.achieved <= attack.bound + 1e-12
+            assert attack.achieved > 0 or (kappa == 1 and role not in ("cross", side))
+            pairs = sample_pairs(40, 300, n_columns=40 if role == "cross" else None, rng=seed)
+            after = attack.gauge.act(model)
+            moved = np.abs(after.cosines(role, pairs) - model.cosines(role, pairs)).mean()
+            assert moved == pytest.approx(attack.achieved, abs=1e-12)
+            np.testing.assert_allclose(after.predictions(), model.predictions(), atol=1e-12)
+
+
+def test_an_affine_attack_on_lists_counts_what_the_new_lists_show() -> None:
+    model = head(2)
+    group = Affine(3, max_condition=1.2, max_shift=0.1)
+    attack = quick(model, group, objective="neighbours", rng=0, n_starts=2, n_steps=8)
+    before, after = neighbours(model.right, 5), neighbours(attack.gauge.act(model).right, 5)
+    lost = ~(before.indices[:, :, None] == after.indices[:, None, :]).any(axis=2)
+    assert lost.mean() == pytest.approx(attack.achieved)
+    assert 0.1 < attack.achieved <= attack.bound
+    assert group.contains(attack.gauge)
+
+
+@pytest.mark.parametrize("objective", ["movement", "neighbours"])
+def test_an_affine_attack_never_ends_below_either_part(objective: str) -> None:
+    for seed in range(3):
+        model = head(seed, k=4)
+        options = {"objective": objective, "rng": seed, "n_starts": 2, "n_steps": 8}
+        whole = quick(model, Affine(4, max_condition=1.3, max_shift=0.3), **options).achieved
+        linear = quick(model, GeneralLinear(4, max_condition=1.3), **options).achieved
+        shift = quick(model, Affine(4, max_condition=1.0, max_shift=0.3), **options).achieved
+        assert whole >= linear
+        assert whole >= 0.97 * shift
+        assert min(linear, shift) > 0
+        assert whole > 1.02 * max(linear, shift), "together they do more than alone"
+
+
+def test_one_pair_is_moved_to_the_end_of_its_affine_range() -> None:
+    gaps = []
+    for seed in range(6):
+        model = head(seed, n=2)
+        group = Affine(3, max_condition=1.5, max_shift=0.2)
+        attack = worst_gauge(model, group, n_pairs=1, n_starts=4, n_steps=60, rng=0)
+        gaps.append(attack.gap / attack.bound)
+    assert max(gaps) < 0.03
+
+
+def test_affine_attacks_beat_random_gauges_of_their_budgets() -> None:
+    model, group = head(3, n=60, k=6), Affine(6, max_condition=1.5, max_shift=0.5)
+    pairs = sample_pairs(60, 300, rng=0)
+    tried = [
+        np.abs(group.sample(rng=i).act(model).cosines("right", pairs) - model.cosines("right", pairs)).mean()
+        for i in range(200)
+    ]
+    assert quick(model, group, rng=0).achieved > 1.1 * max(tried)
+
+
+def test_an_affine_attack_names_both_budgets() -> None:
+    model = head(0)
+    attack = quick(model, Affine(3, max_condition=2.0, max_shift=0.25), rng=0, n_steps=2, n_starts=1)
+    assert attack.explain(("input", "label")).startswith(
+        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 moves label-label cosines by "
+    )
+
+
+@pytest.mark.parametrize("role", ["left", "right", "cross"])
+def test_the_pull_of_a_shift_is_its_gradient(role: str) -> None:
+    draw, model = np.random.default_rng(0), head(0, k=4)
+    pairs = sample_pairs(40, 30, n_columns=40 if role == "cross" else None, rng=1)
+    metric = Metric(random_rotation(4, draw), np.array([0.3, -0.2, 0.5, 0.0]))
+    for side in ("left", "right"):
+        if role not in ("cross", side):
+            continue
+
+        def value(shift: np.ndarray, side: str = side) -> float:
+            moved = model.replace(**{side: getattr(model, side) + shift})
+            return Movement(moved, role, pairs, model.cosines(role, pairs)).value(metric)
+
+        pull = Movement(model, role, pairs, model.cosines(role, pairs)).pull(metric, side) / len(pairs)
+        steps = 1e-6 * np.eye(4)
+        numeric = [(value(step) - value(-step)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(pull, numeric, rtol=1e-5, atol=1e-8)
+
+
 def test_bad_input_is_refused() -> None:
     model = model_of(0)
-    for group in (GeneralLinear(3), Orthogonal(3), Translation(3, max_shift=1.0)):
+    for group in (GeneralLinear(3), Orthogonal(3), Translation(3, max_shift=1.0), Affine(3, max_condition=2.0)):
         with pytest.raises(InputError, match="with a max_condition"):
             worst_gauge(model, group)
     with pytest.raises(InputError, match="objective must be"):

@@ -15,15 +15,14 @@ from scipy import stats
 
 import embaudit.gauges
 from embaudit.errors import InputError
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation, sample_spectrum, within_budget
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 from embaudit.testing import EPS, LAW, GaugeGroupContract, factor_models, gauge_groups, ranks, seeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from embaudit.model import FactorModel
 
 CONDITIONS = st.none() | st.sampled_from([1.0, 1.01, 2.0, 10.0])
 SHIFTS = st.none() | st.sampled_from([0.0, 0.5, 3.0])
@@ -43,6 +42,12 @@ class TestOrthogonal(GaugeGroupContract):
 
 class TestTranslation(GaugeGroupContract):
     groups = st.builds(Translation, ranks(), side=st.sampled_from(["left", "right"]), max_shift=SHIFTS)
+
+
+class TestAffine(GaugeGroupContract):
+    groups = st.builds(
+        Affine, ranks(), side=st.sampled_from(["left", "right"]), max_condition=CONDITIONS, max_shift=SHIFTS
+    )
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,7 @@ LIES = [
     (Translation, {"preserves": claim(Equivalence.RANKINGS)}, "preserves_is_the_strongest_level"),
     (Diagonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
     (Orthogonal, {"is_group": claim(False)}, "is_group_tells_whether_composition_stays_inside"),
+    (Diagonal, {"has_inverses": claim(False)}, "inverse_belongs_and_undoes"),
     (Diagonal, {"sample": _sample_anything}, "samples_belong_and_follow_their_seed"),
     (Diagonal, {"contains": lambda self, gauge: True}, "another_rank_is_another_world"),
     (Diagonal, {"contains": lambda self, gauge: True}, "inclusion_is_membership_of_all"),
@@ -198,9 +204,56 @@ def test_translations_spend_any_length_exactly(rank: int, length: float, side: s
     assert group.contains(gauge)
 
 
+@given(st.integers(1, 6), st.floats(1, 1e12), st.floats(1e-100, 1e100), st.sampled_from(["left", "right"]), seeds())
+def test_affine_gauges_spend_both_budgets(rank: int, budget: float, length: float, side: str, seed: int) -> None:
+    group = Affine(rank, side=side, max_condition=budget, max_shift=length)
+    gauge = group.sample(rng=seed)
+    assert group.contains(gauge)
+    assert np.linalg.norm(group.shift_of(gauge)) == pytest.approx(length, rel=1e-9 + 64 * EPS * gauge.condition_number)
+    if gauge.condition_number < 1e6:
+        assert not Affine(rank, side=side, max_condition=budget, max_shift=0.999 * length).contains(gauge)
+    if rank > 1 and budget > 1.002:
+        assert not Affine(rank, side=side, max_condition=0.999 * budget, max_shift=length).contains(gauge)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_an_affine_shift_is_measured_before_the_linear_part(side: str) -> None:
+    """`(Q + 1vᵀ) M⁻ᵀ` by hand: what is stored as the shift of the gauge is v M⁻ᵀ, whatever its length."""
+    linear, shift = Gauge.linear([[4.0, 1.0], [0.0, 0.5]]), np.array([0.3, -0.4])
+    group = Affine(2, side=side, max_shift=0.5)
+    rows = np.array([[1.0, 2.0], [3.0, -1.0]])
+    model = FactorModel(left=rows, right=rows, left_bias=np.zeros(2), right_bias=np.zeros(2))
+    gauge = group.after(shift, linear)
+    after = gauge.act(model)
+    np.testing.assert_allclose(getattr(after, side), (rows + shift) @ getattr(linear, side), atol=1e-14)
+    np.testing.assert_allclose(after.scores(), model.scores(), atol=1e-12)
+    np.testing.assert_allclose(group.shift_of(gauge), shift, atol=1e-15)
+    assert group.contains(gauge)
+    assert not Affine(2, side=side, max_shift=0.49).contains(gauge)
+    same = linear @ Gauge.translation(2, **{side: shift})
+    np.testing.assert_allclose(getattr(same, f"{side}_shift"), getattr(gauge, f"{side}_shift"), atol=1e-14)
+
+
+def test_affine_sets_hold_their_parts_and_only_theirs() -> None:
+    group = Affine(3, max_condition=2.0, max_shift=1.0)
+    for part in (Diagonal(3, max_condition=2.0), GeneralLinear(3, max_condition=1.5), Orthogonal(3)):
+        assert part <= group
+        assert not group <= part
+    assert Translation(3, max_shift=1.0) <= group <= Affine(3, max_condition=2.0) <= Affine(3)
+    for outside in (GeneralLinear(3), Translation(3), Translation(3, side="left", max_shift=1.0)):
+        assert not outside <= group
+    assert not group <= Affine(3, side="left", max_condition=2.0, max_shift=1.0)
+    assert Affine(3, side="left", max_condition=2.0, max_shift=0.0) <= GeneralLinear(3, max_condition=2.0) <= group
+    assert Affine(3, side="left", max_condition=2.0, max_shift=0.0) <= group
+    assert Permutations(3) <= group
+    assert not group.contains(Gauge.translation(3, left=[0.1, 0.0, 0.0]))
+    assert (group.has_inverses, Affine(3).has_inverses, Affine(3).is_group) == (False, True, True)
+
+
 def test_a_tiny_length_is_a_budget_too() -> None:
     """No absolute slack: the factors may be that small."""
-    assert not Translation(2, max_shift=1e-20).contains(Gauge.translation(2, right=[1e-19, 0]))
+    for group in (Translation(2, max_shift=1e-20), Affine(2, max_shift=1e-20), Affine(2, max_shift=0)):
+        assert not group.contains(Gauge.translation(2, right=[1e-19, 0]))
     assert within_budget(2.0, 2.0)
     assert not within_budget(2.0001, 2.0)
 
@@ -262,7 +315,7 @@ def test_the_spectrum_is_centred_and_log_normal() -> None:
     assert stats.kstest(logs, "norm").pvalue > 0.01
 
 
-@pytest.mark.parametrize("kind", [Diagonal, GeneralLinear, Orthogonal, Translation])
+@pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear, Orthogonal, Translation])
 @pytest.mark.parametrize("rank", [0, -1, 2.0, "3", None, True])
 def test_ranks_are_positive_integers(kind: type[GaugeGroup], rank: object) -> None:
     with pytest.raises(InputError, match=r"^rank must be an integer >= 1; got .+\.$"):
@@ -270,7 +323,7 @@ def test_ranks_are_positive_integers(kind: type[GaugeGroup], rank: object) -> No
 
 
 @pytest.mark.parametrize("budget", [0.5, -1, float("nan"), float("inf"), "2", 2j, [2]])
-@pytest.mark.parametrize("kind", [Diagonal, GeneralLinear])
+@pytest.mark.parametrize("kind", [Affine, Diagonal, GeneralLinear])
 def test_conditions_are_numbers_from_1(kind: type[Diagonal], budget: object) -> None:
     with pytest.raises(InputError, match=r"^max_condition must be a finite number >= 1; got .+; None sets no bound\.$"):
         kind(2, max_condition=budget)
@@ -291,6 +344,8 @@ def test_conditions_end_where_float64_does(kind: type[Diagonal], most: float) ->
 def test_lengths_are_numbers_from_0(budget: object) -> None:
     with pytest.raises(InputError, match=r"^max_shift must be a finite number >= 0; got .+; None sets no bound\.$"):
         Translation(2, max_shift=budget)
+    with pytest.raises(InputError, match=r"^max_shift must be a finite number >= 0"):
+        Affine(2, max_shift=budget)
 
 
 def test_sides_are_left_or_right() -> None:

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from models import random_model
 
 from embaudit.attacks import worst_gauge
-from embaudit.errors import InputError
-from embaudit.gauges import Diagonal, GeneralLinear
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.ranges import certified_neighbours, condition_to_reach, cosine_range, range_summary
+from embaudit.ranges import CertifiedNeighbours, certified_neighbours, condition_to_reach, cosine_range, range_summary
+from embaudit.ranges.cosine_range import reach_for
 from embaudit.report.range_display import RangeDisplay
 
 
@@ -55,6 +56,124 @@ def test_some_gauge_beyond_the_radius_displaces_entries() -> None:
     kept = (found.indices[:, :, None] == neighbours(moved.right, 3).indices[:, None, :]).any(axis=2)
     assert not kept.all()
     assert found.radii[~kept].max() <= 6.0
+
+
+def head(n: int, k: int, seed: int, far: float = 0.0) -> FactorModel:
+    draw = np.random.default_rng(seed)
+    return FactorModel.from_softmax(draw.normal(size=(n, k)) + far * draw.normal(size=k))
+
+
+def brute_radii(rows: np.ndarray, indices: np.ndarray, cosines: np.ndarray, shift: float) -> np.ndarray:
+    """By the ends of all pairs: what z_ij can fall to against what the z of any excluded row can rise to."""
+    n, k = rows.shape
+    i, j = np.divmod(np.arange(n * n), n)
+    ends = reach_for(Translation(k, max_shift=shift), "right", 2).ends(rows[i], rows[j])
+    nearest = ends.upper.reshape(n, n).copy()
+    np.fill_diagonal(nearest, np.inf)
+    np.put_along_axis(nearest, indices, np.inf, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        radii = np.sqrt(nearest.min(axis=1)[:, None] / np.take_along_axis(ends.lower.reshape(n, n), indices, axis=1))
+    every = np.sort(np.where(np.eye(n), -2, cosines), axis=1)[:, ::-1]
+    tied = every[:, : indices.shape[1]] <= every[:, [indices.shape[1]]] + 1e-9
+    return np.where(tied, 1, np.fmax(radii, 1))
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-3, 0.05, 0.5])
+@pytest.mark.parametrize("seed", range(8))
+def test_radii_with_shifts_look_at_every_rival(seed: int, share: float) -> None:
+    k = 1 + seed % 6
+    model = head(40, k, seed, far=3.0)
+    rows = model.right.copy()
+    if seed % 2:
+        rows[1], rows[2], rows[3], rows[5] = rows[0], 2 * rows[0], rows[0] * (1 + 1e-6), -rows[4]
+        model = FactorModel.from_softmax(rows)
+    shift = share * float(np.median(np.linalg.norm(rows, axis=1)))
+    found = certified_neighbours(model, n=4, group=Affine(k, max_shift=shift))
+    cosines = model.cosines("right", [[i, j] for i in range(40) for j in range(40)]).reshape(40, 40)
+    truth = brute_radii(rows, found.indices, cosines, shift)
+    np.testing.assert_allclose(found.radii, truth, rtol=1e-11)
+    assert (found.radii <= truth).all()
+    assert found.max_shift == shift
+
+
+def test_the_strongest_rival_under_shifts_is_often_not_the_runner_up() -> None:
+    model = head(60, 3, 0, far=2.0)
+    found = certified_neighbours(model, n=3, group=Translation(3, max_shift=0.02))
+    pairs = np.column_stack([np.repeat(found.rows, 3), found.indices.ravel()])
+    lower = cosine_range(model, Translation(3, max_shift=0.02), pairs=pairs).lower.reshape(-1, 3)
+    order = np.argsort(-(cosines := neighbours(model.right, 59).cosines), axis=1)
+    assert (order == np.arange(59)).all()
+    first = neighbours(model.right, 4).indices[:, 3]
+    ends = cosine_range(model, Translation(3, max_shift=0.02), pairs=np.column_stack([found.rows, first]))
+    naive = np.exp((np.arctanh(lower) - np.arctanh(ends.upper)[:, None]) / 2)
+    assert (found.radii <= np.fmax(naive, 1) * (1 + 1e-9)).all()
+    assert (found.radii < np.fmax(naive, 1) - 1e-3).any(), "to look at the runner-up alone would certify too much"
+    assert cosines.shape == (60, 59)
+
+
+@settings(max_examples=25)
+@given(st.integers(2, 5), st.floats(1.001, 1.5), st.floats(1e-4, 0.05), st.integers(0, 2**32 - 1))
+def test_no_affine_gauge_displaces_a_certified_entry(k: int, kappa: float, shift: float, seed: int) -> None:
+    model, group = head(25, k, seed, far=2.0), Affine(k, max_condition=kappa, max_shift=shift)
+    found = certified_neighbours(model, n=4, group=group)
+    for draw in range(8):
+        assert_kept(model, found, group.sample(rng=draw), kappa)
+
+
+def assert_kept(model: FactorModel, found: CertifiedNeighbours, gauge: Gauge, kappa: float) -> None:
+    after = neighbours(gauge.act(model).right, found.n).indices
+    assert (found.indices[:, :, None] == after[:, None, :]).any(axis=2)[found.certified(kappa)].all()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_affine_attack_displaces_a_certified_entry(seed: int) -> None:
+    k, kappa = 2 + seed, 1.05
+    model, group = head(25, k, seed, far=2.0), Affine(k, max_condition=kappa, max_shift=0.02)
+    found = certified_neighbours(model, n=4, group=group)
+    assert found.certified(kappa).mean() > 0.1
+    attack = worst_gauge(model, group, objective="neighbours", n=4, n_rows=25, n_starts=1, n_steps=3, rng=0)
+    assert_kept(model, found, attack.gauge, kappa)
+
+
+def test_certificates_shrink_with_the_shift_and_have_something_to_lose() -> None:
+    model, still = head(200, 4, 0), certified_neighbours(head(200, 4, 0), n=5)
+    before, shares = still.radii, []
+    for shift in (1e-12, 1e-3, 1e-2, 0.1):
+        found = certified_neighbours(model, n=5, group=Translation(4, max_shift=shift))
+        assert (found.radii <= before * (1 + 1e-12)).all()
+        before = found.radii
+        shares.append(1 - found.tied_share)
+    np.testing.assert_allclose(
+        certified_neighbours(model, n=5, group=Translation(4, max_shift=1e-12)).radii, still.radii, rtol=1e-6
+    )
+    assert shares[0] > shares[2] > shares[3]
+    assert shares[2] > 0.2
+    # Nothing is certain once a row may be shifted past the origin.
+    assert (certified_neighbours(model, n=5, group=Affine(4)).radii == 1).all()
+    assert (
+        certified_neighbours(model, n=5, group=Affine(4, max_condition=2.0, max_shift=0.0)).radii == still.radii
+    ).all()
+
+
+def test_a_row_without_direction_gets_one_from_any_shift() -> None:
+    rows = np.array([[1.0, 0.0], [1.0, 0.01], [0.0, 1.0], [0.0, 0.0]])
+    group = Translation(2, max_shift=1e-3)
+    assert (certified_neighbours(FactorModel.from_softmax(rows), n=1, group=group).radii[:3] == 1).all()
+    assert (certified_neighbours(FactorModel.from_softmax(rows[:3]), n=1, group=group).radii[:2] > 1).all()
+    whole = certified_neighbours(FactorModel.from_softmax(rows[:3]), n=2, group=group)
+    assert np.isinf(whole.radii).all()
+
+
+def test_shifts_that_are_none_of_the_model_are_refused_and_those_of_the_other_side_do_nothing() -> None:
+    model = vectors(30, 4)
+    with pytest.raises(EquivalenceError, match="must preserve the scores"):
+        certified_neighbours(model, group=Translation(4, max_shift=0.1))
+    with pytest.raises(InputError, match="group must be an Affine or a Translation"):
+        certified_neighbours(model, group=GeneralLinear(4))  # type: ignore[arg-type]
+    both = FactorModel(left=model.right, right=model.right, left_bias=np.zeros(30), right_bias=np.zeros(30))
+    other = certified_neighbours(both, role="left", group=Affine(4, max_shift=5.0))
+    np.testing.assert_array_equal(other.radii, certified_neighbours(model).radii)
+    assert other.max_shift == 0
 
 
 def test_ties_with_the_first_excluded_item_certify_nothing() -> None:

@@ -1,0 +1,327 @@
+"""Affine ranges: nothing leaves them, witnesses reach both ends, and they agree with what they are made of."""
+
+from __future__ import annotations
+
+import contextlib
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Affine, GeneralLinear, Translation
+from embaudit.model import FactorModel
+from embaudit.ranges import cosine_range, range_summary
+from embaudit.ranges.cosine_range import reach_for
+from embaudit.ranges.half_angle import cosine_of
+
+mpf = mpmath.mpf
+SETTINGS = [
+    (k, kappa, tau) for k in (2, 3, 4, 8) for kappa in (1.0, 1.3, 4.0, 100.0) for tau in (0.0, 0.1, 0.7, 2.0, 10)
+]
+
+
+def cosines(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.einsum("ij,ij->i", x, y) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+
+
+def model_of(rows: np.ndarray, others: np.ndarray | None = None) -> FactorModel:
+    """A model whose free biases absorb every shift."""
+    others = rows if others is None else others
+    return FactorModel(
+        left=others, right=rows, left_bias=np.zeros(len(others)), right_bias=np.zeros(len(rows)), link="softmax"
+    )
+
+
+def random_gauges(n: int, k: int, kappa: float, tau: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A shift in the ball, axes and scales for each of n pairs; half of the scales use the two ends only."""
+    draw = np.random.default_rng([n, k])
+    shifts = draw.normal(size=(n, k))
+    shifts *= tau * np.round(draw.random((n, 1)), 1) ** (1 / k) / np.linalg.norm(shifts, axis=1, keepdims=True)
+    logs = draw.random((n, k))
+    logs[::2] = np.round(logs[::2])
+    return shifts, np.linalg.qr(draw.normal(size=(n, k, k))).Q, kappa**logs
+
+
+def test_no_random_affine_gauge_leaves_its_range() -> None:
+    """A hundred thousand, each for a pair of its own, on the shifted side and across."""
+    n = 1300
+    outside, widest = 0, []
+    for k, kappa, tau in SETTINGS:
+        x, y = np.random.default_rng(k).normal(size=(2, n, k)) + 0.3
+        shifts, axes, scales = random_gauges(n, k, kappa, tau)
+        turned = [np.einsum("ij,ijk->ik", z, axes) for z in (x, y, shifts)]
+        moved = (turned[0] + turned[2]) * scales, (turned[1] + turned[2]) * scales
+        for role, one, other in (("right", *moved), ("cross", turned[0] / scales, moved[1])):
+            ends = reach_for(Affine(k, max_condition=kappa, max_shift=tau), role, 2).ends(x, y)
+            after, lower, upper = cosines(one, other), cosine_of(ends.lower), cosine_of(ends.upper)
+            outside += int(((after > upper + 1e-9) | (after < lower - 1e-9)).sum())
+            widest.append(float((np.abs(after - cosines(x, y)) / np.maximum(upper - lower, 1e-12)).max()))
+    assert outside == 0
+    assert max(widest) > 0.9, "the gauges tried are violent enough to see a range that is too narrow"
+
+
+@pytest.mark.parametrize("narrow", [{"max_condition": 3.0, "max_shift": 0.5}, {"max_condition": 2.0, "max_shift": 0.3}])
+def test_a_budget_too_small_is_left(narrow: dict[str, float]) -> None:
+    """What the test above is able to see: ends are reached by larger budgets only."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    model, pairs = model_of(rows), np.array([[i, i + 1] for i in range(19)])
+    found = cosine_range(model, Affine(3, max_condition=3.0, max_shift=0.7), pairs=pairs)
+    inner = cosine_range(model, Affine(3, **narrow), pairs=pairs)
+    assert not inner.contains(found.lower)[found.lower > -1].any()
+    assert not inner.contains(found.upper)[found.upper < 1].any()
+
+
+def hard_rows(k: int, seed: int) -> np.ndarray:
+    """Nearly parallel rows, opposite rows, one row twice as long, two equal ones."""
+    rows = np.random.default_rng(seed).normal(size=(8, k))
+    rows[1] = 1.7 * rows[0] + 1e-6 * rows[1]
+    rows[3], rows[5], rows[7] = -rows[2], 2 * rows[4], rows[6]
+    return rows
+
+
+HARD = [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [2, 5]]
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+@pytest.mark.parametrize("kappa", [None, 1.0, 1.5, 1e3, 1e8])
+def test_witnesses_reach_both_ends_within_their_budgets(k: int, kappa: float | None) -> None:
+    rows = hard_rows(k, k)
+    model, reached = model_of(rows, rows[::-1].copy()), 0
+    for tau in (None, 0.0, 1e-9, 0.3, 2.0):
+        for side in ("left", "right"):
+            group = Affine(k, side=side, max_condition=kappa, max_shift=tau)
+            for role in ("left", "right", "cross"):
+                found = cosine_range(model, group, role=role, pairs=HARD)
+                for pair in range(len(HARD)):
+                    for end in ("lower", "upper"):
+                        attained = getattr(found, f"{end}_attained")[pair]
+                        gauge = found.witness(pair, end, tol=1e-6)
+                        assert group.contains(gauge)
+                        after = gauge.act(model).cosines(role, [HARD[pair]])[0]
+                        missed = abs(after - getattr(found, end)[pair])
+                        assert missed <= (1e-9 if attained else 1e-6)
+                        reached += attained
+    assert reached > (150 if kappa is None else 250)
+
+
+@settings(max_examples=15)
+@given(st.integers(2, 6), st.floats(1, 50), st.floats(0, 3), st.integers(0, 2**32 - 1))
+def test_without_one_part_it_is_the_range_of_the_other(k: int, kappa: float, tau: float, seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    model, pairs = model_of(*draw.normal(size=(2, 8, k))), draw.integers(8, size=(10, 2))
+    for role in ("left", "right", "cross"):
+        for whole, part in (
+            (Affine(k, max_condition=kappa, max_shift=0.0), GeneralLinear(k, max_condition=kappa)),
+            (Affine(k, max_condition=1.0, max_shift=tau), Translation(k, max_shift=tau)),
+            (Affine(k, max_shift=0.0), GeneralLinear(k)),
+            (Affine(k, max_condition=1.0), Translation(k)),
+        ):
+            found, same = (cosine_range(model, group, role=role, pairs=pairs) for group in (whole, part))
+            for name in ("lower", "upper", "lower_attained", "upper_attained"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
+
+
+def test_it_comes_near_its_parts_as_their_budgets_vanish() -> None:
+    """The formula itself, not the choice of the part: a hair above κ = 1 and τ = 0."""
+    rows = np.random.default_rng(0).normal(size=(40, 4))
+    model, pairs = model_of(rows, rows[::-1].copy()), np.random.default_rng(1).integers(40, size=(200, 2))
+    for role in ("right", "cross"):
+        for hair, part in (
+            (Affine(4, max_condition=2.0, max_shift=1e-13), GeneralLinear(4, max_condition=2.0)),
+            (Affine(4, max_condition=1 + 1e-13, max_shift=0.5), Translation(4, max_shift=0.5)),
+        ):
+            found, same = (cosine_range(model, group, role=role, pairs=pairs) for group in (hair, part))
+            np.testing.assert_allclose(found.lower, same.lower, atol=1e-11)
+            np.testing.assert_allclose(found.upper, same.upper, atol=1e-11)
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 5), st.floats(1, 20), st.floats(0, 3), st.floats(0, 1), st.integers(0, 2**32 - 1))
+def test_larger_budgets_contain_smaller_ones(k: int, kappa: float, tau: float, share: float, seed: int) -> None:
+    model = model_of(hard_rows(k, seed), hard_rows(k, seed + 1))
+    inner = Affine(k, max_condition=1 + share * (kappa - 1), max_shift=share * tau)
+    for outer in (
+        Affine(k, max_condition=kappa, max_shift=share * tau),
+        Affine(k, max_condition=1 + share * (kappa - 1), max_shift=tau),
+        Affine(k, max_condition=kappa),
+        Affine(k, max_shift=tau),
+    ):
+        assert inner <= outer
+        for role in ("right", "left", "cross"):
+            small, large = (cosine_range(model, group, role=role, pairs=HARD) for group in (inner, outer))
+            assert large.contains(small.lower).all()
+            assert large.contains(small.upper).all()
+            assert small.contains(small.before).all()
+
+
+def test_without_budgets_everything_is_reached_and_equal_rows_stay() -> None:
+    model = model_of(hard_rows(3, 0))
+    for group in (Affine(3), Affine(3, max_shift=0.01)):
+        found = cosine_range(model, group, pairs=HARD)
+        assert found.lower.tolist() == [-1, -1, -1, 1, -1, -1]
+        assert found.upper.tolist() == [1, 1, 1, 1, 1, 1]
+        assert found.lower_attained[3]
+        assert found.upper_attained[3]
+    # Parallel rows keep 1 until they part, opposite ones -1.
+    assert found.upper_attained[2]
+    assert found.lower_attained[1]
+    assert not found.upper_attained[4]
+
+
+def test_zero_rows_have_no_range() -> None:
+    model = model_of(np.array([[1.0, 2.0], [0.0, 0.0], [2.0, 1.0]]))
+    for group in (Affine(2, max_condition=2.0, max_shift=0.5), Affine(2)):
+        for role in ("right", "cross"):
+            found = cosine_range(model, group, role=role, pairs=[[0, 1], [0, 2]])
+            assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [True, False]
+
+
+def test_differences_and_the_side_that_stands_still_move_linearly() -> None:
+    rows = np.random.default_rng(0).normal(size=(9, 4))
+    model, group = model_of(rows, rows[::-1].copy()), Affine(4, max_condition=2.0, max_shift=1.0)
+    linear = GeneralLinear(4, max_condition=2.0)
+    for role, pairs in (("left", [[0, 1]]), ("right", [[0, 1, 2, 3]])):
+        found, same = (cosine_range(model, g, role=role, pairs=pairs) for g in (group, linear))
+        np.testing.assert_array_equal([found.lower, found.upper], [same.lower, same.upper])
+
+
+def test_a_model_that_no_shift_leaves_alone_is_refused() -> None:
+    bare = FactorModel.from_vectors(np.eye(3))
+    with pytest.raises(EquivalenceError, match="must preserve the scores"):
+        cosine_range(bare, Affine(3, max_condition=2.0, max_shift=0.1), pairs=[[0, 1]])
+    assert cosine_range(bare, Affine(3, max_condition=2.0, max_shift=0.0), pairs=[[0, 1]]).upper[0] == pytest.approx(
+        0.6
+    )
+
+
+def mp_ends(a: np.ndarray, b: np.ndarray, tau: float, kappa: float) -> tuple[mpf, mpf]:
+    """Half-angle tangents of both ends in 120 digits: each arc that touches the disc, found by bisection."""
+    p, q, r = [[mpf(float(v)) for v in row] for row in (a, b)] + [mpf(tau)]
+    dot = [mpmath.fdot(u, v) for u, v in ((p, p), (q, q), (p, q))]
+    base = mpmath.sqrt(dot[0] + dot[1] - 2 * dot[2])
+    area = mpmath.sqrt(dot[0] * dot[1] - dot[2] ** 2)
+    height, offset = area / base, abs(dot[1] - dot[0]) / (2 * base)
+
+    def cost(angle: mpf) -> mpf:
+        """Distance from the origin to the arc that sees the segment under an angle (the origin is off its end)."""
+        centre, radius = base / 2 * mpmath.cot(angle), base / (2 * mpmath.sin(angle))
+        return abs(mpmath.hypot(offset, height - centre) - radius)
+
+    start = mpmath.atan2(area, dot[2])
+    ends = []
+    for edge in (mpmath.pi, mpf(0)):
+        low, high = start, edge
+        for _ in range(400):
+            middle = (low + high) / 2
+            low, high = (middle, high) if cost(middle) < r else (low, middle)
+        ends.append(mpmath.tan(low / 2))
+    return ends[0] * mpf(kappa), ends[1] / mpf(kappa)
+
+
+@pytest.mark.parametrize("kappa", [1.0 + 1e-9, 1.5, 1e8])
+@pytest.mark.parametrize("angle", [1e-11, 1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("tau", [1e-12, 1e-6, 0.3])
+def test_ends_in_extended_precision(angle: float, tau: float, kappa: float) -> None:
+    with mpmath.workdps(120):
+        draw = np.random.default_rng(3)
+        a, across = draw.normal(size=(2, 3))
+        a /= np.linalg.norm(a)
+        across -= (across @ a) * a
+        b = 1.5 * a + 1.5 * np.tan(angle) * across / np.linalg.norm(across)
+        ends = reach_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a[None], b[None])
+        lower, upper = mp_ends(a, b, tau, kappa)
+        assert abs(mpf(float(ends.lower[0])) / lower - 1) < 1e-9
+        # Where the disc meets the line through the rows they become parallel.
+        height = np.linalg.norm(np.cross(a, b)) / np.linalg.norm(a - b)
+        if tau < 0.999 * height:
+            assert abs(mpf(float(ends.upper[0])) / upper - 1) < 1e-9
+        elif tau > 1.001 * height:
+            assert ends.upper[0] == 0
+
+
+def test_rows_through_the_origin_part_at_the_rate_of_the_shift() -> None:
+    """Parallel rows a and 2a: a shift across them of length τ opens the angle whose tangent is known in closed form."""
+    a, tau, kappa = np.array([[1.0, 0.0, 0.0]]), 1e-7, 1e3
+    ends = reach_for(Affine(3, max_condition=kappa, max_shift=tau), "right", 2).ends(a, 2 * a)
+    with mpmath.workdps(60):
+        r = mpf(tau)
+        inner, tangents = 2 - r * r, mpmath.sqrt((1 - r * r) * (4 - r * r))
+        assert abs(mpf(float(ends.lower[0])) / (r * mpf(kappa) / (inner + tangents)) - 1) < 1e-12
+    assert ends.upper[0] == 0
+    assert ends.upper_attained[0]
+
+
+def test_no_attained_end_is_refused_however_large_the_condition() -> None:
+    """Where float64 cannot show an end, it says so: orthogonal up to rounding, nearly parallel, κ up to 1e12."""
+    unshown = 0
+    for k, size, seed in [
+        (k, size, seed) for k in (2, 3, 8) for size in (0, 1e-17, 3e-16, 1e-12, 1e-6) for seed in (0, 1)
+    ]:
+        x, y = np.random.default_rng(seed).normal(size=(2, k))
+        for _ in range(2):
+            y -= (x @ y) / (x @ x) * x
+        crossed = model_of(np.array([y + size * x, x]), np.array([x, y]))
+        near = model_of(np.array([x, x + size * y]), np.array([x, y]))
+        for kappa in (None, 2.0, 1e8, 1e9, 1e12):
+            for model, role, pairs in ((crossed, "cross", [[0, 0]]), (near, "right", [[0, 1]])):
+                found = cosine_range(model, GeneralLinear(k, max_condition=kappa), role=role, pairs=pairs)
+                assert not np.isnan([found.lower[0], found.upper[0]]).any()
+                for end in ("lower", "upper"):
+                    if getattr(found, f"{end}_attained")[0]:
+                        missed = found._under(found.witness(0, end), 0) - getattr(found, end)[0]
+                        assert abs(missed) <= 1e-7
+                    else:
+                        unshown += 1
+                        with contextlib.suppress(InputError):
+                            found.witness(0, end)
+    assert unshown
+
+
+def test_a_pair_orthogonal_up_to_rounding_has_witnesses_or_says_why_not() -> None:
+    """Turned by a right angle these rows fall together, and their bisector must not be taken from that."""
+    x = np.array([-0.1, 0.6, 0.1, -0.5])
+    y = np.array([0.5873015873015873, 0.1761904761904763, 0.7126984126984127, 0.23650793650793658])
+    model = model_of(y[None], x[None])
+    within = cosine_range(model, GeneralLinear(4, max_condition=5.0), role="cross", pairs=[[0, 0]])
+    assert 0 <= within.lower[0] < within.upper[0] < 1e-15
+    for end in ("lower", "upper"):
+        assert abs(within.witness(0, end).act(model).cosines("cross", [[0, 0]])[0]) < 1e-14
+    free = cosine_range(model, GeneralLinear(4), role="cross", pairs=[[0, 0]])
+    assert (free.lower[0], free.upper[0]) == (0, 1)
+    assert not free.upper_attained[0]
+    with pytest.raises(InputError, match="no float64 gauge has the condition"):
+        free.witness(0, "upper")
+
+
+def test_a_budget_of_a_rows_own_length_is_a_limit_and_short_shifts_keep_their_budget() -> None:
+    for seed in range(10):
+        rows = np.random.default_rng(seed).normal(size=(2, 3))
+        model = model_of(rows)
+        for length in (float(np.linalg.norm(rows[0])), 1e-9):
+            for group in (Translation(3, max_shift=length), Affine(3, max_condition=2.0, max_shift=length)):
+                for role in ("right", "cross"):
+                    found = cosine_range(model, group, role=role, pairs=[[0, 1]])
+                    for end in ("lower", "upper"):
+                        if getattr(found, f"{end}_attained")[0]:
+                            gauge = found.witness(0, end)
+                            assert group.contains(gauge)
+                            assert found._under(gauge, 0) == pytest.approx(getattr(found, end)[0], abs=1e-9)
+
+
+def test_a_summary_has_a_line_for_each_shift() -> None:
+    model = model_of(np.random.default_rng(0).normal(size=(30, 4)))
+    lines = range_summary(model, budgets=[1.5], shifts=[0.1, 1.0], n_pairs=200, rng=0)
+    assert [(line.group, line.max_shift) for line in lines] == [
+        ("linear", 0.0),
+        ("diagonal", 0.0),
+        ("affine", 0.1),
+        ("affine", 1.0),
+    ]
+    assert lines[0].width_mean < lines[2].width_mean < lines[3].width_mean
+    still = range_summary(model, role="left", budgets=[1.5], shifts=[1.0], n_pairs=200, rng=0)
+    assert still[2].width_mean == still[0].width_mean
+    moved = range_summary(model, role="left", side="left", budgets=[1.5], shifts=[1.0], n_pairs=200, rng=0)
+    assert moved[2].width_mean > moved[0].width_mean
