@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.results import Result
 from embaudit.kernels.rows import unit_rows
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Flip:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pinning:
+class Pinning(Result):
     """What predictions of rows of length 1 leave free of the cosines between rows of one side."""
 
     status: Status

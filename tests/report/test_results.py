@@ -53,6 +53,7 @@ def results() -> dict[str, Result]:
         ea.evaluate_similarities(model, [f"{HOSTILE}{i % 3}" for i in range(30)]),
         ea.position(model),
         ea.normalisation_test(model),
+        ea.pinned_test(model.replace(link="cosine")),
         ea.fix(model),
         blocks,
         blocks.local_threshold(0.5),
@@ -76,8 +77,8 @@ def results() -> dict[str, Result]:
 
 NAMES = (
     *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
-    *("Evaluation", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest", "Position"),
-    *("ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
+    *("Evaluation", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest", "Pinning"),
+    *("Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
 )
 DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}
 
