@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check style lock clean
+.PHONY: demo test check style mutants lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -28,6 +28,13 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
+
+# Change the code at random places and see whether the tests notice; for example make mutants ROOMS=gauges SEED=1.
+NUMBER ?= 300
+SEED ?= 0
+ROOMS ?= auditing comparison evaluation
+mutants: $(READY)
+	$(BIN)/python tests/mutation/run.py --number $(NUMBER) --seed $(SEED) --rooms $(ROOMS)
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)

@@ -1,0 +1,86 @@
+"""Balance: what decay on both sides leaves at every stationary point, and how far a model is from it.
+
+With the penalty `Σ_u w_u ‖p_u‖² + Σ_i w_i ‖q_i‖²` the factors may still be changed by any M while the scores stay; at
+a stationary point no such change lowers the penalty, hence `Pᵀ diag(w) P = Qᵀ diag(w) Q`. Equal decay has weights 1;
+decay at every rating (ALS-WR, Spark ALS, SGD by samples) has the number of ratings of each row.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.kernels.passes import float64_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from embaudit.foundation.checked import Matrix, Vector
+    from embaudit.model import FactorModel
+
+
+def balance_condition(left_root: Matrix, right_root: Matrix, rank: int) -> float:
+    """Compute κ of the gauge that balances two sides whose Gram matrices are `RᵀR`.
+
+    The gauge M with `Mᵀ G_P M = M⁻¹ G_Q M⁻ᵀ` is `R_Qᵀ v s^-½`, from the singular values of `R_P R_Qᵀ = u s vᵀ`.
+
+    Parameters
+    ----------
+    left_root, right_root : array of shape (m, k)
+        R of each side.
+    rank : int
+        Directions that both sides see; the others are left out.
+
+    Examples
+    --------
+    >>> round(balance_condition(np.diag([2.0, 1.0]), np.diag([2.0, 4.0]), 2), 9)
+    2.0
+    """
+    _, s, vt = np.linalg.svd(left_root @ right_root.T)
+    scales = np.linalg.svd(right_root.T @ vt[:rank].T / np.sqrt(s[:rank]), compute_uv=False)
+    return float(scales[0] / scales[-1])
+
+
+def counted_balance(model: FactorModel, rank: int) -> float | None:
+    """Compute κ between a model and its balance with every row weighted by its number of interactions.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+    rank : int
+        Its effective rank.
+
+    Returns
+    -------
+    float or None
+        1 for a converged ALS-WR; None where the counts of a side are not known.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> known = {"user_counts": [4, 1], "item_counts": [1, 1]}
+    >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 2.0]], [[2.0, 0.0], [0.0, 2.0]], **known)
+    >>> counted_balance(model, 2), counted_balance(model.replace(left_counts=None), 2)
+    (1.0, None)
+    """
+    left, right = model.side("left"), model.side("right")
+    if left.counts is None or right.counts is None:
+        return None
+    roots = weighted_root(left.rows, left.counts), weighted_root(right.rows, right.counts)
+    return balance_condition(*roots, rank)
+
+
+def weighted_root(x: Matrix, weights: Vector) -> NDArray[np.float64]:
+    """Compute R with `RᵀR = Xᵀ diag(w) X`, streamed by QR.
+
+    Examples
+    --------
+    >>> weighted_root(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])).round(9) ** 2
+    array([[25.]])
+    """
+    root: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    for rows, block in float64_blocks(x):
+        root = np.asarray(np.linalg.qr(np.vstack([root, block * np.sqrt(weights[rows, None])]), mode="r"))
+    return root

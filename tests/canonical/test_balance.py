@@ -1,0 +1,71 @@
+"""The balance laws of weight decay, on factors that were really trained."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from embaudit.canonical.balance import balance_condition, counted_balance
+from embaudit.model import FactorModel
+
+
+def als(ratings, rank, decay, *, counted, sweeps=4000):
+    """Alternating least squares over observed ratings; decay times the number of ratings of a row if `counted`."""
+    draw = np.random.default_rng(1)
+    seen = ~np.isnan(ratings)
+    q = draw.standard_normal((ratings.shape[1], rank))
+    for _ in range(sweeps):
+        p = _solved(ratings, seen, q, decay, counted=counted)
+        before, q = q, _solved(ratings.T, seen.T, p, decay, counted=counted)
+        if np.abs(q - before).max() < 1e-11:
+            break
+    return p, q, seen
+
+
+def _solved(ratings, seen, other, decay, *, counted):
+    rows = np.empty((len(ratings), other.shape[1]))
+    for i, known in enumerate(seen):
+        x = other[known]
+        weight = decay * (known.sum() if counted else 1)
+        rows[i] = np.linalg.solve(x.T @ x + weight * np.eye(x.shape[1]), x.T @ ratings[i, known])
+    return rows
+
+
+@pytest.fixture(scope="module")
+def ratings():
+    draw = np.random.default_rng(0)
+    table = draw.standard_normal((40, 3)) @ draw.standard_normal((3, 25)) + 0.1 * draw.standard_normal((40, 25))
+    table[draw.random(table.shape) > np.linspace(0.25, 0.9, 25)] = np.nan
+    return table
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_each_kind_of_decay_obeys_its_own_law_and_breaks_the_other(ratings, counted):
+    p, q, seen = als(ratings, 3, 0.05, counted=counted)
+    model = FactorModel.from_user_item(p, q, user_counts=seen.sum(axis=1), item_counts=seen.sum(axis=0))
+    plain, weighted = balance_condition(p, q, 3), counted_balance(model, 3)
+    own, other = (weighted, plain) if counted else (plain, weighted)
+    assert own == pytest.approx(1, abs=1e-5)
+    assert other > 1.01
+    assert counted_balance(model.replace(right_counts=None), 3) is None
+
+
+def test_the_condition_is_that_of_the_gauge_an_optimiser_finds(ratings):
+    draw = np.random.default_rng(2)
+    p, q = draw.standard_normal((30, 2)) * [3, 1], draw.standard_normal((20, 2)) @ [[1, 0.4], [0, 2]]
+
+    def penalty(entries):
+        m = entries.reshape(2, 2)
+        return np.sum((p @ m) ** 2) + np.sum((q @ np.linalg.inv(m).T) ** 2)
+
+    m = minimize(penalty, np.eye(2).ravel(), method="BFGS", options={"gtol": 1e-9}).x.reshape(2, 2)
+    assert balance_condition(p, q, 2) == pytest.approx(np.linalg.cond(m), rel=1e-6)
+
+
+def test_a_rescaled_model_is_off_by_its_rescaling(ratings):
+    p, q, _ = als(ratings, 3, 0.05, counted=False)
+    turn = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0]
+    for stretch in ([1.0, 1.0, 1.0], [1.0, 1.3, 2.0]):
+        m = turn @ np.diag(stretch)
+        assert balance_condition(p @ m, q @ np.linalg.inv(m).T, 3) == pytest.approx(max(stretch), rel=1e-5)

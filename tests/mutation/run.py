@@ -1,0 +1,173 @@
+"""Change the code at random places and see whether the tests notice: `make mutants`.
+
+Each mutant runs the tests that touch its line, in a copy of the project. What survives is printed: a place where the
+code could be wrong and no test would say so. Mutants that change nothing anybody can see are listed in
+`equivalent.txt` beside this file, each with its reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from mutate import Mutant, mutants
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+ROOT = Path(__file__).parents[2]
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+LIMIT = 120
+"""Seconds after which a mutant counts as noticed: it hangs."""
+MOST_TESTS = 80
+"""Tests run for one mutant, those that touch its line and fewest others first."""
+
+
+def copy_of_project(folder: Path) -> Path:
+    """Copy what git knows and what it does not ignore, with the real inputs beside it where there are any."""
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    target = folder / "project"
+    for name in names:
+        if (ROOT / name).is_file():
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target / name)
+    if (ROOT.parent / "shared").exists():
+        (folder / "shared").symlink_to((ROOT.parent / "shared").resolve())
+    return target
+
+
+def run_tests(project: Path, arguments: Sequence[str], limit: float | None = None) -> int:
+    """Run pytest in a copy; a run past its limit counts as failed."""
+    environment = os.environ | {"PYTHONPATH": str(project), "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments]
+    try:
+        done = subprocess.run(command, cwd=project, env=environment, timeout=limit, capture_output=True, check=False)
+    except subprocess.TimeoutExpired:
+        return 1
+    return done.returncode
+
+
+def tests_by_line(project: Path, tests: Sequence[str], jobs: int) -> dict[str, dict[int, set[str]]]:
+    """Run the tests once and note which of them touch which line of which file."""
+    covered = ["--cov=embaudit", "--cov-context=test", "--cov-report=", "-n", str(jobs), "--dist", "worksteal"]
+    if run_tests(project, [*tests, *covered]) not in (0, 1):
+        raise SystemExit("the tests could not be run; install the test group of pyproject.toml")
+    from coverage.numbits import numbits_to_nums
+
+    found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    with sqlite3.connect(project / ".coverage") as base:
+        rows = base.execute(
+            "select file.path, context.context, line_bits.numbits from line_bits "
+            "join file on file.id = file_id join context on context.id = context_id"
+        )
+        for path, context, bits in rows:
+            lines = found[str(Path(path).relative_to(project))]
+            for line in numbits_to_nums(bits):
+                lines[line].add(context.removesuffix("|run").removesuffix("|setup").removesuffix("|teardown"))
+    return found
+
+
+def chosen_tests(lines: dict[int, set[str]], line: int, breadth: Counter[str]) -> list[str]:
+    """Return the tests that touch a line, narrow ones first; for a line that runs at import, those of its file."""
+    touching = lines.get(line, set()) - {""}
+    if not touching:
+        touching = set().union(*lines.values()) - {""} if "" in lines.get(line, {""}) else set()
+    return sorted(touching, key=lambda name: (breadth[name], name))[:MOST_TESTS]
+
+
+def known_equivalents() -> set[str]:
+    """Read the mutants nobody can notice."""
+    if not EQUIVALENT.exists():
+        return set()
+    lines = EQUIVALENT.read_text().splitlines()
+    return {line.split("  #")[0].strip() for line in lines if line.strip() and not line.startswith("#")}
+
+
+def without_line(mutant: Mutant) -> str:
+    """Name a mutant in a way that does not move with the lines above it."""
+    path, rest = str(mutant).split("  ", 1)
+    return f"{path.rsplit(':', 1)[0]}  {rest}"
+
+
+def judge(
+    sample: Iterable[Mutant], copies: Queue[Path], tests: dict[Mutant, list[str]], jobs: int
+) -> dict[Mutant, bool]:
+    """Tell for each mutant whether a test failed."""
+
+    def noticed(mutant: Mutant) -> bool:
+        if not tests[mutant]:
+            return False
+        project = copies.get()
+        path = project / mutant.path
+        text = path.read_text()
+        try:
+            path.write_text(mutant.applied(text))
+            return run_tests(project, ["-x", *tests[mutant]], LIMIT) != 0
+        finally:
+            path.write_text(text)
+            copies.put(project)
+
+    sample = list(sample)
+    with ThreadPoolExecutor(jobs) as pool:
+        results = {}
+        for mutant, found in zip(sample, pool.map(noticed, sample), strict=True):
+            results[mutant] = found
+            print("." if found else f"\nsurvived  {mutant}", end="", flush=True)
+    print()
+    return results
+
+
+def main() -> None:
+    """Draw mutants, judge them, report by room."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--number", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--rooms", nargs="+", default=["auditing", "comparison", "evaluation"])
+    parser.add_argument("--tests", nargs="+", default=["tests"])
+    parser.add_argument("--jobs", type=int, default=2)
+    given = parser.parse_args()
+    files = sorted(path for room in given.rooms for path in (ROOT / "embaudit" / room).rglob("*.py"))
+    everything = [m for path in files for m in mutants(str(path.relative_to(ROOT)), path.read_text())]
+    skipped = known_equivalents()
+    everything = [mutant for mutant in everything if without_line(mutant) not in skipped]
+    sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
+    with tempfile.TemporaryDirectory() as folder:
+        copies: Queue[Path] = Queue()
+        for number in range(given.jobs):
+            copies.put(copy_of_project(Path(folder) / str(number)))
+        first = copies.get()
+        touched = tests_by_line(first, given.tests, given.jobs)
+        copies.put(first)
+        breadth = Counter(name for lines in touched.values() for names in lines.values() for name in names)
+        tests = {m: chosen_tests(touched.get(m.path, {}), m.line, breadth) for m in sample}
+        report(judge(sample, copies, tests, given.jobs), given, len(everything))
+
+
+def report(results: dict[Mutant, bool], given: argparse.Namespace, total: int) -> None:
+    """Print the share noticed in each room."""
+    rooms: dict[str, list[bool]] = defaultdict(list)
+    for mutant, noticed in results.items():
+        rooms[mutant.path.split("/")[1]].append(noticed)
+    print(f"{len(results)} of {total} mutants, seed {given.seed}")
+    for room, outcomes in sorted(rooms.items()):
+        print(f"{room:12} {sum(outcomes):4} of {len(outcomes):4} noticed  {100 * sum(outcomes) / len(outcomes):.1f} %")
+
+
+if __name__ == "__main__":
+    main()
