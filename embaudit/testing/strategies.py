@@ -88,8 +88,8 @@ def one_sided_models(rank: int | None = None) -> st.SearchStrategy[FactorModel]:
 
     Examples
     --------
-    >>> from hypothesis import find
-    >>> find(one_sided_models(2), lambda model: True).sides
+    >>> from hypothesis import Phase, find, settings
+    >>> find(one_sided_models(2), lambda model: True, settings=settings(phases=[Phase.generate])).sides
     ('right',)
     """
     return factor_models(rank).map(lambda model: model.replace(left=None, left_bias=None))
@@ -100,8 +100,9 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
 
     Examples
     --------
-    >>> from hypothesis import find
-    >>> find(gauge_groups(2), lambda group: group.fixes_cosines and not hasattr(group, "max_condition"))
+    >>> from hypothesis import Phase, find, settings
+    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
+    >>> find(gauge_groups(2), lambda group: group.fixes_cosines and not hasattr(group, "max_condition"), settings=quick)
     Orthogonal(rank=2)
     """
     conditions = st.none() | st.sampled_from([1.0, 1.5, 10.0])
@@ -119,8 +120,9 @@ def gauges(rank: int) -> st.SearchStrategy[Gauge]:
 
     Examples
     --------
-    >>> from hypothesis import find
-    >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right).preserves.title
+    >>> from hypothesis import Phase, find, settings
+    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
+    >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
     'nothing'
     """
     one = st.builds(lambda group, seed: group.sample(rng=seed), gauge_groups(rank), seeds())
