@@ -101,7 +101,7 @@ def gauge_groups(rank: int) -> st.SearchStrategy[GaugeGroup]:
     Examples
     --------
     >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(phases=[Phase.generate])
+    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
     >>> find(gauge_groups(2), lambda group: group.fixes_cosines and not hasattr(group, "max_condition"), settings=quick)
     Orthogonal(rank=2)
     """
@@ -123,7 +123,7 @@ def gauges(rank: int) -> st.SearchStrategy[Gauge]:
     Examples
     --------
     >>> from hypothesis import Phase, find, settings
-    >>> quick = settings(phases=[Phase.generate])
+    >>> quick = settings(max_examples=1000, phases=[Phase.generate])
     >>> find(gauges(2), lambda gauge: gauge.shifts_left and gauge.shifts_right, settings=quick).preserves.title
     'nothing'
     """

@@ -10,10 +10,9 @@ import pytest
 from safetensors.numpy import save_file
 
 
+@pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize(("name", "changed"), [("shakespeare", 0.35), ("charlotte_bronte", 0.25)])
-def test_character_models_alarm(embaudit, shared_data, request, name, changed):
-    if name != "shakespeare":
-        request.getfixturevalue("without_attacks")
+def test_character_models_alarm(embaudit, shared_data, name, changed):
     folder = shared_data(f"heads-charrnn/{name}")
     files = (folder / "head.npz", "--kind", "head", "--labels", folder / "vocab.json")
     result = embaudit("audit", *files, "--json", "a.json", "--gauges", 1, "--fail-on", "issue")

@@ -82,13 +82,12 @@ def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
     assert json.loads(Path("d.json").read_text())["explained"] is False
 
 
-@pytest.mark.parametrize("name", ["nielsen", "simpson"])
-def test_reproduce_writes_pictures_and_numbers(embaudit, name):
-    result = embaudit("reproduce", name, "--out", "figures")
+def test_reproduce_writes_pictures_and_numbers(embaudit):
+    result = embaudit("reproduce", "nielsen", "--out", "figures")
     assert result.code == 0
     written = {path.suffix for path in Path("figures").iterdir()}
     assert written == {".png", ".pdf", ".csv", ".json"}
-    again = embaudit("reproduce", name, "--out", "figures")
+    again = embaudit("reproduce", "nielsen", "--out", "figures")
     assert again.code == 2
     assert "--force" in again.err or "force" in again.err
 
@@ -99,6 +98,7 @@ def test_reproduce_replaces_files_when_told_and_can_be_silent(embaudit):
     result = embaudit("reproduce", "simpson", "--out", "figures", "--force", "--quiet")
     assert (result.code, result.out) == (0, "")
     assert json.loads(Path("figures/simpson.json").read_text())["caption"]
+    assert {path.suffix for path in Path("figures").iterdir()} == {".png", ".pdf", ".csv", ".json"}
 
 
 def test_reproduce_netflix_prints_the_numbers_it_writes(embaudit, monkeypatch):

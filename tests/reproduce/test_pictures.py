@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import itertools
 import re
-import shutil
 import subprocess
 import sys
 import zlib
@@ -92,17 +91,16 @@ def test_files_bear_neither_date_nor_version_and_keep_their_text(saved):
     assert b"tIME" not in png
 
 
-def test_existing_files_are_kept_unless_forced(figures, saved, tmp_path):
-    figure = figures["simpson"]
-    shutil.copytree(saved["simpson"][0].parent, tmp_path, dirs_exist_ok=True)
-    (tmp_path / "simpson_groups.csv").write_text("mine")
-    (tmp_path / "simpson.png").unlink()
+def test_existing_files_are_kept_unless_forced(tmp_path):
+    results = {"pictures": {"p": Figure()}, "tables": {"groups": pd.DataFrame({"x": [1.5]})}, "documents": {"d": {}}}
+    (tmp_path / "groups.csv").write_text("mine")
     with pytest.raises(InputError, match=r"must not hold the results yet; got .*force"):
-        figure.save(tmp_path)
-    assert (tmp_path / "simpson_groups.csv").read_text() == "mine"
-    assert not (tmp_path / "simpson.png").exists()
-    figure.save(tmp_path, force=True)
-    assert (tmp_path / "simpson_groups.csv").read_text() != "mine"
+        save_files(tmp_path, **results)
+    assert (tmp_path / "groups.csv").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["groups.csv"]
+    save_files(tmp_path, **results, force=True)
+    assert (tmp_path / "groups.csv").read_text() == "x\n1.5\n"
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 def test_drawing_leaves_the_global_settings_alone():
