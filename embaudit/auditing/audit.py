@@ -6,33 +6,28 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from embaudit._version import __version__
-from embaudit.auditing.checks import Finding, Severity, findings
+from embaudit.auditing.checks import findings
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
-from embaudit.auditing.head_report import HeadReport, head_report
+from embaudit.auditing.head_report import HeadReport
+from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective, usual_objectives
-from embaudit.auditing.verdict import training_sentence, verdict
+from embaudit.auditing.verdict import verdict
 from embaudit.errors import must_be
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
-from embaudit.kernels.rows import sample_rows
-from embaudit.model import Link
-from embaudit.softmax.guards import Guard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
+    from embaudit.auditing.finding import Finding, Severity
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role
     from embaudit.report.display import Display
 
-PANEL = 2_048
-"""Labels of a softmax head that are looked at one by one; drawn where it has more."""
 SCHEMA_VERSION = 1
 """Raised when a field of the JSON changes its meaning or goes away."""
 
@@ -56,30 +51,28 @@ class Audit(Drawn):
     """The model at hand."""
     evidence: Evidence
     """Everything measured; of a softmax head with very many labels, on a sample of them."""
-    head: HeadReport | None = None
-    """What was measured besides where the model is a softmax head."""
     source: str | None = None
     """Where the model came from."""
 
     @property
     def predictions_hold(self) -> bool:
         """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
-        return self.evidence.predictions_hold and (self.head is None or self.head.verified)
+        return self.evidence.predictions_hold
+
+    @cached_property
+    def head(self) -> HeadReport | None:
+        """What was measured besides where the model is a softmax head, and what follows from that alone."""
+        return None if self.evidence.head is None else HeadReport.of(self.evidence.head)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Conclusions with code, severity and remedy, the gravest first."""
-        own = self.head.findings if self.head is not None else ()
-        seen = {finding.code for finding in own}
-        found = [*own, *(finding for finding in findings(self.evidence) if finding.code not in seen)]
-        return tuple(sorted(found, key=lambda finding: -finding.severity))
+        return findings(self.evidence)
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        if self.head is None or not self.evidence.predictions_hold:
-            return verdict(self.evidence)
-        return f"{self.head.verdict} {training_sentence(self.evidence)}" if self.head.verified else self.head.verdict
+        return verdict(self.evidence)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -228,24 +221,9 @@ def audit(
     InputError
         For parameters outside their sets.
     """
-    model = _with_objective(model, objective)
-    guard = Guard.of(model.link, soft_cap, normalised)
-    head = None
-    if model.link == "softmax":
-        head = head_report(
-            model,
-            n_labels=PANEL,
-            n_neighbours=n_neighbours,
-            max_condition=max_condition,
-            soft_cap=guard.soft_cap,
-            normalised=guard.normalised,
-            rng=rng,
-        )
-    elif not guard.keeps_translations:
-        raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
+    model = declare(_with_objective(model, objective), soft_cap, normalised=normalised)
     evidence = gather(
-        _subject(model, guard, rng),
-        trained_as=model.link,
+        model,
         groups=() if groups is None else groups,
         roles=roles,
         n_gauges=n_gauges,
@@ -255,7 +233,7 @@ def audit(
         show=show,
         rng=rng,
     )
-    return Audit(model, evidence, head, source)
+    return Audit(model, evidence, source)
 
 
 def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
@@ -274,18 +252,3 @@ def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
             "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
         )
     return model.replace(objective=objective.name)
-
-
-def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
-    """Choose what the general part of an audit looks at: a sample of very many labels, and what a guard leaves free.
-
-    A capped head must keep its scores, a normalised one its cosines, for its probabilities to stay.
-    """
-    if model.link != "softmax":
-        return model
-    link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
-    if model.n_right > PANEL:
-        labels = sample_rows(model.n_right, PANEL, np.random.default_rng(seed))
-        fields = {name: getattr(model, name) for name in ("right", "right_bias", "right_ids", "right_names")}
-        model = model.replace(**{name: None if value is None else value[labels] for name, value in fields.items()})
-    return model.replace(link=link)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.canonical import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.canonical import canonical_form
+from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.errors import must_be
-from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -17,56 +19,10 @@ if TYPE_CHECKING:
 
     from embaudit.model import FactorModel
 
-KINDS = ("canonical", "diagonal", "linear", "orthogonal", "translation")
+GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation)
+"""The gauge groups an audit draws from on its own."""
+KINDS = (CANONICAL, *(group.kind for group in GROUPS))
 """The families of equivalent models, by the names the command line takes."""
-
-
-@dataclass(frozen=True, eq=False)
-class EquivalentModel:
-    """One way to the same predictions."""
-
-    name: str
-    """Unique within an audit."""
-    kind: str
-    """One of `KINDS`."""
-    condition_number: float
-    """κ of the gauge."""
-    shift: float
-    """Length of the longer translation, 0 without one."""
-    gauge: Gauge | None
-    """The gauge, or None where the model has directions no prediction sees, so that none reaches it."""
-    exponent: float | None = None
-    """The exponent of a canonical model."""
-
-    def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model."""
-        if self.gauge is not None:
-            return self.gauge.act(model)
-        assert self.exponent is not None
-        return at_exponent(model, self.exponent)
-
-
-def _from_gauge(name: str, kind: str, gauge: Gauge, exponent: float | None = None) -> EquivalentModel:
-    shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
-    return EquivalentModel(name, kind, gauge.condition_number, shift, gauge, exponent)
-
-
-def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
-    """Yield the models at exponent 0, ½ and 1, where both sides are at hand and scores are what is predicted."""
-    if model.left is None or model.predicts is Equivalence.COSINES:
-        return
-    form = canonical_form(model)
-    users, items = model.roles
-    titles = {"left-whitened": f"{users}s whitened", "balanced": "balanced", "right-whitened": f"{items}s whitened"}
-    for name, exponent in EXPONENTS.items():
-        yield _at_exponent(form, exponent, f"exponent {exponent:g} ({titles[name]})")
-
-
-def _at_exponent(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:
-    gauge = form.gauge(exponent)
-    if gauge is not None:
-        return _from_gauge(name, "canonical", gauge, exponent)
-    return EquivalentModel(name, "canonical", float(np.linalg.cond(form.left_map(exponent))), 0.0, None, exponent)
 
 
 def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGroup, ...]:
@@ -92,12 +48,6 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
     ]
     free = reversed(model.free_shifts)
     return (*groups, *(Translation(k, side=side, max_shift=model.side(side).median_length) for side in free))
-
-
-def kind_of(group: GaugeGroup) -> str:
-    """Name the family of a group as the command line does."""
-    names = {Diagonal: "diagonal", GeneralLinear: "linear", Orthogonal: "orthogonal", Translation: "translation"}
-    return names[type(group)]
 
 
 def require_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
@@ -138,16 +88,16 @@ def equivalent_models(
         For an unknown family, or one that has no gauge for this model.
     """
     own = [group for group in groups if isinstance(group, GaugeGroup)]
-    kinds = (
-        require_kinds(group for group in groups if isinstance(group, str)) if len(own) < len(groups) or not own else ()
-    )
-    chosen = own + [g for g in default_groups(model, max_condition=max_condition) if kind_of(g) in kinds]
-    found = list(canonical_models(model)) if "canonical" in kinds else []
+    named = [group for group in groups if not isinstance(group, GaugeGroup)]
+    kinds = require_kinds(named) if named or not own else ()
+    chosen = own + [group for group in default_groups(model, max_condition=max_condition) if group.kind in kinds]
+    found = list(canonical_models(model)) if CANONICAL in kinds else []
+    numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for group in chosen:
-        kind = kind_of(group)
-        label = f"{kind} of {model.title(group.side)}s" if isinstance(group, Translation) else kind
-        for draw in range(1 if isinstance(group, Orthogonal) else n_gauges):
-            found.append(_from_gauge(f"{label} {draw + 1}", kind, group.sample(rng=rng)))
+        family = group.name_in(model)
+        for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
+            name = f"{family} {next(numbers[family])}"
+            found.append(EquivalentModel.by(group.sample(rng=rng), name, group.kind, title=group.title))
     if not found:
         raise must_be(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
@@ -190,7 +140,7 @@ def one_equivalent(
     'diagonal 1'
     """
     if exponent is not None:
-        return _at_exponent(canonical_form(model), exponent, f"exponent {exponent:g}")
+        return equivalent_at(canonical_form(model), exponent, f"exponent {exponent:g}")
     return equivalent_models(
         model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=np.random.default_rng(rng)
     )[0]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.auditing.equivalents import EquivalentModel, equivalent_models
+from embaudit.auditing.equivalents import equivalent_models
+from embaudit.auditing.heads import PANEL, head_evidence
 from embaudit.auditing.limits import Limits, limits
 from embaudit.canonical import Position, position
 from embaudit.errors import must_be
@@ -15,19 +16,23 @@ from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
-from embaudit.model import Equivalence, Link
+from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, drift
 from embaudit.model.sizes import require_ordinary_size
-from embaudit.movements.moved import Movement
 from embaudit.movements.movement import MovementProbe
-from embaudit.movements.neighbourhoods import Neighbourhood, find_rows, neighbourhoods
+from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
+from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from embaudit.auditing.head_evidence import HeadEvidence
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
+    from embaudit.movements.moved import Movement
+    from embaudit.movements.neighbourhoods import Neighbourhood
 
 LISTED = 5
 """Neighbours shown side by side."""
@@ -40,34 +45,34 @@ class Evidence:
     """What was measured on one model and its equivalent models."""
 
     model: FactorModel
-    """The model at hand."""
-    trained_as: Link
-    """The link of the model it was made from, which tells how such models are trained."""
-    seed: int
+    """The model at hand; of a head with very many labels, some of them."""
+    seed: int = 0
     """Seed of every draw."""
-    max_condition: float
+    max_condition: float = 2.0
     """Budget of the random linear gauges."""
-    equivalents: tuple[EquivalentModel, ...]
+    equivalents: tuple[EquivalentModel, ...] = ()
     """The equivalent models visited."""
-    drift: tuple[Drift, ...]
+    drift: tuple[Drift, ...] = ()
     """What happened to the predictions, one an equivalent model."""
-    movement: tuple[tuple[Movement, ...], ...]
+    movement: tuple[tuple[Movement, ...], ...] = ()
     """What happened to the cosines, one a role, for every equivalent model."""
-    limits: Limits
+    limits: Limits = field(default_factory=Limits)
     """How far the cosines could move at most within a budget."""
-    position: Position | None
+    position: Position | None = None
     """Where the model sits among its canonical forms; None for a one-sided model."""
-    chosen: bool
+    chosen: bool = False
     """Whether the caller chose whose neighbours to show."""
-    shown_in: str | None
+    shown_in: str | None = None
     """The equivalent model whose neighbours are shown."""
-    examples: tuple[Neighbourhood, ...]
+    examples: tuple[Neighbourhood, ...] = ()
     """Neighbours of a few right rows in the model and in that one."""
+    head: HeadEvidence | None = None
+    """What was measured besides on a softmax head, on all of its labels."""
 
     @property
     def predictions_hold(self) -> bool:
-        """Whether rounding explains every change of a prediction."""
-        return all(record.ok for record in self.drift)
+        """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
+        return all(record.ok for record in self.drift) and (self.head is None or self.head.verified)
 
     def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
         """Pair the equivalent models with their movement of some roles, all by default."""
@@ -116,7 +121,6 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 def gather(
     model: FactorModel,
     *,
-    trained_as: Link | None = None,
     groups: Sequence[str | GaugeGroup] = (),
     roles: Sequence[Role] | None = None,
     n_gauges: int = 8,
@@ -133,6 +137,11 @@ def gather(
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
+    head = None
+    if isinstance(model.link, Softmax):
+        own = np.random.default_rng(rng)
+        head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+        model = only_labels(model, sample_rows(model.n_right, PANEL, np.random.default_rng(rng)))
     chosen = default_roles(model) if roles is None else require_roles(model, roles)
     require_ordinary_size(model)
     shown = find_rows(model, "right", show) if show else None
@@ -150,7 +159,6 @@ def gather(
     shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
     return Evidence(
         model=model,
-        trained_as=trained_as or model.link,
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),
@@ -161,6 +169,7 @@ def gather(
         chosen=bool(show),
         shown_in=shown_in,
         examples=examples,
+        head=head,
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def exit_code(result: Audit, fail_on: FailOn) -> int:
     """1 where the check itself failed, or a finding is as severe as asked for."""
-    from embaudit.auditing.checks import Severity
+    from embaudit.auditing.finding import Severity
 
     threshold = {FailOn.ISSUE: Severity.ISSUE, FailOn.TIP: Severity.TIP, FailOn.NEVER: None}[fail_on]
     if not result.predictions_hold:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,21 +11,15 @@ from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
 from embaudit.cli.terminal import make_console, reading_options
 
 
-class Kind(StrEnum):
-    """Families of equivalent models that can be drawn."""
-
-    DIAGONAL = "diagonal"
-    LINEAR = "linear"
-    ORTHOGONAL = "orthogonal"
-    TRANSLATION = "translation"
-
-
 @app.command(short_help="Write another model with the same predictions.")
 def gauge(
     path: Model,
     *,
     out: Annotated[Path, typer.Option(help="The model file to write.")],
-    group: Annotated[Kind | None, typer.Option(help="Which random change to apply.", show_default="diagonal")] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(help="Which change: diagonal, linear, orthogonal, translation.", show_default="diagonal"),
+    ] = None,
     exponent: Annotated[
         float | None, typer.Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")
     ] = None,
@@ -53,7 +46,7 @@ def gauge(
     require_output(out, sides=1 if model.left is None else 2, force=force)
     chosen = one_equivalent(
         model,
-        kind=str(group or Kind.DIAGONAL),
+        kind=group or "diagonal",
         exponent=exponent,
         max_condition=2.0 if max_condition is None else max_condition,
         rng=seed,

@@ -36,6 +36,8 @@ class Diagonal(BudgetedLinear):
     Steck, Ekanadham & Kallus, "Is Cosine-Similarity of Embeddings Really About Similarity?", 2024, section 2.1.
     """
 
+    kind = "diagonal"
+    title = "random rescalings"
     most_condition: ClassVar[float] = 1e50
     """Beyond this the squares of the scales, the weights of a bounded range, leave float64."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,10 +23,26 @@ RNG = np.random.Generator | int | None
 class GaugeGroup(ABC):
     """A set of gauges of one rank: a group, or the part of it within a budget.
 
-    `a <= b` means that every gauge of a is one of b.
+    `a <= b` means that every gauge of a is one of b. A class that names neither `kind` nor `title` is called by
+    what it is called in Python.
     """
 
+    kind: ClassVar[str]
+    """What the command line and the records of an audit call such gauges."""
+    title: ClassVar[str]
+    """What tables call several random ones."""
     rank: int
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "kind" not in vars(cls):
+            cls.kind = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", cls.__name__).lower()
+        if "title" not in vars(cls):
+            cls.title = f"random {cls.kind} gauges"
+
+    def name_in(self, model: FactorModel) -> str:  # noqa: ARG002
+        """Name the set among those of a model."""
+        return self.kind
 
     @property
     @abstractmethod

@@ -36,6 +36,8 @@ class GeneralLinear(BudgetedLinear):
     (False, False)
     """
 
+    kind = "linear"
+    title = "random linear maps"
     most_condition: ClassVar[float] = 1e12
     """Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
 

@@ -22,6 +22,8 @@ class Orthogonal(GaugeGroup):
     True
     """
 
+    kind = "orthogonal"
+    title = "a rotation (control)"
     rank: int
 
     def __post_init__(self) -> None:

@@ -43,6 +43,8 @@ class Translation(GaugeGroup):
     Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, lemma on translations.
     """
 
+    kind = "translation"
+    title = "random translations"
     rank: int
     side: Literal["right", "left"] = field(default="right", kw_only=True)
     max_shift: float | None = field(default=None, kw_only=True)
@@ -52,6 +54,10 @@ class Translation(GaugeGroup):
         if self.side not in ("right", "left"):
             raise must_be("side", 'one of "left", "right"', repr(self.side))
         require_budget("max_shift", self.max_shift, 0.0)
+
+    def name_in(self, model: FactorModel) -> str:
+        """Say which rows are shifted."""
+        return f"{self.kind} of {model.title(self.side)}s"
 
     @property
     def preserves(self) -> Equivalence:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
-    from embaudit.auditing.checks import Finding
+    from embaudit.auditing.finding import Finding
 
 Part: TypeAlias = Grid | str
 

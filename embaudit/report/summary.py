@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
-    from embaudit.auditing.equivalents import EquivalentModel
-    from embaudit.auditing.head_report import HeadReport
+    from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.auditing.limits import Certificate, Limits
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel
     from embaudit.model.drift import Drift
     from embaudit.movements.moved import Movement
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from embaudit.ranges import RangeSummary
 
     Visit = tuple[EquivalentModel, Movement, Drift]
-
-TITLES = {
-    "diagonal": "random rescalings",
-    "linear": "random linear maps",
-    "orthogonal": "a rotation (control)",
-    "translation": "random translations",
-}
 
 
 def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...]:
@@ -72,9 +65,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     for index, first in enumerate(evidence.movement[0]):
         families: dict[str, list[Visit]] = {}
         for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
-            families.setdefault(TITLES.get(equivalent.kind, equivalent.name), []).append(
-                (equivalent, records[index], drift)
-            )
+            families.setdefault(equivalent.title, []).append((equivalent, records[index], drift))
         headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
@@ -127,7 +118,7 @@ def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
     return [attack.explain(model.roles) for attack in limits.attacks]
 
 
-def head_grids(head: HeadReport) -> Iterator[Grid]:
+def head_grids(head: HeadEvidence) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
     first = f"top-1 changed (of {change.n_rows:,} labels)"
@@ -137,7 +128,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
         ("equal head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
         (
             (
-                "without its mean row" if head.guard.keeps_translations else "without its mean row (not equal)",
+                "without its mean row" if head.origin_is_free else "without its mean row (not equal)",
                 percent(change.top1_changed),
                 percent(change.top_n_changed),
                 f"{moved.mean_abs:.3f}",
@@ -159,7 +150,7 @@ def head_grids(head: HeadReport) -> Iterator[Grid]:
         )
 
 
-def head_sentences(head: HeadReport) -> list[str]:
+def head_sentences(head: HeadEvidence) -> list[str]:
     """Say which labels can lead, and what was done to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:
@@ -188,7 +179,7 @@ def sentences(audit: Audit) -> list[str]:
 def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
     """Lay neighbours side by side in two equivalent models: of a head, those without its mean row."""
     shown_in, examples = audit.evidence.shown_in or "", audit.evidence.examples
-    if audit.head is not None and audit.head.guard.keeps_translations and not audit.evidence.chosen:
+    if audit.head is not None and audit.head.origin_is_free and not audit.evidence.chosen:
         shown_in, examples = "mean row removed", audit.head.neighbours.examples
     return tuple(_neighbour_grid(example, shown_in) for example in examples)
 

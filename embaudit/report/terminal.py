@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.panel import Panel
 from rich.text import Text
 
-from embaudit.auditing.checks import Severity
+from embaudit.auditing.finding import Severity
 from embaudit.report.shown import shown
 from embaudit.report.summary import grids, movement_grids, neighbour_grids, sentences
 

@@ -7,29 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge, GeneralLinear, Translation
 from embaudit.model.drift import rounding_bound
+from embaudit.model.equivalence import Equivalence
 from embaudit.movements.movement import MovementProbe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
+    from embaudit.model import FactorModel
     from embaudit.movements.moved import Movement
-    from embaudit.softmax.guards import Guard
     from embaudit.softmax.panel import Panel
-
-
-@dataclass(frozen=True)
-class HeadGauge:
-    """A gauge and what to call it."""
-
-    name: str
-    """Unique within a report."""
-    kind: str
-    """One of centring, construction, translation, linear, affine."""
-    gauge: Gauge
-    """What it does."""
 
 
 @dataclass(frozen=True)
@@ -80,42 +70,31 @@ class Construction:
     """Largest relative change of a probability over the inputs."""
 
 
-def pair_constructions(panel: Panel, pair: tuple[int, int]) -> Iterator[tuple[float, HeadGauge]]:
-    """Yield the two translations of Nielsen's lemma for a pair of the panel.
-
-    `v = −(a + b)/2` leaves the rows `±(a − b)/2`, of cosine −1; `v = −a + (b − a)/2` leaves `(b − a)/2` and
-    `3(b − a)/2`, of cosine 1.
-    """
-    a, b = panel.model.right[list(pair)]
-    for target, shift in ((-1.0, -(a + b) / 2), (1.0, -a + (b - a) / 2)):
-        gauge = Gauge.translation(panel.model.rank, right=shift)
-        yield target, HeadGauge(f"cosine of one pair made {target:+.0f}", "construction", gauge)
-
-
-def random_gauges(
-    panel: Panel, n_gauges: int, max_condition: float, guard: Guard, rng: np.random.Generator
-) -> Iterator[HeadGauge]:
+def random_heads(
+    panel: Panel, n_gauges: int, max_condition: float, rng: np.random.Generator
+) -> Iterator[EquivalentModel]:
     """Yield translations one median row long, linear gauges of the condition number given, and both together.
 
-    Those that a declared soft-cap or normalisation of the head rules out are left out.
+    Those that change what the head predicts are left out.
     """
     k = panel.model.rank
     translation = Translation(k, max_shift=panel.median_norm)
     linear = GeneralLinear(k, max_condition=max_condition)
     for i in range(1, n_gauges + 1):
-        if not guard.keeps_linear:
+        if panel.model.predicts is Equivalence.COSINES:
             return
         stretch = linear.sample(rng=rng)
-        yield HeadGauge(f"linear {i}", "linear", stretch)
-        if guard.keeps_translations:
+        yield EquivalentModel.by(stretch, f"linear {i}", linear.kind)
+        if "right" in panel.model.free_shifts:
             shift = translation.sample(rng=rng)
-            yield HeadGauge(f"translation {i}", "translation", shift)
-            yield HeadGauge(f"affine {i}", "affine", shift @ stretch)
+            yield EquivalentModel.by(shift, f"translation {i}", translation.kind)
+            yield EquivalentModel.by(shift @ stretch, f"affine {i}", "affine")
 
 
-def centring(panel: Panel) -> HeadGauge:
+def centring(panel: Panel) -> EquivalentModel:
     """Make the translation that removes the mean row of the whole head."""
-    return HeadGauge("mean row removed", "centring", Gauge.translation(panel.model.rank, right=-panel.mean))
+    gauge = Gauge.translation(panel.model.rank, right=-panel.mean)
+    return EquivalentModel.by(gauge, "mean row removed", "centring")
 
 
 class HeadProbe:
@@ -125,45 +104,52 @@ class HeadProbe:
     ----------
     panel : Panel
         Labels and inputs.
-    guard : Guard
-        What was declared of the head.
     n_pairs, n_neighbours
         See `MovementProbe`.
     rng : numpy Generator
         Source of randomness.
     """
 
-    def __init__(
-        self, panel: Panel, guard: Guard, *, n_pairs: int, n_neighbours: int, rng: np.random.Generator
-    ) -> None:
-        self.panel, self.guard = panel, guard
+    def __init__(self, panel: Panel, *, n_pairs: int, n_neighbours: int, rng: np.random.Generator) -> None:
+        self.panel = panel
         self.probe = MovementProbe(panel.model, ["right"], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
 
-    def measure(self, made: HeadGauge) -> EquivalentHead:
-        """Apply one gauge."""
-        before = self.panel.model
-        after = made.gauge.act(before)
-        kappa = made.gauge.condition_number
+    def measure(self, made: EquivalentModel) -> EquivalentHead:
+        """Apply one gauge, also one that what is declared of the head rules out."""
+        before, after = self.panel.model, self._apply(made.of)
         return EquivalentHead(
             name=made.name,
             kind=made.kind,
-            condition_number=kappa,
-            shift=float(np.linalg.norm(made.gauge.right_shift)) / self.panel.median_norm,
-            change=self.guard.change(before, after),
-            tolerance=rounding_bound(before, after, kappa, np.arange(before.n_left)),
+            condition_number=made.condition_number,
+            shift=made.shift / self.panel.median_norm,
+            change=self._change(after),
+            tolerance=rounding_bound(before, after, made.condition_number, np.arange(before.n_left)),
             movement=self.probe.measure(after)[0],
         )
 
     def construct(self, pair: tuple[int, int]) -> Iterator[Construction]:
-        """Bring one pair of the panel to cosine −1 and to 1."""
-        model, names = self.panel.model, self.panel.model.names("right").astype(str)
-        for target, made in pair_constructions(self.panel, pair):
-            after = made.gauge.act(model)
+        """Bring one pair of the panel to cosine −1 and to 1, by the two translations of Nielsen's lemma.
+
+        `v = −(a + b)/2` leaves the rows `±(a − b)/2`, and `v = −a + (b − a)/2` leaves `(b − a)/2` and `3(b − a)/2`.
+        """
+        model = self.panel.model
+        a, b = model.right[list(pair)]
+        first, second = model.names("right")[list(pair)].astype(str)
+        for target, shift in ((-1.0, -(a + b) / 2), (1.0, -a + (b - a) / 2)):
+            after = self._apply(Gauge.translation(model.rank, right=shift).act)
             yield Construction(
-                names=(str(names[pair[0]]), str(names[pair[1]])),
+                names=(str(first), str(second)),
                 before=float(model.cosines("right", [pair])[0]),
                 target=target,
                 after=float(after.cosines("right", [pair])[0]),
-                shift=float(np.linalg.norm(made.gauge.right_shift)) / self.panel.median_norm,
-                change=self.guard.change(model, after),
+                shift=float(np.linalg.norm(shift)) / self.panel.median_norm,
+                change=self._change(after),
             )
+
+    def _apply(self, change: Callable[[FactorModel], FactorModel]) -> FactorModel:
+        """Change the head as if nothing were declared of it, so that what a declaration rules out can be measured."""
+        model = self.panel.model
+        return change(model.replace(link="softmax")).replace(link=model.link)
+
+    def _change(self, after: FactorModel) -> float:
+        return self.panel.model.link.gap(self.panel.model.scores(), after.scores())

@@ -63,5 +63,5 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
         )
     require_different(model.left, "inputs")
     require_different(model.right, "label rows")
-    sized = model.replace(left=of_ordinary_size(model.left), right=of_ordinary_size(model.right))
+    sized = model.replace(link="softmax", left=of_ordinary_size(model.left), right=of_ordinary_size(model.right))
     return identified_cosines(sized, role="right", pairs=pairs)

@@ -12,7 +12,6 @@ from embaudit.foundation.checked import is_integer
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms, sample_rows
-from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.softmax.coordinates import require_different, require_softmax
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from embaudit.foundation.checked import Indices, Matrix, Vector
     from embaudit.kernels.moments import Moments
+    from embaudit.model import FactorModel
 
 N_PROBES = 256
 """Inputs on which probabilities are verified."""
@@ -54,8 +54,6 @@ class Panel:
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
     """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
-    has_inputs: bool
-    """Whether the inputs are the model's own; if not, they were drawn at the scale of the head."""
 
     @property
     def mean(self) -> Vector:
@@ -104,6 +102,7 @@ def probe_inputs(
 
     Examples
     --------
+    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[100.0, 0.0], [-100.0, 0.0]])
     >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
     ((3, 2), True)
@@ -137,21 +136,29 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
     _require_pair(include, alive, len(norms))
     drawn = alive if len(alive) <= n_labels else rng.choice(alive, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
-    inputs = _probes(summary, N_PROBES, rng) if model.left is None else _some_rows(model.left, rng)
     return Panel(
         labels=labels,
-        model=FactorModel.from_softmax(
-            np.asarray(model.right[labels], dtype=np.float64),
-            None if model.right_bias is None else model.right_bias[labels],
-            embeddings=inputs,
-            labels=model.names("right")[labels],
-        ),
+        model=_with_inputs(only_labels(model, labels), summary, rng),
         n_labels=model.n_right,
         summary=summary,
         median_norm=float(np.median(norms)),
         n_zero=len(norms) - len(alive),
-        has_inputs=model.left is not None,
     )
+
+
+def only_labels(model: FactorModel, labels: Indices) -> FactorModel:
+    """Cut a head down to some labels, called as they are in the whole one."""
+    if len(labels) == model.n_right:
+        return model
+    return model.take(right=labels).replace(right_names=model.names("right")[labels])
+
+
+def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) -> FactorModel:
+    """Bring a head to float64 and to few inputs: some of its own, or drawn ones."""
+    if head.left is not None:
+        head = head.take(left=sample_rows(head.n_left, N_PROBES, rng))
+    inputs = _probes(summary, N_PROBES, rng) if head.left is None else np.asarray(head.left, dtype=np.float64)
+    return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
 
 
 def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
@@ -198,7 +205,3 @@ def most_alike(panel: Panel) -> tuple[int, int]:
 
 def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:
     return np.concatenate([row_norms(block - point) for _, block in float64_blocks(x)])
-
-
-def _some_rows(inputs: Matrix, rng: np.random.Generator) -> NDArray[np.float64]:
-    return np.asarray(inputs[sample_rows(len(inputs), N_PROBES, rng)], dtype=np.float64)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing import Audit, audit
-from embaudit.auditing.checks import CHECKS, Severity
+from embaudit.auditing import Audit, audit, checks
 from embaudit.auditing.evidence import Evidence
+from embaudit.auditing.finding import Severity
 from embaudit.auditing.objectives import OBJECTIVES, Status, training_objective, usual_objectives
 from embaudit.errors import InputError
 from embaudit.model import Link
@@ -171,6 +173,12 @@ def test_a_failed_drift_check_comes_first_and_silences_the_rest():
     assert failed.worst is Severity.ISSUE
 
 
+def test_each_code_is_given_in_one_place():
+    sources = sorted(Path(checks.__file__).parent.glob("*.py"))
+    found = re.findall(r'"(EMB\d{3})"', "".join(source.read_text(encoding="utf-8") for source in sources))
+    assert len(found) == len(set(found)) == 14
+
+
 @pytest.mark.usefixtures("without_attacks")
 def test_findings_about_the_model_itself():
     items = np.array(make().right)
@@ -180,7 +188,7 @@ def test_findings_about_the_model_itself():
     users = np.array(make().left)
     users[:, 2] = 0
     assert "EMB203" in codes(audit(make().replace(left=users), n_gauges=1))
-    assert len(CHECKS) == 6, "a new check needs a test here"
+    assert len(checks.CHECKS) == 11, "a new check needs a test here or among those of heads"
 
 
 def test_every_link_and_one_sided_models_are_audited():

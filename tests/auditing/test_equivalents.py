@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.auditing.equivalents import KINDS, equivalent_models, one_equivalent
+from embaudit import gauges
+from embaudit.auditing.equivalents import GROUPS, KINDS, equivalent_models, one_equivalent
 from embaudit.errors import InputError
-from embaudit.gauges import Diagonal
+from embaudit.gauges import Diagonal, GaugeGroup
 from embaudit.model import Link
 from embaudit.model.drift import drift
 
@@ -71,8 +72,21 @@ def test_chosen_families_and_own_groups():
     assert kinds(MODELS["identity"], groups=["linear", Diagonal(4, max_condition=9.0)]) == {"linear", "diagonal"}
 
 
+def test_draws_of_two_groups_of_one_family_have_names_of_their_own():
+    groups = ["diagonal", Diagonal(4, max_condition=9.0)]
+    found = equivalent_models(MODELS["identity"], groups=groups, n_gauges=2, rng=np.random.default_rng(0))
+    assert [e.name for e in found] == [f"diagonal {i}" for i in (1, 2, 3, 4)]
+
+
+def test_every_public_group_is_drawn_from_and_has_a_name_and_a_title_of_its_own():
+    public = {group for group in vars(gauges).values() if isinstance(group, type) and issubclass(group, GaugeGroup)}
+    assert set(GROUPS) == public - {GaugeGroup}
+    assert len({group.kind for group in GROUPS}) == len({group.title for group in GROUPS}) == len(GROUPS)
+
+
 @pytest.mark.parametrize(
-    ("model", "group"), [("identity", "translation"), ("cosine", "linear"), ("identity", "nonsense")]
+    ("model", "group"),
+    [("identity", "translation"), ("cosine", "linear"), ("identity", "nonsense"), ("identity", None)],
 )
 def test_a_family_without_gauges_for_the_model_is_refused(model, group):
     with pytest.raises(InputError, match="group must be"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,19 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_softmax
 
-from embaudit.auditing.head_findings import origin_matters
+from embaudit.auditing import Audit, audit
+from embaudit.auditing.checks.origin import origin_matters
 from embaudit.auditing.head_report import HeadReport, head_report
 from embaudit.errors import InputError
 from embaudit.io import load
 from embaudit.kernels.pairs import all_pairs
-from embaudit.model import FactorModel
-from embaudit.softmax.guards import Guard
+from embaudit.model import Equivalence, FactorModel, Softmax
 from embaudit.softmax.panel import probe_inputs
 
 FIGURE_1 = np.array([[1, 0.5], [0.5, 1], [-1, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 
 
-def codes(report: HeadReport) -> list[str]:
+def codes(report: HeadReport | Audit) -> list[str]:
     return [finding.code for finding in report.findings]
 
 
@@ -120,7 +121,7 @@ def test_probabilities_are_compared_as_scipy_computes_them_and_a_wrong_gauge_is_
     head = FactorModel.from_softmax(centred_rows(1), np.ones(40), embeddings=centred_rows(2, 30))
     moved = head.replace(right=head.right + 1e-6 * np.eye(40, 8))
     expected = np.abs(log_softmax(moved.scores(), axis=1) - log_softmax(head.scores(), axis=1)).max()
-    assert Guard().change(head, moved) == pytest.approx(expected, rel=1e-6)
+    assert head.link.gap(head.scores(), moved.scores()) == pytest.approx(expected, rel=1e-6)
     assert expected > 1e-7
 
 
@@ -161,6 +162,54 @@ def test_a_declared_cap_or_normalisation_changes_the_verdict():
     assert "part of what the head computes" in unit.verdict
     with pytest.raises(InputError, match="soft_cap must be a positive number; got 0"):
         head_report(head, soft_cap=0)
+
+
+@pytest.mark.parametrize("inputs", [None, centred_rows(2, 30)])
+def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
+    head = FactorModel.from_softmax(centred_rows(4) + 1.0, np.arange(40.0) / 9, embeddings=inputs)
+    for link, options in (
+        (Softmax(soft_cap=3.0), {"soft_cap": 3.0}),
+        (Softmax(unit_rows=True), {"normalised": True}),
+        (Softmax(soft_cap=3.0, unit_rows=True), {"soft_cap": 3.0, "normalised": True}),
+    ):
+        stored, declared = audit(head.replace(link=link), n_gauges=1), audit(head, n_gauges=1, **options)
+        assert json.dumps(stored.to_dict()) == json.dumps(declared.to_dict())
+        assert declared.model.link == link
+        assert declared.predictions_hold
+        assert {record.level for record in declared.evidence.drift} == {Equivalence.PROBABILITIES}
+        assert "softmax-decay" in declared.verdict
+    kept = audit(head.replace(link=Softmax(soft_cap=3.0)), n_gauges=1, normalised=True)
+    assert kept.model.link == Softmax(soft_cap=3.0, unit_rows=True)
+
+
+def test_a_head_whose_probabilities_moved_fails_once_and_says_nothing_else():
+    result = audit(FactorModel.from_softmax(centred_rows(4) + 1.0), n_gauges=1)
+    head = result.evidence.head
+    broken = replace(head, centred=replace(head.centred, change=1e-3))
+    failed = Audit(result.model, replace(result.evidence, head=broken))
+    assert result.predictions_hold
+    assert not failed.predictions_hold
+    for report in (failed, failed.head):
+        assert [code for code in codes(report) if code == "EMB001"] == codes(report)[:1]
+        assert "Under mean row removed a probability changed by 0.001 of itself" in report.findings[0].explanation
+        assert report.verdict.startswith("The check failed")
+        assert "origin" not in report.verdict
+
+
+def test_labels_and_inputs_without_direction_are_told_apart():
+    rows, inputs = centred_rows(4) + 1.0, centred_rows(2, 30)
+    rows[3] = inputs[:2] = 0
+    titles = [f.title for f in audit(FactorModel.from_softmax(rows, embeddings=inputs), n_gauges=1).findings]
+    assert {"1 label has no direction", "2 inputs have no direction"} <= set(titles)
+
+
+def test_labels_of_a_large_head_are_called_by_their_rows():
+    rows = np.random.default_rng(0).standard_normal((2_500, 4))
+    result = audit(FactorModel.from_softmax(rows), n_gauges=1)
+    for example in result.evidence.examples:
+        nearest, cosine = example.before[0]
+        a, b = rows[int(example.name)], rows[int(nearest)]
+        assert cosine == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
 
 
 def test_a_cap_so_large_that_it_never_binds_hardly_breaks_a_translation():

@@ -1,0 +1,42 @@
+"""Coded findings: what the evidence means, one family of checks a file, and the one list of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.checks.argmax import hidden_labels
+from embaudit.auditing.checks.balance import balance
+from embaudit.auditing.checks.bias import bias
+from embaudit.auditing.checks.declared import declared
+from embaudit.auditing.checks.identification import identification
+from embaudit.auditing.checks.origin import origin, undeclared_mean
+from embaudit.auditing.checks.predictions import predictions
+from embaudit.auditing.checks.rank import hidden_directions
+from embaudit.auditing.checks.rows import undirected_rows
+from embaudit.auditing.checks.simplex import simplex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.finding import Finding
+
+    Check = Callable[[Evidence], Iterator[Finding]]
+
+ABOUT_HEADS: tuple[Check, ...] = (
+    predictions,
+    origin,
+    simplex,
+    hidden_labels,
+    declared,
+    undeclared_mean,
+    undirected_rows,
+)
+"""What a head report concludes from."""
+CHECKS: tuple[Check, ...] = (*ABOUT_HEADS, identification, balance, hidden_directions, bias)
+
+
+def findings(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> tuple[Finding, ...]:
+    """Draw every conclusion from the evidence, the gravest first."""
+    found = [finding for check in checks for finding in check(evidence)]
+    return tuple(sorted(found, key=lambda finding: -finding.severity))

@@ -1,0 +1,123 @@
+"""What was measured on a softmax head, before anything is concluded from it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from embaudit.model.links import Softmax
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from embaudit.model import FactorModel
+    from embaudit.softmax.argmaxable import Argmaxable
+    from embaudit.softmax.equivalents import Construction, EquivalentHead
+    from embaudit.softmax.neighbour_change import NeighbourChange
+    from embaudit.softmax.projector import ProjectorCosines
+    from embaudit.softmax.shifts import ShiftSummary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeadEvidence:
+    """How label cosines moved while every probability stayed, and what the head pins down."""
+
+    model: FactorModel
+    """The head, with what is declared of it."""
+    affine_rank: int
+    """Dimensions that differences of labels span."""
+    n_panel: int
+    """Labels looked at one by one; the others still count as neighbours and as competitors."""
+    n_inputs: int
+    """Inputs that probabilities were verified on: the model's own, else probe inputs at the head's scale."""
+    n_zero: int
+    """Labels without a direction, before or after the mean row is removed."""
+    mean_norm: float
+    """Length of the mean row."""
+    median_norm: float
+    """Median length of a row."""
+    centred: EquivalentHead
+    """The head less its mean row; under a guard it is another head, and `centred.change` says by how much."""
+    neighbours: NeighbourChange
+    """What that does to the nearest labels, exact over all labels."""
+    constructions: tuple[Construction, ...]
+    """Two labels made opposite, and made parallel; none under a guard."""
+    equivalents: tuple[EquivalentHead, ...]
+    """Random equivalent heads."""
+    shifts: tuple[ShiftSummary, ...]
+    """Shortest shifts to cosine 0, −1 and 1; none under a guard."""
+    argmax: Argmaxable
+    """Labels that can be the argmax, a sample in a large head."""
+    projector: ProjectorCosines
+    """Projector cosines of the pairs, with V/k."""
+    logit_agreement: float | None
+    """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
+
+    @property
+    def n_labels(self) -> int:
+        """Labels V."""
+        return self.model.n_right
+
+    @property
+    def rank(self) -> int:
+        """Columns of a label row, k."""
+        return self.model.rank
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the head has a bias."""
+        return self.model.right_bias is not None
+
+    @property
+    def has_inputs(self) -> bool:
+        """Whether the model has inputs of its own."""
+        return self.model.left is not None
+
+    @property
+    def link(self) -> Softmax:
+        """The softmax, with what is declared of the head."""
+        assert isinstance(self.model.link, Softmax)
+        return self.model.link
+
+    @property
+    def origin_is_free(self) -> bool:
+        """Whether a translation of the labels leaves the probabilities alone."""
+        return "right" in self.model.free_shifts
+
+    @property
+    def offset(self) -> float:
+        """Length of the mean row over the median length of a row: how far from centred the labels are."""
+        return self.mean_norm / self.median_norm
+
+    @property
+    def verifiable(self) -> tuple[EquivalentHead, ...]:
+        """The heads that should give every probability the same."""
+        return (self.centred, *self.equivalents) if self.origin_is_free else self.equivalents
+
+    @property
+    def verified(self) -> bool:
+        """Whether rounding explains every change of a probability in a head that should be equal."""
+        return all(head.ok for head in self.verifiable)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row for each equivalent head: its gauge, how probabilities and label cosines moved."""
+        import pandas as pd
+
+        records = [head.to_dict() for head in (self.centred, *self.equivalents)]
+        return pd.DataFrame(records).drop(columns="quantiles")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values that JSON can hold."""
+        direct = ("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero")
+        numbers = ("mean_norm", "median_norm", "offset", "logit_agreement")
+        return {
+            **{name: getattr(self, name) for name in direct + numbers},
+            "declared": {"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows},
+            "centred": self.centred.to_dict(),
+            "neighbours": self.neighbours.to_dict(),
+            "constructions": [asdict(made) for made in self.constructions],
+            "equivalents": [head.to_dict() for head in self.equivalents],
+            "shifts": [asdict(s) | {"quantiles": {f"{q:g}": x for q, x in s.quantiles.items()}} for s in self.shifts],
+            "argmax": self.argmax.to_dict(),
+            "projector": self.projector.to_dict(),
+        }

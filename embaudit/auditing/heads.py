@@ -1,0 +1,124 @@
+"""Measure a softmax head: equal heads, nearest labels, shortest shifts, and what its inputs can tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.auditing.head_evidence import HeadEvidence
+from embaudit.errors import InputError, must_be
+from embaudit.foundation.progress import track
+from embaudit.kernels.rows import sample_rows
+from embaudit.model.links import Softmax
+from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
+from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
+from embaudit.softmax.logit_cosines import logit_cosines
+from embaudit.softmax.neighbour_change import NeighbourChange, neighbour_change
+from embaudit.softmax.panel import Panel, make_panel, most_alike
+from embaudit.softmax.projector import projector_cosines_in
+from embaudit.softmax.shifts import panel_pairs, shift_summaries
+
+if TYPE_CHECKING:
+    from embaudit.foundation.checked import Indices
+    from embaudit.model import FactorModel
+    from embaudit.softmax.coordinates import LabelCoordinates
+
+PANEL = 2_048
+"""Labels that are looked at one by one; drawn where a head has more."""
+N_PAIRS = 20_000
+"""Pairs of labels whose shortest shifts are computed, where there are more."""
+N_GAUGES = 2
+"""Random heads of each kind."""
+ARGMAX_LABELS = 128
+"""Labels asked whether they can be the argmax; all of them in a head with no more."""
+ARGMAX_CELLS = 2**18
+"""Entries of the largest linear program within a report: about a second each."""
+
+
+def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> FactorModel:
+    """Return the model with the link of a capped or normalised head, where that is declared.
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, or the cap no positive number.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> declare(FactorModel.from_softmax([[1.0], [2.0]]), 30.0, normalised=False).link
+    Softmax(soft_cap=30.0, unit_rows=False)
+    """
+    declared: dict[str, Any] = {"soft_cap": soft_cap} if soft_cap is not None else {}
+    declared |= {"unit_rows": True} if normalised else {}
+    if not declared:
+        return model
+    if not isinstance(model.link, Softmax):
+        raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
+    return model.replace(link=replace(model.link, **declared))
+
+
+def head_evidence(
+    model: FactorModel,
+    *,
+    pair: tuple[int, int] | None = None,
+    n_labels: int = PANEL,
+    n_pairs: int = N_PAIRS,
+    n_neighbours: int = 10,
+    n_gauges: int = N_GAUGES,
+    max_condition: float = 2.0,
+    rng: np.random.Generator,
+) -> HeadEvidence:
+    """Measure a head; the parameters are those of `head_report`."""
+    panel = make_panel(model, n_labels, rng, include=pair or ())
+    space = label_coordinates(model, summary=panel.summary)
+    probe = HeadProbe(panel, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+    chosen = most_alike(panel) if pair is None else panel.place(pair)
+    pairs, exact = panel_pairs(panel, n_pairs, rng)
+    made = list(random_heads(panel, n_gauges, max_condition, rng))
+    free = "right" in panel.model.free_shifts
+    return HeadEvidence(
+        model=model,
+        affine_rank=space.rank,
+        n_panel=len(panel.labels),
+        n_inputs=panel.model.n_left,
+        n_zero=panel.n_zero,
+        mean_norm=float(np.linalg.norm(panel.mean)),
+        median_norm=panel.median_norm,
+        centred=probe.measure(centring(panel)),
+        neighbours=_neighbours(model, panel, n_neighbours),
+        constructions=tuple(probe.construct(chosen)) if free else (),
+        equivalents=tuple(probe.measure(one) for one in track(made, "equivalent heads", len(made))),
+        shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
+        argmax=_argmax(space, model, rng),
+        projector=projector_cosines_in(space, panel.labels[pairs]),
+        logit_agreement=_agreement(model, panel, pairs),
+    )
+
+
+def _neighbours(model: FactorModel, panel: Panel, n: int) -> NeighbourChange:
+    most = model.n_right - panel.n_zero - 1
+    return neighbour_change(model, panel.labels, -panel.mean, n=min(n, most), exact=not panel.is_sample)
+
+
+def _argmax(space: LabelCoordinates, model: FactorModel, rng: np.random.Generator) -> Argmaxable:
+    pool = sample_rows(model.n_right, model.n_right if space.is_simplex else ARGMAX_LABELS, rng)
+    return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)
+
+
+def _agreement(model: FactorModel, panel: Panel, pairs: Indices) -> float | None:
+    """Correlate label cosines with logit cosines over all inputs of the model."""
+    if model.left is None:
+        return None
+    try:
+        pinned = logit_cosines(model, pairs=panel.labels[pairs])
+    except InputError:
+        return None
+    plain = panel.model.cosines("right", pairs)
+    both = np.isfinite(pinned) & np.isfinite(plain)
+    if both.sum() < 2 or np.ptp(plain[both]) == 0 or np.ptp(pinned[both]) == 0:
+        return None
+    return float(np.corrcoef(plain[both], pinned[both])[0, 1])

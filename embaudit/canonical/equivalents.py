@@ -1,0 +1,85 @@
+"""Equivalent models, each with what to call it: a gauge, or the way to a canonical one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.model.equivalence import Equivalence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.gauges import Gauge
+    from embaudit.model import FactorModel
+
+CANONICAL = "canonical"
+"""The kind of the models at an exponent."""
+
+
+@dataclass(frozen=True, eq=False)
+class EquivalentModel:
+    """One way to the same predictions."""
+
+    name: str
+    """Unique within an audit."""
+    kind: str
+    """`kind` of the gauge group it was drawn from, "canonical", or what the gauge was made for."""
+    title: str
+    """What a table calls its family; its name where it has none."""
+    condition_number: float
+    """κ of the gauge."""
+    shift: float
+    """Length of the longer translation, 0 without one."""
+    gauge: Gauge | None
+    """The gauge, or None where the model has directions no prediction sees, so that none reaches it."""
+    exponent: float | None = None
+    """The exponent of a canonical model."""
+
+    @classmethod
+    def by(
+        cls, gauge: Gauge, name: str, kind: str, *, title: str | None = None, exponent: float | None = None
+    ) -> EquivalentModel:
+        """Name what a gauge makes of a model."""
+        shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
+        return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
+
+    def of(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model."""
+        if self.gauge is not None:
+            return self.gauge.act(model)
+        assert self.exponent is not None
+        return at_exponent(model, self.exponent)
+
+
+def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
+    """Yield the models at exponent 0, ½ and 1, where both sides are at hand and scores are what is predicted.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> [made.name for made in canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))]
+    ['exponent 0 (users whitened)', 'exponent 0.5 (balanced)', 'exponent 1 (items whitened)']
+    """
+    if model.left is None or model.predicts is Equivalence.COSINES:
+        return
+    form = canonical_form(model)
+    titles = {
+        "left-whitened": f"{model.title('left')}s whitened",
+        "balanced": "balanced",
+        "right-whitened": f"{model.title('right')}s whitened",
+    }
+    for name, exponent in EXPONENTS.items():
+        yield equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})")
+
+
+def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:
+    """Name the model at an exponent."""
+    gauge = form.gauge(exponent)
+    if gauge is not None:
+        return EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent)
+    kappa = float(np.linalg.cond(form.left_map(exponent)))
+    return EquivalentModel(name, CANONICAL, name, kappa, 0.0, None, exponent)
