@@ -16,7 +16,9 @@ from embaudit.auditing.head_report import HeadReport, head_report
 from embaudit.auditing.objectives import training_objective, usual_objectives
 from embaudit.auditing.verdict import training_sentence, verdict
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import plain
+from embaudit.io import as_model, source_of
 from embaudit.model import Link
 from embaudit.softmax.guards import Guard
 
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from embaudit.foundation.checked import RNG
     from embaudit.gauges import GaugeGroup
+    from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, Role
 
 PANEL = 2_048
@@ -170,7 +174,7 @@ class Audit:
 
 
 def audit(
-    model: FactorModel,
+    model: FactorModel | AnyPath | object,
     *,
     groups: Sequence[str | GaugeGroup] | None = None,
     roles: Sequence[Role] | None = None,
@@ -183,14 +187,14 @@ def audit(
     soft_cap: float | None = None,
     normalised: bool = False,
     source: str | None = None,
-    rng: int = 0,
+    rng: RNG = 0,
 ) -> Audit:
     """Audit the cosines of a model: how far do they move while every prediction stays the same?
 
     Parameters
     ----------
-    model : FactorModel
-        One side or both.
+    model : FactorModel, path or object
+        One side or both: a model, a file that `load` reads, or what `embaudit.io.from_object` takes.
     groups : sequence of str or GaugeGroup, optional
         Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation") or groups
         of your own; all that keep the predictions by default.
@@ -213,9 +217,10 @@ def audit(
     normalised : bool
         Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
     source : str, optional
-        Where the model came from, for the report.
-    rng : int
-        Seed; the same seed gives the same numbers.
+        Where the model came from, for the report; the path, if one was given.
+    rng : numpy Generator or int
+        The same seed gives the same numbers. The seed that the JSON holds is the one given, or the first number drawn
+        from a generator, which gives the same audit again.
 
     Returns
     -------
@@ -226,7 +231,8 @@ def audit(
     InputError
         For parameters outside their sets.
     """
-    model = _with_objective(model, objective)
+    source = source_of(model) if source is None else source
+    model, seed = _with_objective(as_model(model), objective), as_seed(rng)
     guard = Guard.of(model.link, soft_cap, normalised)
     head = None
     if model.link == "softmax":
@@ -237,12 +243,12 @@ def audit(
             max_condition=max_condition,
             soft_cap=guard.soft_cap,
             normalised=guard.normalised,
-            rng=rng,
+            rng=seed,
         )
     elif not guard.keeps_translations:
         raise must_be("a soft-cap or normalisation", "declared of a softmax head", f"a model with {model.link} link")
     evidence = gather(
-        _subject(model, guard, rng),
+        _subject(model, guard, seed),
         trained_as=model.link,
         groups=() if groups is None else groups,
         roles=roles,
@@ -251,7 +257,7 @@ def audit(
         n_neighbours=n_neighbours,
         max_condition=max_condition,
         show=show,
-        rng=rng,
+        rng=seed,
     )
     return Audit(model, evidence, head, source)
 

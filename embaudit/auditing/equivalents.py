@@ -9,6 +9,7 @@ import numpy as np
 
 from embaudit.canonical import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges import Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model.equivalence import Equivalence
 
@@ -161,7 +162,7 @@ def one_equivalent(
     kind: str = "diagonal",
     exponent: float | None = None,
     max_condition: float = 2.0,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> EquivalentModel:
     """Draw one equivalent model, or go to the canonical one at an exponent.
 
@@ -175,7 +176,7 @@ def one_equivalent(
         From 0 (left-whitened) to 1 (right-whitened), instead of a draw.
     max_condition : float
         Budget of a draw.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of the draw.
 
     Raises
@@ -191,6 +192,4 @@ def one_equivalent(
     """
     if exponent is not None:
         return _at_exponent(canonical_form(model), exponent, f"exponent {exponent:g}")
-    return equivalent_models(
-        model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=np.random.default_rng(rng)
-    )[0]
+    return equivalent_models(model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=as_generator(rng))[0]

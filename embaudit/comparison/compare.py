@@ -12,14 +12,16 @@ from embaudit.comparison.matching import match
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
+from embaudit.io import as_model
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from embaudit.comparison.matching import Match
-    from embaudit.gauges.group import RNG
+    from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, SideName
 
 ROWS = 50_000
@@ -27,8 +29,8 @@ ROWS = 50_000
 
 
 def compare(
-    before: FactorModel,
-    after: FactorModel,
+    before: FactorModel | AnyPath | object,
+    after: FactorModel | AnyPath | object,
     *,
     roles: Sequence[SideName] | None = None,
     n_neighbours: int = 10,
@@ -42,8 +44,8 @@ def compare(
 
     Parameters
     ----------
-    before, after : FactorModel
-        Two models over the same entities; their ranks may differ.
+    before, after : FactorModel, path or object
+        Two models over the same entities, or what `embaudit.io.as_model` makes them of; their ranks may differ.
     roles : sequence of {"left", "right"}, optional
         Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
     n_neighbours : int
@@ -70,7 +72,8 @@ def compare(
     >>> found.group, round(found.condition_number, 6), found.explained
     ('diagonal', 5.0, True)
     """
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
+    before, after = as_model(before), as_model(after)
     chosen = _roles(before, after, roles)
     if not n_neighbours >= 1:
         raise must_be("n_neighbours", "at least 1", n_neighbours)

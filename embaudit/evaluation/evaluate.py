@@ -13,6 +13,7 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.gauges.group import RNG
     from embaudit.model import FactorModel, SideName
 
 RESAMPLES = 2_000
@@ -224,7 +224,7 @@ def evaluate_similarities(
         raise must_be("n", f"an integer from 1 to {len(rows) - 2}, below the rows that have a label", repr(n))
     if n_queries < 2:
         raise must_be("n_queries", "at least 2", n_queries)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     if len(rows) > CANDIDATES:
         rows = np.sort(draw.choice(rows, CANDIDATES, replace=False))
     queries = np.sort(draw.permutation(len(rows))[:n_queries])

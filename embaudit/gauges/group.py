@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import RNG, as_generator, is_number
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from embaudit.foundation.checked import Vector
     from embaudit.model import FactorModel
-
-RNG = np.random.Generator | int | None
 
 
 class GaugeGroup(ABC):
@@ -54,7 +52,7 @@ class GaugeGroup(ABC):
         """Whether composing two gauges of the set stays in it; false for a budget."""
 
     @abstractmethod
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a gauge; with a budget, one that spends it all."""
 
     @abstractmethod
@@ -109,7 +107,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
 
     Without a budget the logarithms are standard normal.
     """
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     logarithms = draw.standard_normal(rank)
     if max_condition is None:
         return np.exp(logarithms)

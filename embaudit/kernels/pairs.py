@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
 
@@ -84,9 +85,7 @@ def all_pairs(n_rows: int) -> NDArray[np.intp]:
     return np.column_stack(np.triu_indices(n_rows, 1))
 
 
-def sample_pairs(
-    n_rows: int, size: int, *, n_columns: int | None = None, rng: np.random.Generator | int | None = None
-) -> NDArray[np.intp]:
+def sample_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
     """Draw pairs uniformly, with replacement: i < j of one side, or (i, j) of two.
 
     Parameters
@@ -97,7 +96,7 @@ def sample_pairs(
         How many pairs.
     n_columns : int, optional
         Rows of the right side, for left-right pairs.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -113,7 +112,7 @@ def sample_pairs(
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
     if size < 0:
         raise must_be("size", "at least 0", size)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:
         return np.column_stack([i, draw.integers(n_columns, size=size)])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def drift(
     after: FactorModel,
     *,
     condition_number: float,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> Drift:
     """Measure how far the predictions moved when a gauge made `after` of `before`.
 
@@ -95,7 +96,7 @@ def drift(
         The model and what the gauge made of it; both sides must be at hand.
     condition_number : float
         κ of the gauge, which scales the tolerance.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the left rows where there are more than `MAX_SCORES` scores.
 
     Returns
@@ -115,7 +116,7 @@ def drift(
     """
     n = before.n_left
     size = max(1, MAX_SCORES // before.n_right)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     rows = np.arange(n) if n <= size else np.sort(draw.choice(n, size, replace=False))
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):

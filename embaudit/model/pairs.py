@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG
 from embaudit.kernels.pairs import n_pairs, pair_cosines, sample_pairs
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Pairs(StrEnum):
         """Count the pairs."""
         return n_pairs(*self.shape(model))
 
-    def sample(self, model: Sided, size: int, *, rng: np.random.Generator | int | None = None) -> NDArray[np.intp]:
+    def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
         """Draw `size` pairs uniformly, with replacement."""
         n_rows, n_columns = self.shape(model)
         return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)

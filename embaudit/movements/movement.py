@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import RNG, Matrix, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, Neighbours, neighbour_tiles, neighbours
 from embaudit.kernels.pairs import n_pairs, sample_pairs
@@ -236,7 +236,7 @@ class MovementProbe:
         Pairs to sample where there are more than `EXACT_PAIRS`.
     n_neighbours : int
         N of the neighbour lists.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the sampled pairs and rows.
     """
 
@@ -247,9 +247,9 @@ class MovementProbe:
         *,
         n_pairs: int = 100_000,
         n_neighbours: int = 10,
-        rng: np.random.Generator | int | None = None,
+        rng: RNG = 0,
     ) -> None:
-        self.model, self.rng = model, np.random.default_rng(rng)
+        self.model, self.rng = model, as_generator(rng)
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         self.before = _Snapshot(model, self.sides)
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
@@ -360,7 +360,7 @@ def movement(
     role: Role = "right",
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> Movement:
     """Measure how far the cosines of a role moved from one model to another.
 
@@ -374,7 +374,7 @@ def movement(
         Pairs to sample where there are more than `EXACT_PAIRS`.
     n_neighbours : int
         N of the neighbour lists.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the sampled pairs and rows.
 
     Returns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
@@ -78,7 +79,7 @@ def range_summary(
     role: Role = "right",
     budgets: Iterable[float | None] = BUDGETS,
     n_pairs: int = 10_000,
-    rng: np.random.Generator | int | None = None,
+    rng: RNG = 0,
 ) -> list[RangeSummary]:
     """Summarise the ranges of randomly drawn pairs under linear and under diagonal gauges.
 
@@ -92,7 +93,7 @@ def range_summary(
         Condition numbers; None asks for the range without a budget.
     n_pairs : int
         How many pairs, the same for all budgets.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
