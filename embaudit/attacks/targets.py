@@ -60,7 +60,7 @@ class Movement:
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
         self.x, self.y = (
-            unit_rows(model.factors(side)[column])  # type: ignore[arg-type]
+            unit_rows(model.factors(side)[column])
             for side, column in zip(sides, self.pairs.T, strict=True)
         )
         m, k = self.x.shape

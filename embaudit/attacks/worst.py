@@ -112,7 +112,7 @@ def worst_gauge(
     model: FactorModel,
     group: GaugeGroup,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     objective: Objective = "movement",
     n_pairs: int = 2_000,
     n_rows: int = 100,
@@ -160,6 +160,7 @@ def worst_gauge(
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
     """
+    role = model.role(role)
     window = 2 * np.log(_require_budget(group))
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
     draw = as_generator(rng)

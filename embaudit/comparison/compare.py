@@ -32,7 +32,7 @@ def compare(
     before: FactorModel | AnyPath | object,
     after: FactorModel | AnyPath | object,
     *,
-    roles: Sequence[SideName] | None = None,
+    roles: Sequence[SideName | str] | None = None,
     n_neighbours: int = 10,
     rng: RNG = 0,
 ) -> Comparison:
@@ -109,15 +109,16 @@ def _fits(found: Pairing, parts: list[Fold]) -> bool:
     return bool(np.mean([held_out_error(role, found.fitted, parts)[largest] for role in found.fitted]) <= EXPLAINED)
 
 
-def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName] | None) -> tuple[SideName, ...]:
+def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None) -> tuple[SideName, ...]:
     both = tuple(side for side in before.sides if side in after.sides)
     if roles is None:
         return both
-    for role in roles:
+    named = tuple(before.side_name(role) for role in roles)
+    for role in named:
         before.factors(role), after.factors(role)
-    if not roles or len(set(roles)) < len(roles):
+    if not named or len(set(named)) < len(named):
         raise InputError(f"roles must name each side once; got {list(roles)}.")
-    return tuple(roles)
+    return named
 
 
 def _limited(found: Match, rng: np.random.Generator) -> Match:

@@ -165,7 +165,7 @@ def evaluate_similarities(
     model: FactorModel,
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
-    role: SideName = "right",
+    role: SideName | str = "right",
     n: int = 10,
     n_queries: int = 1_000,
     separator: str = "|",
@@ -211,6 +211,7 @@ def evaluate_similarities(
     (1.0, 0.333)
     """
     require_ordinary_size(model)
+    role = model.side_name(role)
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
     rows = known.labelled

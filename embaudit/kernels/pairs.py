@@ -17,8 +17,33 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Matrix
 
 
+ALL_PAIRS = 5_000_000
+"""Pairs of a model up to which all of them are taken where none were named."""
+
+
+def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = None) -> ArrayLike:
+    """Return the pairs given, or else all of them where they are not too many.
+
+    Examples
+    --------
+    >>> pairs_or_all(None, 1, 2).tolist(), pairs_or_all(None, 2).tolist()
+    ([[0, 0], [0, 1]], [[0, 1]])
+    >>> pairs_or_all(None, 10_000)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: pairs must be named where there are more than 5,000,000; got None for 49,995,000; ...
+    """
+    if pairs is not None:
+        return pairs
+    count = n_pairs(n_rows, n_columns)
+    if count > ALL_PAIRS:
+        remedy = "pass row numbers (m, 2), or see movement and range_summary, which sample"
+        raise must_be("pairs", f"named where there are more than {ALL_PAIRS:,}", f"None for {count:,}", remedy)
+    return all_pairs(n_rows) if n_columns is None else np.indices((n_rows, n_columns)).reshape(2, -1).T
+
+
 def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
-    """Check that `pairs` are (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
+    """Check that `pairs` are one pair or (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
 
     Examples
     --------
@@ -31,6 +56,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
         given = np.asarray(pairs)
     except ValueError as error:
         raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
+    given = given[None] if given.shape == (2,) else given
     if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
         raise must_be("pairs", "integers of shape (m, 2)", f"{given.dtype} of shape {given.shape}")
     outside = (given < 0) | (given >= (n_rows, n_columns))

@@ -357,7 +357,7 @@ def movement(
     before: FactorModel,
     after: FactorModel,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
     rng: RNG = 0,
@@ -390,5 +390,7 @@ def movement(
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
     """
-    (measured,) = MovementProbe(before, [role], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng).measure(after)
+    (measured,) = MovementProbe(
+        before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
+    ).measure(after)
     return measured

@@ -109,7 +109,7 @@ def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.fl
 
 
 def certified_neighbours(
-    model: FactorModel, *, role: SideName = "right", n: int = 10, rows: ArrayLike | None = None
+    model: FactorModel, *, role: SideName | str = "right", n: int = 10, rows: ArrayLike | None = None
 ) -> CertifiedNeighbours:
     """Find the exact top-n list of each row and certify its entries against linear gauges.
 
@@ -141,6 +141,7 @@ def certified_neighbours(
     >>> found.indices.ravel().tolist(), found.radii.ravel().round(2).tolist()
     ([1, 0, 1], [4.48, 4.26, 1.05])
     """
+    role = model.side_name(role)
     factors = model.factors(role)
     found = neighbours(factors, n, rows=rows)
     radii = _radii(factors, found)

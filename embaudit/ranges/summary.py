@@ -76,7 +76,7 @@ def summarise(found: CosineRange, name: str, max_condition: float | None) -> Ran
 def range_summary(
     model: FactorModel,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     budgets: Iterable[float | None] = BUDGETS,
     n_pairs: int = 10_000,
     rng: RNG = 0,
@@ -110,6 +110,7 @@ def range_summary(
     linear 0.59 0.54
     diagonal 0.39 0.68
     """
+    role = model.role(role)
     left = model.factors("left" if role == "cross" else role)
     columns = model.n_right if role == "cross" else None
     pairs = sample_pairs(len(left), n_pairs, n_columns=columns, rng=rng)

@@ -42,7 +42,7 @@ def fix(
     model: FactorModel | AnyPath | object,
     as_: str = "prediction",
     *,
-    role: SideName | None = None,
+    role: SideName | str | None = None,
     dimensions: int | None = None,
     unit: bool = False,
     form: CanonicalForm | None = None,
@@ -94,9 +94,8 @@ def fix(
     """
     if as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
-    if role not in (None, "left", "right"):
-        raise must_be("role", 'one of "left", "right"', repr(role))
     model = as_model(model)
+    role = None if role is None else model.side_name(role)
     both = as_ != "prediction" and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:

@@ -218,7 +218,7 @@ def test_neighbours_are_shown_by_title_for_the_chosen_rows():
         ({"max_condition": None}, "max_condition must be"),
         ({"objective": "magic"}, "objective must be one of product"),
         ({"groups": ["magic"]}, "group must be one of canonical"),
-        ({"roles": ["item"]}, "role must be one of right, left, cross"),
+        ({"roles": ["movie"]}, "role must be one of .*; got 'movie'"),
         ({"rng": -1}, "rng must be a numpy Generator, an integer >= 0 or None; got -1"),
     ],
 )

@@ -103,3 +103,98 @@ def test_an_audit_by_a_generator_can_be_had_again_by_the_seed_it_notes():
     first = RANDOM["audit"](np.random.default_rng(5))
     assert first["seed"] == int(np.random.default_rng(5).integers(2**31))
     assert RANDOM["audit"](first["seed"]) == first
+
+
+SIDES = {
+    "audit": lambda role: ea.audit(MODEL, roles=[role], n_gauges=1, n_pairs=100).to_dict()["movement"],
+    "certified_neighbours": lambda role: ea.certified_neighbours(MODEL, role=role).radii,
+    "compare": lambda role: ea.compare(MODEL, MODEL, roles=[role]).to_dict(),
+    "evaluate_similarities": lambda role: ea.evaluate_similarities(MODEL, TRUTH, role=role).to_frame().to_numpy(),
+    "explain_pair": lambda role: ea.explain_pair(MODEL, 0, 1, role=role).contributions,
+    "fix": lambda role: ea.fix(MODEL, role=role).vectors(),
+    "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
+    "identified_factors": lambda role: ea.identified_factors(MODEL, role),
+    "normalisation_test": lambda role: ea.normalisation_test(MODEL, role=role),
+    "side": lambda role: MODEL.side(role).labels,
+}
+PAIRS = {
+    "cosine_range": lambda role: ea.cosine_range(MODEL, GROUP, role=role).lower,
+    "cosines": lambda role: MODEL.cosines(role),
+    "movement": lambda role: ea.movement(MODEL, MODEL, role=role).to_dict(),
+    "range_summary": lambda role: ea.range_summary(MODEL, role=role, n_pairs=9),
+    "worst_gauge": lambda role: ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved,
+}
+
+
+def shown(value):
+    return repr(getattr(value, "tolist", lambda: value)())
+
+
+@pytest.mark.parametrize("name", SIDES | PAIRS)
+def test_a_side_may_be_called_what_people_call_it(name):
+    run = (SIDES | PAIRS)[name]
+    assert shown(run("right")) == shown(run("item")) == shown(run("items")) == shown(run("item-item"))
+    for bad in ("movie", "item-user", None if name != "fix" else 3, 7):
+        with pytest.raises(
+            ea.InputError, match=r"^role must be one of \"left\" \(user\), \"right\" \(item\), \"cross\""
+        ):
+            run(bad)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_of_both_sides_may_be_called_by_both(name):
+    assert shown(PAIRS[name]("cross")) == shown(PAIRS[name]("user-item")) != shown(PAIRS[name]("right"))
+
+
+@pytest.mark.parametrize("name", set(SIDES) - {"audit"})
+def test_where_one_side_is_asked_for_pairs_of_both_are_refused(name):
+    for role in ("cross", "user-item"):
+        with pytest.raises(ea.InputError, match=r"^role must be one of \"left\", \"right\"; got 'cross'\.$"):
+            SIDES[name](role)
+
+
+def test_a_name_of_both_sides_tells_neither():
+    words = MODEL.replace(roles=("word", "word"))
+    assert words.role("left") == "left"
+    with pytest.raises(ea.InputError, match="got 'word'"):
+        words.role("word")
+
+
+OF_PAIRS = {
+    "cosine_range": lambda role, pairs: ea.cosine_range(MODEL, GROUP, role=role, pairs=pairs).upper,
+    "cosines": MODEL.cosines,
+    "identified_cosines": lambda role, pairs: ea.identified_cosines(MODEL, role=role, pairs=pairs),
+}
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_pairs_may_be_one_or_all(name):
+    run = OF_PAIRS[name]
+    everything = [(i, j) for i in range(20) for j in range(i + 1, 20)]
+    assert run("right", None).tolist() == run("right", everything).tolist()
+    assert run("right", (3, 4)).tolist() == run("right", [[3, 4]]).tolist()
+    if name != "identified_cosines":
+        everything = [(i, j) for i in range(30) for j in range(20)]
+        assert run("cross", None).tolist() == run("cross", everything).tolist()
+    for bad in (3, (1, 2, 3), "ab", [[[1, 2]]], (0, 99)):
+        with pytest.raises(ea.InputError, match=r"^pairs must be"):
+            run("right", bad)
+
+
+def test_one_pair_of_differences_has_a_range():
+    one, same = (ea.cosine_range(MODEL, GROUP, pairs=pairs) for pairs in ((0, 1, 2, 3), [[0, 1, 2, 3]]))
+    assert one.upper.tolist() == same.upper.tolist()
+
+
+def test_all_pairs_of_many_rows_are_refused():
+    large = ea.FactorModel.from_user_item(np.ones((2, 1)), np.ones((3164, 1)))
+    assert large.cosines("cross").shape == (6328,)
+    with pytest.raises(ea.InputError, match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass"):
+        large.cosines("right")
+
+
+def test_the_toolkit_is_public_by_name():
+    for name in ("movement", "drift", "neighbours", "InputError", "Movement", "Drift", "Side", "Pairs", "Softmax"):
+        assert name in dir(ea)
+    assert ea.neighbours(RIGHT, 2).indices.shape == (20, 2)
+    assert ea.movement(MODEL, MODEL).max_abs == 0
