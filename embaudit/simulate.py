@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import RNG, as_generator, frozen
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import row_blocks
 
@@ -111,7 +111,7 @@ def simulate_interactions(
     activity_exponent: float = 0.5,
     min_items: int = 1,
     max_items: int | None = None,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> SimulatedInteractions:
     """Draw a binary user-item matrix whose items form known clusters of power-law popularity.
 
@@ -186,7 +186,7 @@ def simulate_interactions(
         min_items,
         min(1000, n_items) if max_items is None else max_items,
     )
-    generator = np.random.default_rng(rng)
+    generator = as_generator(rng)
     exponents = generator.uniform(*exponent_range, n_clusters)
     weights = np.asarray(parameters.cluster_weights, dtype=np.float64)
     clusters = generator.choice(n_clusters, size=n_items, p=weights / weights.sum())

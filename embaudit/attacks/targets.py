@@ -68,7 +68,7 @@ class Movement:
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
         rows = [
-            np.asarray(model.factors(side)[column], dtype=np.float64)  # type: ignore[arg-type]
+            np.asarray(model.factors(side)[column], dtype=np.float64)
             for side, column in zip(sides, self.pairs.T, strict=True)
         ]
         self.x, self.y = map(unit_rows, rows)

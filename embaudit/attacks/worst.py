@@ -17,7 +17,7 @@ from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_count
+from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
@@ -127,14 +127,14 @@ def worst_gauge(
     model: FactorModel,
     group: GaugeGroup,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     objective: Objective = "movement",
     n_pairs: int = 2_000,
     n_rows: int = 100,
     n: int = 10,
     n_starts: int = 6,
     n_steps: int = 40,
-    rng: np.random.Generator | int | None = None,
+    rng: RNG = 0,
 ) -> Attack:
     """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
 
@@ -154,7 +154,7 @@ def worst_gauge(
         Length of the lists.
     n_starts, n_steps : int
         Starting points, the best of many that are compared first, and gradient steps from each.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -175,9 +175,10 @@ def worst_gauge(
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
     """
+    role = model.role(role)
     _require_budget(group)
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     if objective == "movement":
         build, bound, size = _movement_target(model, group, role, n_pairs, draw)
     else:

@@ -15,8 +15,10 @@ from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective, usual_objectives
 from embaudit.auditing.verdict import verdict
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
+from embaudit.io import as_model, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from embaudit.auditing.finding import Finding, Severity
+    from embaudit.foundation.checked import RNG
     from embaudit.gauges import GaugeGroup
+    from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, Role
     from embaudit.report.display import Display
 
@@ -165,10 +169,10 @@ class Audit(Drawn):
 
 
 def audit(
-    model: FactorModel,
+    model: FactorModel | AnyPath | object,
     *,
     groups: Sequence[str | GaugeGroup] | None = None,
-    roles: Sequence[Role] | None = None,
+    roles: Sequence[Role | str] | None = None,
     n_gauges: int = 8,
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
@@ -178,14 +182,14 @@ def audit(
     soft_cap: float | None = None,
     normalised: bool = False,
     source: str | None = None,
-    rng: int = 0,
+    rng: RNG = 0,
 ) -> Audit:
     """Audit the cosines of a model: how far do they move while every prediction stays the same?
 
     Parameters
     ----------
-    model : FactorModel
-        One side or both.
+    model : FactorModel, path or object
+        One side or both: a model, a file that `load` reads, or what `embaudit.io.from_object` takes.
     groups : sequence of str or GaugeGroup, optional
         Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation") or groups
         of your own; all that keep the predictions by default.
@@ -208,9 +212,10 @@ def audit(
     normalised : bool
         Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
     source : str, optional
-        Where the model came from, for the report.
-    rng : int
-        Seed; the same seed gives the same numbers.
+        Where the model came from, for the report; the path, if one was given.
+    rng : numpy Generator or int
+        The same seed gives the same numbers. The seed that the JSON holds is the one given, or the first number drawn
+        from a generator, which gives the same audit again.
 
     Returns
     -------
@@ -221,17 +226,19 @@ def audit(
     InputError
         For parameters outside their sets.
     """
-    model = declare(_with_objective(model, objective), soft_cap, normalised=normalised)
+    source = source_of(model) if source is None else source
+    model, seed = _with_objective(as_model(model), objective), as_seed(rng)
+    model = declare(model, soft_cap, normalised=normalised)
     evidence = gather(
         model,
         groups=() if groups is None else groups,
-        roles=roles,
+        roles=None if roles is None else [model.role(role) for role in roles],
         n_gauges=n_gauges,
         n_pairs=n_pairs,
         n_neighbours=n_neighbours,
         max_condition=max_condition,
         show=show,
-        rng=rng,
+        rng=seed,
     )
     return Audit(model, evidence, source)
 

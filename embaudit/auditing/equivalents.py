@@ -11,6 +11,7 @@ import numpy as np
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model.equivalence import Equivalence
 
@@ -111,7 +112,7 @@ def one_equivalent(
     kind: str = "diagonal",
     exponent: float | None = None,
     max_condition: float = 2.0,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> EquivalentModel:
     """Draw one equivalent model, or go to the canonical one at an exponent.
 
@@ -125,7 +126,7 @@ def one_equivalent(
         From 0 (left-whitened) to 1 (right-whitened), instead of a draw.
     max_condition : float
         Budget of a draw.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of the draw.
 
     Raises
@@ -141,6 +142,4 @@ def one_equivalent(
     """
     if exponent is not None:
         return equivalent_at(canonical_form(model), exponent, f"exponent {exponent:g}")
-    return equivalent_models(
-        model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=np.random.default_rng(rng)
-    )[0]
+    return equivalent_models(model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=as_generator(rng))[0]

@@ -13,6 +13,7 @@ import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
 from embaudit.gauges import GeneralLinear
 from embaudit.kernels.rows import sample_rows
@@ -100,7 +101,7 @@ def limits(
     *,
     max_condition: float,
     n_neighbours: int = 10,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> Limits:
     """Bound the movement of a model's cosines under linear and diagonal gauges.
 
@@ -114,7 +115,7 @@ def limits(
         The budget of the attack; ranges and certificates are stated at it too.
     n_neighbours : int
         Length of the lists.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws pairs and rows.
 
     Examples
@@ -127,7 +128,7 @@ def limits(
     """
     if model.predicts is Equivalence.COSINES or model.rank == 1:
         return Limits()
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     kappas = sorted({*CURVE, max_condition})
     n_pairs = 500 if model.rank > WIDE else 2_000
     ranges: list[RangeSummary] = []

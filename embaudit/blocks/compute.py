@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from embaudit.blocks.partition import AnyLayout
-    from embaudit.model import FactorModel, SideName
+    from embaudit.model import FactorModel
 
 MAX_BLOCKS = 20_000_000
 """More would take gigabytes for the result alone."""
@@ -209,7 +209,7 @@ def block_cosines(
 
 
 def explain_pair(
-    vectors: FactorModel | ArrayLike, i: int, j: int, *, role: SideName = "right", groups: ArrayLike | None = None
+    vectors: FactorModel | ArrayLike, i: int, j: int, *, role: str = "right", groups: ArrayLike | None = None
 ) -> BlockCosines:
     """Tell which dimensions, or groups of dimensions, make the cosine of two items what it is.
 

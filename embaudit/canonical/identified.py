@@ -21,7 +21,7 @@ from embaudit.canonical.form import (
 )
 from embaudit.foundation.checked import Matrix, Vector
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.pairs import as_pairs, pair_cosines
+from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def identified_factors(
-    model: FactorModel, role: SideName, *, biases: bool = False, form: CanonicalForm | None = None
+    model: FactorModel, role: SideName | str, *, biases: bool = False, form: CanonicalForm | None = None
 ) -> Matrix:
     """Compute rows whose plain cosine is the prediction cosine.
 
@@ -72,6 +72,7 @@ def identified_factors(
     array([[2., 1.],
            [2., 1.]])
     """
+    role = model.side_name(role)
     model, form = _prepared(model, biases=biases, form=form)
     x = model.factors(role)
     return gathered(prediction_blocks(model, form, role), (len(x), form.rank), x.dtype)
@@ -148,7 +149,12 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
 
 
 def identified_cosines(
-    model: FactorModel, *, role: SideName, pairs: ArrayLike, biases: bool = False, form: CanonicalForm | None = None
+    model: FactorModel,
+    *,
+    role: SideName | str,
+    pairs: ArrayLike | None = None,
+    biases: bool = False,
+    form: CanonicalForm | None = None,
 ) -> NDArray[np.float64]:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 
@@ -162,8 +168,8 @@ def identified_cosines(
         With both sides.
     role : {"left", "right"}
         Which side.
-    pairs : array of shape (m, 2)
-        Row numbers.
+    pairs : array of shape (m, 2) or (2,), optional
+        Row numbers; all pairs by default, up to 5 million.
     biases, form
         See `identified_factors`.
 
@@ -188,9 +194,10 @@ def identified_cosines(
     >>> [identified_cosines(m, role="right", pairs=[[0, 1]]).round(9).tolist() for m in (model, other)]
     [[0.6], [0.6]]
     """
+    role = model.side_name(role)
     model, form = _prepared(model, biases=biases, form=form)
     x = model.factors(role)
-    index = as_pairs(pairs, len(x), len(x))
+    index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
     function = prediction_rows(model, form, role)
     cosines = np.empty(len(index))
     for part in row_blocks(len(index), 8 * model.rank):

@@ -88,7 +88,7 @@ class NormalisationTest(Result):
         )
 
 
-def normalisation_test(model: FactorModel, *, role: SideName = "right") -> NormalisationTest:
+def normalisation_test(model: FactorModel, *, role: SideName | str = "right") -> NormalisationTest:
     """Test whether unit rows of a side pin the linear gauge.
 
     Rows are read as many at a time as there are dimensions to span, until they span them all.
@@ -116,6 +116,7 @@ def normalisation_test(model: FactorModel, *, role: SideName = "right") -> Norma
     >>> [normalisation_test(FactorModel.from_vectors(three[:m])).is_pinned for m in (2, 3)]
     [False, True]
     """
+    role = model.side_name(role)
     x = model.factors(role)
     k = x.shape[1]
     needed = k * (k + 1) // 2

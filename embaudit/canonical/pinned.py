@@ -191,7 +191,7 @@ def _proof(model: FactorModel, left: Span, right: Span, basis: NDArray[np.float6
         return "the rows of either side add up to the identity with weights that are not negative" if held else None
     for span, side in ((right, "right"), (left, "left")):
         if span.is_full:
-            return f"the {model.title(side)} rows alone fix every number of a metric"  # type: ignore[arg-type]
+            return f"the {model.title(side)} rows alone fix every number of a metric"
     if left.clear and right.clear and certificate(left, right, m) > 0:
         return "both sides hold one positive form, which S and its inverse can only share at the identity"
     return None

@@ -14,21 +14,23 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, re
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.foundation.checked import frozen
+from embaudit.io import as_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from embaudit.io.files import AnyPath
     from embaudit.kernels.moments import Moments
     from embaudit.model import FactorModel, SideName
 
 
-def position(model: FactorModel, *, form: CanonicalForm | None = None) -> Position:
+def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
     """Locate a model among its equivalents.
 
     Parameters
     ----------
-    model : FactorModel
-        With both sides.
+    model : FactorModel, path or object
+        With both sides, or what `embaudit.io.as_model` makes it of.
     form : CanonicalForm, optional
         The form of this model, where it is at hand already.
 
@@ -51,6 +53,7 @@ def position(model: FactorModel, *, form: CanonicalForm | None = None) -> Positi
     >>> {name: round(float(np.exp(d)), 9) for name, d in where.distances.items()}
     {'left-whitened': 9.0, 'balanced': 3.0, 'right-whitened': 1.0}
     """
+    model = as_model(model)
     require_both_sides(model, "the gauge position")
     form = canonical_form(model) if form is None else form
     exponent, distance = nearest_exponent(form)

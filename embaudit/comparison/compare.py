@@ -12,7 +12,9 @@ from embaudit.comparison.matching import match
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
+from embaudit.io import as_model
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.sizes import require_ordinary_size
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from embaudit.comparison.matching import Match
-    from embaudit.gauges.group import RNG
+    from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, SideName
 
 ROWS = 50_000
@@ -28,10 +30,10 @@ ROWS = 50_000
 
 
 def compare(
-    before: FactorModel,
-    after: FactorModel,
+    before: FactorModel | AnyPath | object,
+    after: FactorModel | AnyPath | object,
     *,
-    roles: Sequence[SideName] | None = None,
+    roles: Sequence[SideName | str] | None = None,
     n_neighbours: int = 10,
     rng: RNG = 0,
 ) -> Comparison:
@@ -43,8 +45,8 @@ def compare(
 
     Parameters
     ----------
-    before, after : FactorModel
-        Two models over the same entities; their ranks may differ.
+    before, after : FactorModel, path or object
+        Two models over the same entities, or what `embaudit.io.as_model` makes them of; their ranks may differ.
     roles : sequence of {"left", "right"}, optional
         Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
     n_neighbours : int
@@ -71,7 +73,8 @@ def compare(
     >>> found.group, round(found.condition_number, 6), found.explained
     ('diagonal', 5.0, True)
     """
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
+    before, after = as_model(before), as_model(after)
     chosen = _roles(before, after, roles)
     if not n_neighbours >= 1:
         raise must_be("n_neighbours", "at least 1", n_neighbours)
@@ -107,15 +110,16 @@ def _fits(found: Pairing, parts: list[Fold]) -> bool:
     return bool(np.mean([held_out_error(role, found.fitted, parts)[largest] for role in found.fitted]) <= EXPLAINED)
 
 
-def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName] | None) -> tuple[SideName, ...]:
+def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None) -> tuple[SideName, ...]:
     both = tuple(side for side in before.sides if side in after.sides)
     if roles is None:
         return both
-    for role in roles:
+    named = tuple(before.side_name(role) for role in roles)
+    for role in named:
         before.factors(role), after.factors(role)
-    if not roles or len(set(roles)) < len(roles):
+    if not named or len(set(named)) < len(named):
         raise InputError(f"roles must name each side once; got {list(roles)}.")
-    return tuple(roles)
+    return named
 
 
 def _limited(found: Match, rng: np.random.Generator) -> Match:

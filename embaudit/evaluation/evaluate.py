@@ -13,7 +13,7 @@ from embaudit.canonical.identified import identified_factors
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
-from embaudit.foundation.checked import as_count
+from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.intervals import percentile_interval
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices
-    from embaudit.gauges.group import RNG
     from embaudit.model import FactorModel, SideName
 
 RESAMPLES = 2_000
@@ -164,7 +163,7 @@ def evaluate_similarities(
     model: FactorModel,
     truth: Truth | Sequence[Any] | NDArray[Any],
     *,
-    role: SideName = "right",
+    role: SideName | str = "right",
     n: int = 10,
     n_queries: int = 1_000,
     separator: str = "|",
@@ -210,6 +209,7 @@ def evaluate_similarities(
     (1.0, 0.333)
     """
     require_ordinary_size(model)
+    role = model.side_name(role)
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)
     rows = known.labelled
@@ -222,7 +222,7 @@ def evaluate_similarities(
     n = as_count(n, "n", most=len(rows) - 2)
     if n_queries < 2:
         raise must_be("n_queries", "at least 2", n_queries)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
     queries = np.sort(draw.permutation(len(rows))[:n_queries])
     chance, answerable = _chance(known, rows, queries)

@@ -18,6 +18,8 @@ Matrix: TypeAlias = NDArray[np.floating[Any]]
 Vector: TypeAlias = NDArray[np.floating[Any]]
 """One-dimensional, one number an entity or a latent dimension."""
 Indices: TypeAlias = NDArray[np.integer[Any]]
+RNG: TypeAlias = np.random.Generator | int | None
+"""Where random numbers come from: a generator that moves on, a seed, or None for other numbers each time."""
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
@@ -167,3 +169,31 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
     stored = np.array(_storage(given, name), dtype=np.float64)
     _require_finite(stored[:, None], name)
     return frozen(stored)
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """Make a generator of a seed, or pass one on, which then goes on from where it is.
+
+    Examples
+    --------
+    >>> as_generator(-1)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: rng must be a numpy Generator, an integer >= 0 or None; got -1.
+    """
+    whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    if not whole and rng is not None and not isinstance(rng, np.random.Generator):
+        raise must_be("rng", "a numpy Generator, an integer >= 0 or None", repr(rng))
+    return np.random.default_rng(rng)
+
+
+def as_seed(rng: RNG) -> int:
+    """Return a seed as it is, or draw one from a generator, so that it can be noted and given again.
+
+    Examples
+    --------
+    >>> as_seed(7), as_seed(np.random.default_rng(0)) == as_seed(np.random.default_rng(0))
+    (7, True)
+    """
+    draw = as_generator(rng)
+    return int(draw.integers(2**31)) if rng is None or rng is draw else int(rng)  # type: ignore[arg-type]

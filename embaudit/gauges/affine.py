@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, random_rotation, sample_spectrum, within_budget
+from embaudit.gauges.group import GaugeGroup, random_rotation, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation
 

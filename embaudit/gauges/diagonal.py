@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, covers, sample_spectrum
+from embaudit.gauges.group import GaugeGroup, covers, sample_spectrum
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Diagonal(BudgetedLinear):
     most_condition: ClassVar[float] = 1e50
     """Beyond this the squares of the scales, the weights of a bounded range, leave float64."""
 
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw log-normal scales, stretched to spend the budget exactly."""
         return Gauge.diagonal(sample_spectrum(self.rank, self.max_condition, rng))
 

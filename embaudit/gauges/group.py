@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import RNG, as_generator, is_number
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from embaudit.foundation.checked import Vector
     from embaudit.model import FactorModel
-
-RNG = np.random.Generator | int | None
 
 
 class GaugeGroup(ABC):
@@ -76,7 +74,7 @@ class GaugeGroup(ABC):
         return True
 
     @abstractmethod
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a gauge; with a budget, one that spends it all."""
 
     @abstractmethod
@@ -131,7 +129,7 @@ def sample_spectrum(rank: int, max_condition: float | None, rng: RNG) -> Vector:
 
     Without a budget the logarithms are standard normal.
     """
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     logarithms = draw.standard_normal(rank)
     if max_condition is None:
         return np.exp(logarithms)

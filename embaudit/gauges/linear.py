@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import RNG, GaugeGroup, covers, random_rotation, sample_spectrum
+from embaudit.gauges.group import GaugeGroup, covers, random_rotation, sample_spectrum
 
 
 @dataclass(frozen=True)
@@ -41,9 +40,9 @@ class GeneralLinear(BudgetedLinear):
     most_condition: ClassVar[float] = 1e12
     """Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
 
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly."""
-        draw = np.random.default_rng(rng)
+        draw = as_generator(rng)
         scales = sample_spectrum(self.rank, self.max_condition, draw)
         return Gauge.from_svd(random_rotation(self.rank, draw), scales, random_rotation(self.rank, draw))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import Gauge, require_rank
-from embaudit.gauges.group import RNG, GaugeGroup, random_rotation
+from embaudit.gauges.group import GaugeGroup, random_rotation
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 
@@ -49,9 +48,9 @@ class Orthogonal(GaugeGroup):
         """Always."""
         return True
 
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw uniformly (Haar measure)."""
-        rotation = random_rotation(self.rank, np.random.default_rng(rng))
+        rotation = random_rotation(self.rank, as_generator(rng))
         return Gauge(rotation, rotation)
 
     def contains(self, gauge: Gauge) -> bool:

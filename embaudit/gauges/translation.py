@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
-from embaudit.gauges.group import RNG, GaugeGroup, covers, require_budget, within_budget
+from embaudit.gauges.group import GaugeGroup, covers, require_budget, within_budget
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 
@@ -86,9 +87,9 @@ class Translation(GaugeGroup):
         """False within a budget: lengths add up."""
         return self.max_shift in (None, 0)
 
-    def sample(self, *, rng: RNG = None) -> Gauge:
+    def sample(self, *, rng: RNG = 0) -> Gauge:
         """Draw a direction uniformly, with the whole budget as its length (standard normal without one)."""
-        vector = np.random.default_rng(rng).standard_normal(self.rank)
+        vector = as_generator(rng).standard_normal(self.rank)
         if self.max_shift is not None:
             vector *= self.max_shift * (1 - 8 * EPS) / np.linalg.norm(vector)
         return Gauge.translation(self.rank, **{self.side: vector})

@@ -1,6 +1,7 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
 from embaudit.io.files import distinct_outputs, written_whole
+from embaudit.io.given import as_model, source_of
 from embaudit.io.objects.live import from_object
 from embaudit.io.registry import Format, formats, load, require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
@@ -10,6 +11,7 @@ from embaudit.io.tables.titles import read_titles, texts_for, titles_for
 __all__ = [
     "Format",
     "Interactions",
+    "as_model",
     "distinct_outputs",
     "formats",
     "from_object",
@@ -19,6 +21,7 @@ __all__ = [
     "read_titles",
     "require_output",
     "save",
+    "source_of",
     "texts_for",
     "titles_for",
     "written_whole",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
 
@@ -16,8 +17,33 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Matrix, Vector
 
 
+ALL_PAIRS = 5_000_000
+"""Pairs of a model up to which all of them are taken where none were named."""
+
+
+def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = None) -> ArrayLike:
+    """Return the pairs given, or else all of them where they are not too many.
+
+    Examples
+    --------
+    >>> pairs_or_all(None, 1, 2).tolist(), pairs_or_all(None, 2).tolist()
+    ([[0, 0], [0, 1]], [[0, 1]])
+    >>> pairs_or_all(None, 10_000)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: pairs must be named where there are more than 5,000,000; got None for 49,995,000; ...
+    """
+    if pairs is not None:
+        return pairs
+    count = n_pairs(n_rows, n_columns)
+    if count > ALL_PAIRS:
+        remedy = "pass row numbers (m, 2), or see movement and range_summary, which sample"
+        raise must_be("pairs", f"named where there are more than {ALL_PAIRS:,}", f"None for {count:,}", remedy)
+    return all_pairs(n_rows) if n_columns is None else np.indices((n_rows, n_columns)).reshape(2, -1).T
+
+
 def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
-    """Check that `pairs` are (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
+    """Check that `pairs` are one pair or (m, 2) row numbers, the first below `n_rows`, the second below `n_columns`.
 
     Examples
     --------
@@ -30,6 +56,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
         given = np.asarray(pairs)
     except ValueError as error:
         raise must_be("pairs", "integers of shape (m, 2)", "rows that differ in length") from error
+    given = given[None] if given.shape == (2,) else given
     if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
         raise must_be("pairs", "integers of shape (m, 2)", f"{given.dtype} of shape {given.shape}")
     outside = (given < 0) | (given >= (n_rows, n_columns))
@@ -87,9 +114,7 @@ def all_pairs(n_rows: int) -> NDArray[np.intp]:
     return np.column_stack(np.triu_indices(n_rows, 1))
 
 
-def sample_pairs(
-    n_rows: int, size: int, *, n_columns: int | None = None, rng: np.random.Generator | int | None = None
-) -> NDArray[np.intp]:
+def sample_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
     """Draw pairs uniformly, with replacement: i < j of one side, or (i, j) of two.
 
     Parameters
@@ -100,7 +125,7 @@ def sample_pairs(
         How many pairs.
     n_columns : int, optional
         Rows of the right side, for left-right pairs.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -116,7 +141,7 @@ def sample_pairs(
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
     if size < 0:
         raise must_be("size", "at least 0", size)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:
         return np.column_stack([i, draw.integers(n_columns, size=size)])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
@@ -98,7 +99,7 @@ def drift(
     after: FactorModel,
     *,
     condition_number: float,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> Drift:
     """Measure how far the predictions moved when a gauge made `after` of `before`.
 
@@ -108,7 +109,7 @@ def drift(
         The model and what the gauge made of it; both sides must be at hand.
     condition_number : float
         κ of the gauge, which scales the tolerance.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the left rows where there are more than `MAX_SCORES` scores.
 
     Returns
@@ -128,7 +129,7 @@ def drift(
     """
     n = before.n_left
     size = max(1, MAX_SCORES // before.n_right)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     rows = sample_rows(n, size, draw)
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):

@@ -114,8 +114,7 @@ class FactorModel:
     ) -> None:
         users, items = roles
         given = {"bias": left_bias, "ids": left_ids, "names": left_names, "counts": left_counts}
-        if left is None:
-            _require_nothing_of(users, given)
+        _require_nothing_of(users, given if left is None else {})
         right_side = Side(right, items, bias=right_bias, ids=right_ids, names=right_names, counts=right_counts)
         left_side = None if left is None else Side(left, users, **given)
         self._hold(left_side, right_side, Link.of(link), offset, (users, items), objective)
@@ -219,12 +218,11 @@ class FactorModel:
 
     def __repr__(self) -> str:
         users, items = self.roles
-        size = f"{len(self.right):,} {items}s"
+        size = f"{self.n_right:,} {items}s"
         if self.left is not None:
             size = f"{self.n_left:,} {users}s × {size}"
-        biases = [
-            f"{role} bias" for role, bias in ((users, self.left_bias), (items, self.right_bias)) if bias is not None
-        ]
+        sides = (self.left_side, self.right_side)
+        biases = [f"{side.title} bias" for side in sides if side is not None and side.bias is not None]
         parts = [size, f"rank {self.rank}", f"{self.link} link", str(self.right.dtype), *biases]
         return f"FactorModel({', '.join(parts + ([f'no {users}s'] if self.left is None else []))})"
 
@@ -258,11 +256,19 @@ class FactorModel:
         """The sides at hand."""
         return ("right",) if self.left_side is None else ("left", "right")
 
-    def title(self, role: SideName) -> str:
+    def title(self, role: str) -> str:
         """Return what people call one entity of a side, whether it is at hand or not."""
-        return dict(zip(("left", "right"), self.roles, strict=True))[role]
+        return self.roles[self.side_name(role) == "right"]
 
-    def side(self, role: SideName) -> Side:
+    def role(self, name: str) -> Role:
+        """Return "left", "right" or "cross" for what people call a side or its pairs: "item", "item-item"."""
+        return Pairs.of(name, self.roles).value
+
+    def side_name(self, name: str) -> SideName:
+        """Return "left" or "right" for what people call a side; left-right pairs are refused."""
+        return Pairs.of(name, self.roles).side
+
+    def side(self, role: str) -> Side:
         """Return one side.
 
         Raises
@@ -270,10 +276,8 @@ class FactorModel:
         InputError
             If the side is missing or the role unknown.
         """
-        if role == "right":
+        if self.side_name(role) == "right":
             return self.right_side
-        if role != "left":
-            raise must_be("role", 'one of "left", "right"', repr(role))
         if self.left_side is None:
             users, items = self.roles
             raise must_be(f"{users} factors", "at hand for this", f"{items} factors only", "load both sides together")
@@ -288,15 +292,15 @@ class FactorModel:
         """Return float64 rows of a side as the link multiplies them; a zero row stays zero."""
         return unit_rows(block, none=0) if role in self.link.unit_sides else block
 
-    def factors(self, role: SideName) -> Matrix:
+    def factors(self, role: str) -> Matrix:
         """Return the factor matrix of one side; see `side`."""
         return self.side(role).rows
 
-    def names(self, role: SideName) -> NDArray[Any]:
+    def names(self, role: str) -> NDArray[Any]:
         """Return what to call each row of a side: its title, else its id, else its number."""
         return self.side(role).labels
 
-    def zero_rows(self, role: SideName) -> Indices:
+    def zero_rows(self, role: str) -> Indices:
         """Return the rows that have no direction, hence no cosine."""
         return self.side(role).zero_rows
 
@@ -343,22 +347,22 @@ class FactorModel:
         """
         return self.link.predict(self.scores(rows))
 
-    def cosines(self, role: Role, pairs: ArrayLike) -> NDArray[np.float64]:
+    def cosines(self, role: str, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
         """Compute the cosine of each pair.
 
         Parameters
         ----------
         role : {"left", "right", "cross"}
-            Left-left, right-right, or left-right pairs.
-        pairs : array of shape (m, 2)
-            Row numbers.
+            Left-left, right-right, or left-right pairs, by this name or by what people call the sides, "item" say.
+        pairs : array of shape (m, 2) or (2,), optional
+            Row numbers; all pairs by default, up to 5 million.
 
         Returns
         -------
         array of shape (m,)
             NaN where a row is zero.
         """
-        return Pairs(role).cosines(self, pairs)
+        return Pairs.of(role, self.roles).cosines(self, pairs)
 
     def _of(self, *parts: Any) -> Self:
         return object.__new__(type(self))._hold(*parts)

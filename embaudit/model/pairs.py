@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from embaudit.errors import must_be
-from embaudit.kernels.pairs import n_pairs, pair_cosines, sample_pairs
+from embaudit.foundation.checked import RNG
+from embaudit.kernels.pairs import n_pairs, pair_cosines, pairs_or_all, sample_pairs
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,25 @@ class Pairs(StrEnum):
     CROSS = "cross"
 
     @classmethod
+    def of(cls, role: str, titles: tuple[str, str]) -> Pairs:
+        """Find the pairs that a role names, or what people call the sides, one of them or two.
+
+        Examples
+        --------
+        >>> [str(Pairs.of(role, ("user", "item"))) for role in ("cross", "item", "users", "item-item", "user-item")]
+        ['cross', 'right', 'left', 'right', 'cross']
+        """
+        users, items = titles
+        known: dict[str, Pairs] = {}
+        # Where both sides are called the same, that name tells neither.
+        for pairs, title in ((cls.LEFT, users), (cls.RIGHT, items)) if users != items else ():
+            known |= dict.fromkeys((title, f"{title}s", f"{title}-{title}"), pairs) | {f"{users}-{items}": cls.CROSS}
+        known |= {str(pairs): pairs for pairs in cls}
+        if not isinstance(role, str) or role not in known:
+            raise must_be("role", f'one of "left" ({users}), "right" ({items}), "cross" ({users}-{items})', repr(role))
+        return known[role]
+
+    @classmethod
     def _missing_(cls, value: object) -> Pairs:
         raise must_be("role", "one of " + ", ".join(f'"{pairs}"' for pairs in cls), repr(value))
 
@@ -40,6 +60,19 @@ class Pairs(StrEnum):
     def sides(self) -> tuple[SideName, ...]:
         """The side or the two sides that the rows come from."""
         return {Pairs.LEFT: ("left",), Pairs.RIGHT: ("right",), Pairs.CROSS: ("left", "right")}[self]  # type: ignore[return-value]
+
+    @property
+    def side(self) -> SideName:
+        """The one side that both rows come from.
+
+        Raises
+        ------
+        InputError
+            For left-right pairs.
+        """
+        if self is Pairs.CROSS:
+            raise must_be("role", 'one of "left", "right"', repr(str(self)))
+        return self.sides[0]
 
     def titled(self, model: Sided) -> str:
         """What people call such pairs, "item-item" say."""
@@ -59,11 +92,11 @@ class Pairs(StrEnum):
         """Count the pairs."""
         return n_pairs(*self.shape(model))
 
-    def sample(self, model: Sided, size: int, *, rng: np.random.Generator | int | None = None) -> NDArray[np.intp]:
+    def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
         """Draw `size` pairs uniformly, with replacement."""
         n_rows, n_columns = self.shape(model)
         return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)
 
-    def cosines(self, model: Sided, pairs: ArrayLike) -> NDArray[np.float64]:
-        """Compute the cosine of each pair; NaN where a row is zero."""
-        return pair_cosines(*self.rows(model), pairs)
+    def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""
+        return pair_cosines(*self.rows(model), pairs_or_all(pairs, *self.shape(model)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import RNG, Matrix, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
@@ -117,7 +117,7 @@ class MovementProbe:
         Pairs to sample where there are more than `EXACT_PAIRS`.
     n_neighbours : int
         N of the neighbour lists.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the sampled pairs and rows.
     """
 
@@ -128,9 +128,9 @@ class MovementProbe:
         *,
         n_pairs: int = 100_000,
         n_neighbours: int = 10,
-        rng: np.random.Generator | int | None = None,
+        rng: RNG = 0,
     ) -> None:
-        self.model, self.rng = model, np.random.default_rng(rng)
+        self.model, self.rng = model, as_generator(rng)
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         self.before = _Snapshot(model, self.sides)
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
@@ -208,10 +208,10 @@ def movement(
     before: FactorModel,
     after: FactorModel,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> Movement:
     """Measure how far the cosines of a role moved from one model to another.
 
@@ -225,7 +225,7 @@ def movement(
         Pairs to sample where there are more than `EXACT_PAIRS`.
     n_neighbours : int
         N of the neighbour lists.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Draws the sampled pairs and rows.
 
     Returns
@@ -241,5 +241,7 @@ def movement(
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
     """
-    (measured,) = MovementProbe(before, [role], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng).measure(after)
+    (measured,) = MovementProbe(
+        before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
+    ).measure(after)
     return measured

@@ -155,7 +155,7 @@ def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.fl
 def certified_neighbours(
     model: FactorModel,
     *,
-    role: SideName = "right",
+    role: SideName | str = "right",
     n: int = 10,
     rows: ArrayLike | None = None,
     group: Affine | Translation | None = None,
@@ -197,6 +197,7 @@ def certified_neighbours(
     >>> certified_neighbours(FactorModel.from_softmax(rows), n=1, group=shifts).radii.ravel().round(2).tolist()
     [3.54, 3.38, 1.0]
     """
+    role = model.side_name(role)
     factors = model.factors(role)
     max_shift = _shift_of(model, role, group)
     found = neighbours(factors, n, rows=rows)

@@ -15,7 +15,7 @@ from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
-from embaudit.kernels.pairs import pair_cosines
+from embaudit.kernels.pairs import pair_cosines, pairs_or_all
 from embaudit.ranges.affine import AffineReach, CrossAffineReach
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
@@ -266,7 +266,9 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
         )
 
 
-def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right", pairs: ArrayLike) -> CosineRange:
+def cosine_range(
+    model: FactorModel, group: GaugeGroup, *, role: Role | str = "right", pairs: ArrayLike | None = None
+) -> CosineRange:
     """Compute how far each cosine can move while every prediction stays the same.
 
     Parameters
@@ -277,10 +279,10 @@ def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right",
         Which gauges are allowed, usually within a budget: without one, general linear gauges give any two rows that
         are not parallel any cosine between -1 and 1.
     role : {"right", "left", "cross"}
-        Right-right, left-left or left-right pairs.
-    pairs : array of shape (m, 2) or (m, 4)
-        Row numbers. Four in a row (i, j, k, l) ask for the cosine of the differences `row_i - row_j` and
-        `row_k - row_l` of one side, which a translation leaves alone.
+        Right-right, left-left or left-right pairs, by this name or by what people call the sides, "item" say.
+    pairs : array of shape (m, 2) or (m, 4), or one pair, optional
+        Row numbers; all pairs by default, up to 5 million. Four in a row (i, j, k, l) ask for the cosine of the
+        differences `row_i - row_j` and `row_k - row_l` of one side, which a translation leaves alone.
 
     Returns
     -------
@@ -311,11 +313,11 @@ def cosine_range(model: FactorModel, group: GaugeGroup, *, role: Role = "right",
     >>> found.lower, found.upper, found.lower_attained
     (array([0.]), array([1.]), array([False]))
     """
-    if role not in ("left", "right", "cross"):
-        raise must_be("role", 'one of "left", "right", "cross"', repr(role))
+    role = model.role(role)
     require_gauges_of(model, group)
     x, y = _rows(model, role)
-    table = as_pair_table(pairs, len(x), len(y))
+    chosen = pairs_or_all(pairs, len(x), len(y) if role == "cross" else None)
+    table = as_pair_table(chosen, len(x), len(y))
     if role == "cross" and table.shape[1] == 4:
         raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
     ends = reach_of_pairs(reach_for(group, role, table.shape[1]), x, y, table)

@@ -99,6 +99,7 @@ def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.i
         table = np.asarray(pairs)
     except ValueError as error:
         raise must_be("pairs", "integers of shape (m, 2) or (m, 4)", "rows that differ in length") from error
+    table = table[None] if table.shape in ((2,), (4,)) else table
     if table.ndim == 2 and table.shape[1] == 4:
         halves = [as_pairs(table[:, columns], n_rows, n_rows) for columns in ([0, 1], [2, 3])]
         return np.hstack(halves)

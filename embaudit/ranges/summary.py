@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.checked import RNG
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
@@ -93,12 +94,12 @@ def summarise(found: CosineRange, name: str) -> RangeSummary:
 def range_summary(
     model: FactorModel,
     *,
-    role: Role = "right",
+    role: Role | str = "right",
     budgets: Iterable[float | None] = BUDGETS,
     shifts: Iterable[float | None] = (),
     side: SideName = "right",
     n_pairs: int = 10_000,
-    rng: np.random.Generator | int | None = None,
+    rng: RNG = 0,
 ) -> list[RangeSummary]:
     """Summarise the ranges of randomly drawn pairs under linear, diagonal and affine gauges.
 
@@ -116,7 +117,7 @@ def range_summary(
         Which side they shift.
     n_pairs : int
         How many pairs, the same for all budgets.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -133,6 +134,7 @@ def range_summary(
     linear 0.59 0.54
     diagonal 0.39 0.68
     """
+    role = model.role(role)
     left = model.factors("left" if role == "cross" else role)
     columns = model.n_right if role == "cross" else None
     pairs = sample_pairs(len(left), n_pairs, n_columns=columns, rng=rng)

@@ -20,6 +20,7 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import is_number
+from embaudit.io import as_model
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel
@@ -29,7 +30,8 @@ from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 
 if TYPE_CHECKING:
     from embaudit.canonical.form import RowMap
-    from embaudit.gauges.group import RNG
+    from embaudit.foundation.checked import RNG
+    from embaudit.io.files import AnyPath
     from embaudit.model import SideName
 
 Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
@@ -37,10 +39,10 @@ KINDS: tuple[str, ...] = get_args(Kind)
 
 
 def fix(
-    model: FactorModel,
+    model: FactorModel | AnyPath | object,
     as_: str = "prediction",
     *,
-    role: SideName | None = None,
+    role: SideName | str | None = None,
     dimensions: int | None = None,
     unit: bool = False,
     form: CanonicalForm | None = None,
@@ -50,8 +52,8 @@ def fix(
 
     Parameters
     ----------
-    model : FactorModel
-        What to mend.
+    model : FactorModel, path or object
+        What to mend, or what `embaudit.io.as_model` makes it of.
     as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred"}
         prediction: vectors whose plain cosine is the prediction cosine, which no gauge moves; one side at a time.
         balanced, left-whitened, right-whitened: the equivalent model in that canonical gauge, a convention to
@@ -92,8 +94,8 @@ def fix(
     """
     if as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
-    if role not in (None, "left", "right"):
-        raise must_be("role", 'one of "left", "right"', repr(role))
+    model = as_model(model)
+    role = None if role is None else model.side_name(role)
     both = as_ != "prediction" and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:

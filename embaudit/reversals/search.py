@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_count, is_number
+from embaudit.foundation.checked import RNG, as_count, as_generator, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
@@ -148,7 +148,7 @@ def simpson(
     alpha: float = 0.05,
     n_permutations: int = 999,
     correction: Correction = "bh",
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> SimpsonReport:
     """Find the groupings of a table that reverse, remove or uncover the association of two columns.
 
@@ -183,7 +183,7 @@ def simpson(
         of 20, 2.3 % of tests were rejected at 1 %.
     correction : {"bh", "holm"}
         Benjamini–Hochberg or Holm, over the groupings and over the groups of each.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -209,7 +209,7 @@ def simpson(
     >>> report.findings
     (Grouping(young: reversal, r +0.540 pooled and -1.000 within 2 groups),)
     """
-    settings = _Settings(min_size, share, alpha, n_permutations, correction, np.random.default_rng(rng))
+    settings = _Settings(min_size, share, alpha, n_permutations, correction, as_generator(rng))
     for name, value in (("depth", depth), ("bins", bins)):
         as_count(value, name)
     for name, column in (("x", x), ("y", y), *([("counts", counts)] if counts is not None else [])):

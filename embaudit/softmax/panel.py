@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_integer
+from embaudit.foundation.checked import RNG, as_generator, is_integer
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms, sample_rows
@@ -73,9 +73,7 @@ class Panel:
         return int(first), int(second)
 
 
-def probe_inputs(
-    model: FactorModel, n: int = N_PROBES, *, rng: np.random.Generator | int | None = 0
-) -> NDArray[np.float64]:
+def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> NDArray[np.float64]:
     """Draw inputs at the scale of a head, where none are at hand.
 
     Their entries are normal, with a spread that gives the logits of a label at the typical distance from the mean
@@ -88,7 +86,7 @@ def probe_inputs(
         A softmax head.
     n : int
         How many.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Source of randomness.
 
     Returns
@@ -109,7 +107,7 @@ def probe_inputs(
     """
     require_softmax(model, "probe inputs")
     require_ordinary_size(model)
-    return _probes(model.right_side.moments, n, np.random.default_rng(rng))
+    return _probes(model.right_side.moments, n, as_generator(rng))
 
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Matrix, Vector, frozen
+from embaudit.foundation.checked import RNG, Matrix, Vector, as_generator, frozen
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
@@ -181,9 +181,7 @@ def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
 
 
-def truncated_svd(
-    X: Any, k: int, *, solver: str = "auto", rng: np.random.Generator | int | None = None
-) -> TruncatedSVD:
+def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> TruncatedSVD:
     """Compute the k largest singular values of X and their right singular vectors.
 
     Parameters
@@ -197,7 +195,7 @@ def truncated_svd(
         Rayleigh–Ritz step in float64. "lanczos": ARPACK on `v → Xᵀ(Xv)`. "randomized": scikit-learn's, inexact on a
         flat spectrum, only by name. "auto" takes the cheapest exact route and goes on to a stronger one where singular
         values are not exact to 1e-8 or, below 1e-6 of the largest, would be lost by squaring.
-    rng : numpy Generator or int, optional
+    rng : numpy Generator or int
         Where the iterative routes start.
 
     Returns
@@ -220,7 +218,7 @@ def truncated_svd(
         raise must_be("k", f"from 1 to min(n, p) = {limit}", k)
     if solver not in get_args(Solver):
         raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.
     with one_blas_thread():
         found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)

@@ -232,8 +232,8 @@ def test_neighbours_are_shown_by_title_for_the_chosen_rows():
         ({"max_condition": None}, "max_condition must be"),
         ({"objective": "magic"}, "objective must be one of product"),
         ({"groups": ["magic"]}, "group must be one of canonical"),
-        ({"roles": ["item"]}, "role must be one of right, left, cross"),
-        ({"rng": -1}, "rng must be an integer >= 0"),
+        ({"roles": ["movie"]}, "role must be one of .*; got 'movie'"),
+        ({"rng": -1}, "rng must be a numpy Generator, an integer >= 0 or None; got -1"),
     ],
 )
 def test_parameters_outside_their_sets_are_refused_in_one_sentence(options, message):

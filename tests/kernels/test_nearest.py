@@ -320,7 +320,7 @@ def test_another_seed_draws_other_pairs() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [[[0.0, 1.0]], [0, 1], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
+    [[[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
     ids=str,
 )
 def test_bad_pairs_are_one_sentence(bad: object) -> None:

@@ -115,8 +115,8 @@ def test_cosines_of_each_role() -> None:
     np.testing.assert_allclose(model.cosines("cross", [[2, 1], [0, 0]]), [7 / np.sqrt(2 * 25), 1 / np.sqrt(5)])
     with pytest.raises(InputError, match=r"0 to 2 and from 0 to 1; got \(1, 2\)"):
         model.cosines("cross", [[1, 2]])
-    with pytest.raises(InputError, match=r"^role must be one of \"left\", \"right\", \"cross\"; got 'item'\.$"):
-        model.cosines("item", [[0, 1]])
+    with pytest.raises(InputError, match=r"^role must be one of \"left\" \(user\), .*; got 'movie'\.$"):
+        model.cosines("movie", [[0, 1]])
 
 
 def test_zero_rows_have_no_cosine_and_are_counted() -> None:

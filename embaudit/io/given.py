@@ -1,0 +1,53 @@
+"""What people give as a model: a model, a path to one, or a trained object of another library."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from embaudit.io.objects.live import from_object
+from embaudit.io.registry import load
+from embaudit.model import FactorModel
+
+if TYPE_CHECKING:
+    from embaudit.io.files import AnyPath
+
+
+def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
+    """Return a model as it is, read one from a path, or take one from an object.
+
+    Parameters
+    ----------
+    given : FactorModel, path or object
+        What `load` or `from_object` takes; call them yourself where something has to be said about it.
+
+    Returns
+    -------
+    FactorModel
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or the object is of no known kind.
+
+    Examples
+    --------
+    >>> as_model({"W": [[1.0, 2.0]]})
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: ...
+    """
+    if isinstance(given, FactorModel):
+        return given
+    return load(given) if isinstance(given, (str, os.PathLike)) else from_object(given)
+
+
+def source_of(given: object) -> str | None:
+    """Say where a model comes from: its path, if that is what was given.
+
+    Examples
+    --------
+    >>> source_of("model.npz"), source_of(object())
+    ('model.npz', None)
+    """
+    return os.fspath(given) if isinstance(given, (str, os.PathLike)) else None

@@ -1,0 +1,200 @@
+"""What the public functions take: models, paths and objects; seeds and generators; names of sides; pairs."""
+
+from __future__ import annotations
+
+import inspect
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+DRAW = np.random.default_rng(0)
+LEFT, RIGHT = DRAW.standard_normal((30, 3)), DRAW.standard_normal((20, 3))
+MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT)
+TAKERS = {
+    "audit": lambda given: ea.audit(given, n_gauges=1, n_pairs=100).to_dict(),
+    "compare": lambda given: ea.compare(given, given).to_dict(),
+    "fix": lambda given: ea.fix(given).vectors().tolist(),
+    "position": lambda given: ea.position(given).to_dict(),
+}
+
+
+@pytest.fixture
+def path(tmp_path):
+    ea.save(MODEL, tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+def without_source(found):
+    if isinstance(found, dict) and "input" in found:
+        found["input"].pop("source")
+    return found
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_models_paths_and_objects_are_taken_alike(name, path):
+    trained = SimpleNamespace(pu=LEFT, qi=RIGHT, trainset=SimpleNamespace(global_mean=0.0), biased=False)
+    wanted, *others = (without_source(TAKERS[name](given)) for given in (MODEL, path, str(path), trained))
+    assert all(other == wanted for other in others)
+
+
+@pytest.mark.parametrize("name", TAKERS)
+def test_what_is_no_model_is_refused_in_one_sentence(name, tmp_path):
+    for given, words in (
+        (tmp_path / "no.npz", "no.npz"),
+        (RIGHT, "fitted model of a known library; got ndarray"),
+        (3, "got int"),
+    ):
+        with pytest.raises(ea.InputError, match=words) as refused:
+            TAKERS[name](given)
+        assert "\n" not in str(refused.value)
+
+
+def test_an_audit_names_the_path_it_was_given(path):
+    options = {"n_gauges": 1, "n_pairs": 100}
+    assert ea.audit(path, **options).source == str(path)
+    assert ea.audit(str(path), source="mine", **options).source == "mine"
+    assert ea.audit(MODEL, **options).source is None
+
+
+def random_functions():
+    names = [name for name in dir(ea) if inspect.isfunction(getattr(ea, name))]
+    return [name for name in names if "rng" in inspect.signature(getattr(ea, name)).parameters]
+
+
+def test_every_source_of_randomness_has_one_default():
+    assert set(random_functions()) == set(RANDOM) | {"head_report", "simpson"}
+    for name in random_functions():
+        assert inspect.signature(getattr(ea, name)).parameters["rng"].default == 0, name
+
+
+TRUTH = ["a", "b"] * 10
+GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
+RANDOM = {
+    "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
+    "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
+    "drift": lambda rng: ea.drift(MODEL, MODEL, condition_number=1.0, rng=rng).to_dict(),
+    "evaluate_similarities": lambda rng: ea.evaluate_similarities(MODEL, TRUTH, n=2, rng=rng).to_frame().to_numpy(),
+    "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
+    "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
+    "probe_inputs": lambda rng: ea.probe_inputs(ea.FactorModel.from_softmax(RIGHT), 4, rng=rng).tolist(),
+    "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
+    "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
+    "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
+    "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
+}  # fmt: skip
+SAMPLES = {"sample": lambda rng: GROUP.sample(rng=rng).left.tolist()}
+
+
+@pytest.mark.parametrize("name", RANDOM | SAMPLES)
+def test_a_seed_and_its_generator_give_the_same_and_bad_ones_a_sentence(name):
+    run = (RANDOM | SAMPLES)[name]
+    if name != "audit":
+        assert str(run(3)) == str(run(np.random.default_rng(3))), "a generator starts where its seed does"
+    assert str(run(np.random.default_rng(3))) == str(run(np.random.default_rng(3)))
+    for bad in (-1, 0.5, "x", True):
+        with pytest.raises(ea.InputError, match="rng must be a numpy Generator, an integer >= 0 or None; got"):
+            run(bad)
+
+
+def test_an_audit_by_a_generator_can_be_had_again_by_the_seed_it_notes():
+    first = RANDOM["audit"](np.random.default_rng(5))
+    assert first["seed"] == int(np.random.default_rng(5).integers(2**31))
+    assert RANDOM["audit"](first["seed"]) == first
+
+
+SIDES = {
+    "audit": lambda role: ea.audit(MODEL, roles=[role], n_gauges=1, n_pairs=100).to_dict()["movement"],
+    "certified_neighbours": lambda role: ea.certified_neighbours(MODEL, role=role).radii,
+    "compare": lambda role: ea.compare(MODEL, MODEL, roles=[role]).to_dict(),
+    "evaluate_similarities": lambda role: ea.evaluate_similarities(MODEL, TRUTH, role=role).to_frame().to_numpy(),
+    "explain_pair": lambda role: ea.explain_pair(MODEL, 0, 1, role=role).contributions,
+    "fix": lambda role: ea.fix(MODEL, role=role).vectors(),
+    "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
+    "identified_factors": lambda role: ea.identified_factors(MODEL, role),
+    "normalisation_test": lambda role: ea.normalisation_test(MODEL, role=role),
+    "side": lambda role: MODEL.side(role).labels,
+}
+PAIRS = {
+    "cosine_range": lambda role: ea.cosine_range(MODEL, GROUP, role=role).lower,
+    "cosines": lambda role: MODEL.cosines(role),
+    "movement": lambda role: ea.movement(MODEL, MODEL, role=role).to_dict(),
+    "range_summary": lambda role: ea.range_summary(MODEL, role=role, n_pairs=9),
+    "worst_gauge": lambda role: ea.worst_gauge(MODEL, GROUP, role=role, n_pairs=20, n_steps=2).achieved,
+}
+
+
+def shown(value):
+    return repr(getattr(value, "tolist", lambda: value)())
+
+
+@pytest.mark.parametrize("name", SIDES | PAIRS)
+def test_a_side_may_be_called_what_people_call_it(name):
+    run = (SIDES | PAIRS)[name]
+    assert shown(run("right")) == shown(run("item")) == shown(run("items")) == shown(run("item-item"))
+    for bad in ("movie", "item-user", None if name != "fix" else 3, 7):
+        with pytest.raises(
+            ea.InputError, match=r"^role must be one of \"left\" \(user\), \"right\" \(item\), \"cross\""
+        ):
+            run(bad)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pairs_of_both_sides_may_be_called_by_both(name):
+    assert shown(PAIRS[name]("cross")) == shown(PAIRS[name]("user-item")) != shown(PAIRS[name]("right"))
+
+
+@pytest.mark.parametrize("name", set(SIDES) - {"audit"})
+def test_where_one_side_is_asked_for_pairs_of_both_are_refused(name):
+    for role in ("cross", "user-item"):
+        with pytest.raises(ea.InputError, match=r"^role must be one of \"left\", \"right\"; got 'cross'\.$"):
+            SIDES[name](role)
+
+
+def test_a_name_of_both_sides_tells_neither():
+    words = MODEL.replace(roles=("word", "word"))
+    assert words.role("left") == "left"
+    with pytest.raises(ea.InputError, match="got 'word'"):
+        words.role("word")
+
+
+OF_PAIRS = {
+    "cosine_range": lambda role, pairs: ea.cosine_range(MODEL, GROUP, role=role, pairs=pairs).upper,
+    "cosines": MODEL.cosines,
+    "identified_cosines": lambda role, pairs: ea.identified_cosines(MODEL, role=role, pairs=pairs),
+}
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_pairs_may_be_one_or_all(name):
+    run = OF_PAIRS[name]
+    everything = [(i, j) for i in range(20) for j in range(i + 1, 20)]
+    assert run("right", None).tolist() == run("right", everything).tolist()
+    assert run("right", (3, 4)).tolist() == run("right", [[3, 4]]).tolist()
+    if name != "identified_cosines":
+        everything = [(i, j) for i in range(30) for j in range(20)]
+        assert run("cross", None).tolist() == run("cross", everything).tolist()
+    for bad in (3, (1, 2, 3), "ab", [[[1, 2]]], (0, 99)):
+        with pytest.raises(ea.InputError, match=r"^pairs must be"):
+            run("right", bad)
+
+
+def test_one_pair_of_differences_has_a_range():
+    one, same = (ea.cosine_range(MODEL, GROUP, pairs=pairs) for pairs in ((0, 1, 2, 3), [[0, 1, 2, 3]]))
+    assert one.upper.tolist() == same.upper.tolist()
+
+
+def test_all_pairs_of_many_rows_are_refused():
+    large = ea.FactorModel.from_user_item(np.ones((2, 1)), np.ones((3164, 1)))
+    assert large.cosines("cross").shape == (6328,)
+    with pytest.raises(ea.InputError, match=r"^pairs must be named where .* 5,000,000; got None for 5,003,866; pass"):
+        large.cosines("right")
+
+
+def test_the_toolkit_is_public_by_name():
+    for name in ("movement", "drift", "neighbours", "InputError", "Movement", "Drift", "Side", "Pairs", "Softmax"):
+        assert name in dir(ea)
+    assert ea.neighbours(RIGHT, 2).indices.shape == (20, 2)
+    assert ea.movement(MODEL, MODEL).max_abs == 0
