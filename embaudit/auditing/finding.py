@@ -1,13 +1,16 @@
-"""A finding: what the evidence means, how bad it is, and what to do about it.
+"""A finding: a claim that asks for something to be done, with a code, how bad it is, and the remedy.
 
 Codes never change their meaning, so that a pipeline can ignore one by name.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from embaudit.auditing.claims.claim import Claim
 
 
 class Severity(IntEnum):
@@ -34,13 +37,23 @@ class Finding:
     """Tip or issue."""
     title: str
     """What is the case, in a few words."""
-    explanation: str
-    """Why it matters."""
+    claim: Claim
+    """What it rests on: the explanation and the number are the claim's."""
     remedy: str
     """What to do."""
-    value: float | None = None
-    """The number behind it."""
+
+    @property
+    def explanation(self) -> str:
+        """Why it matters."""
+        return self.claim.text
+
+    @property
+    def value(self) -> float | None:
+        """The number behind it."""
+        return self.claim.value
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        return asdict(self) | {"severity": self.severity.title}
+        names = ("code", "title", "explanation", "remedy", "value")
+        record = {name: getattr(self, name) for name in names}
+        return record | {"severity": self.severity.title, "claim": self.claim.name}

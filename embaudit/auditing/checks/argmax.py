@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.softmax.contests import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,17 +15,17 @@ if TYPE_CHECKING:
 
 
 def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
-    """Count the labels that no input can make lead."""
+    """Count the labels that no input makes lead by a margin."""
     if evidence.head is None or not evidence.head.argmax.n_cannot:
         return
     argmax = evidence.head.argmax
     names = ", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3)
     asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else "all labels"
-    yield Finding(
-        "EMB304",
-        Severity.TIP,
-        f"{argmax.n_cannot:,} of {asked} can never be the most probable",
-        f"No input, of whatever network, makes them lead ({names}): their rows lie inside the hull of the others.",
-        "Greedy decoding can never emit them; lengthen those rows, or give the head more dimensions or a bias.",
-        float(argmax.n_cannot),
+    text = (
+        f"No input puts them ({names}) ahead of every other label by more than {MARGIN:g} of the spread of its logits: "
+        "their rows lie inside the hull of the others, or at its edge within that margin."
     )
+    scope = Scope(f"all inputs, and leads above {MARGIN:g} of the spread of the logits")
+    claim = Claim("argmax", Kind.PROVEN, asked, scope, text, float(argmax.n_cannot), "head")
+    remedy = "Greedy decoding hardly ever emits them; lengthen those rows, or give the head more dimensions or a bias."
+    yield Finding("EMB304", Severity.TIP, f"{argmax.n_cannot:,} of {asked} can hardly be the most probable", claim, remedy)

@@ -6,33 +6,47 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.canonical.balance import BALANCED
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.canonical import Position
 
-BALANCED = 1.1
-"""Condition number of the gauge to the balanced model up to which factors count as balanced."""
+LAWS = {"factors": "equal Gram matrices", "factors-counted": "equal Gram matrices, each row weighted by its interactions"}
+"""What decay on both sides leaves at a minimum, by objective."""
+
+
+def stretch_of(position: Position, objective: str | None) -> float | None:
+    """Return κ between a model and its balance under the law of its objective; None where that cannot be judged."""
+    distance = position.counted_distance if objective == "factors-counted" else position.distances["balanced"]
+    return None if distance is None else float(np.exp(distance))
 
 
 def balance(evidence: Evidence) -> Iterator[Finding]:
-    """Compare factors of the objective `factors` with the balanced ones."""
+    """Compare factors with those that the declared decay would leave."""
     model, position = evidence.model, evidence.position
     plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
-    if position is None or not plain or model.objective != "factors":
+    if position is None or not plain or model.objective not in LAWS:
         return
-    stretch = float(np.exp(position.distances["balanced"]))
-    if stretch > BALANCED:
-        users, items = model.title("left"), model.title("right")
-        yield Finding(
-            "EMB104",
-            Severity.TIP,
-            "the factors are not balanced as their objective would leave them",
-            f"At a minimum with equal weight decay on both sides, {users}s and {items}s have equal Gram matrices; a "
-            f"gauge of condition number {stretch:.3g} lies between that and these factors.",
-            "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned.",
-            stretch,
-        )
+    stretch = stretch_of(position, model.objective)
+    if stretch is None or stretch <= BALANCED:
+        return
+    users, items = model.title("left"), model.title("right")
+    text = (
+        f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}; a gauge of condition number "
+        f"{stretch:.3g} lies between that and these factors (up to {BALANCED:g} counts as balanced)."
+    )
+    claim = Claim("balance", Kind.MEASURED, "the factors", Scope("minima of the declared objective"), text, stretch, "position")
+    counted = "" if model.objective == "factors-counted" else " If decay counted ratings, declare factors-counted."
+    yield Finding(
+        "EMB104",
+        Severity.TIP,
+        "the factors are not balanced as their objective would leave them",
+        claim,
+        f"Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned.{counted}",
+    )

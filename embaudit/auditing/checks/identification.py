@@ -1,65 +1,69 @@
-"""Whether predictions and training together pin the cosines down (EMB101, EMB102, EMB103)."""
+"""Whether predictions and training together pin the cosines down (EMB101, EMB102, EMB103, EMB105)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind
+from embaudit.auditing.claims.training import objective_of
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.objectives import OBJECTIVES, Objective, Status, usual_objectives
-from embaudit.model.equivalence import Equivalence
+from embaudit.model import Equivalence, Pairs
+from embaudit.model.objectives import Status, usual_objectives
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
 
-
-def cosines_can_move(evidence: Evidence) -> bool:
-    """Whether some gauge that keeps the predictions moves a cosine: not in one dimension, nor where all rows agree."""
-    if evidence.model.rank == 1 or evidence.model.predicts is Equivalence.COSINES:
-        return False
-    tried = [m for e, m in evidence.visits() if e.condition_number > 1 + 1e-9 or e.shift > 0]
-    return not tried or any(m.max_abs > 1e-6 for m in tried)
-
-
-def objective_of(evidence: Evidence) -> Objective | None:
-    """Look up how the model was trained, where it says so."""
-    return OBJECTIVES[evidence.model.objective] if evidence.model.objective else None
+INSTEAD = (
+    "Rank by the dot product, or compare what is predicted for two items instead of their vectors (cosines of the "
+    "predictions do not depend on the gauge)."
+)
+CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
 
 
 def identification(evidence: Evidence) -> Iterator[Finding]:
     """Ask what is left of the cosines once the objective has had its say."""
-    objective = objective_of(evidence)
-    if not cosines_can_move(evidence):
+    role = evidence.role
+    freedom = evidence.fibre.freedom[role]
+    if freedom.moves is False:
         return
-    largest = max((m.mean_abs for e, m in evidence.visits() if m.role != "cross"), default=None)
-    if objective is None:
+    if freedom.moves is None:
+        title = "whether the predictions fix the cosines is undecided"
+        remedy = "Read them as a convention of this training run until it is known."
+        yield Finding("EMB105", Severity.TIP, title, _claim(evidence, freedom.because, freedom.kind), remedy)
+        return
+    yield _free(evidence)
+
+
+def _free(evidence: Evidence) -> Finding:
+    objective = objective_of(evidence)
+    if evidence.model.predicts is Equivalence.COSINES:
+        text = f"{evidence.fibre.freedom[evidence.role].because} Training on left-right cosines alone leaves them open."
+        claim = _claim(evidence, text, Kind.SHOWN)
+        return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
+    if objective is None or objective.status is Status.UNKNOWN:
         names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
-        yield Finding(
-            "EMB102",
-            Severity.TIP,
-            "the predictions do not fix the cosines, and how the model was trained is not known",
-            "Equally predicting models have other cosines; whether training chose one depends on its objective.",
-            f"Name the objective ({names} or another one, `--objective`).",
-            largest,
-        )
-    elif objective.status is Status.FREE:
-        yield Finding(
-            "EMB101",
-            Severity.ISSUE,
-            "the cosines are not identified",
-            f"Training minimised {objective.loss}; under it they are {objective.cosines}.",
-            "Rank by the dot product, or compare what is predicted for two items instead of their vectors "
-            "(cosines of the predictions do not depend on the gauge).",
-            largest,
-        )
-    elif objective.status in (Status.CHOSEN, Status.INPUTS):
-        yield Finding(
-            "EMB103",
-            Severity.TIP,
-            f"the cosines are {objective.status.value}",
-            f"Training minimised {objective.loss}; under it they are {objective.cosines}. The predictions alone "
-            "would allow others.",
-            "Read them as one convention, never across models; check them against cosines of the predictions.",
-            largest,
-        )
+        text = "Equally predicting models have other cosines; whether training chose one depends on its objective."
+        title = "the predictions do not fix the cosines, and how the model was trained is not known"
+        remedy = f"Name the objective ({names} or another one, `--objective`)."
+        if objective is not None:
+            text = f"Training minimised {objective.loss}; under it the cosines are {objective.cosines}."
+            title, remedy = "no law tells which cosines the declared training chose", CONVENTION
+        return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
+    text = f"Training minimised {objective.loss}; under it they are {objective.cosines}."
+    if objective.status is Status.FREE:
+        claim = _claim(evidence, text, Kind.ASSUMED)
+        return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
+    claim = _claim(evidence, f"{text} The predictions alone would allow others.", Kind.ASSUMED)
+    return Finding("EMB103", Severity.TIP, f"the cosines are {objective.status.value}", claim, CONVENTION)
+
+
+def _claim(evidence: Evidence, text: str, kind: Kind) -> Claim:
+    """Make the claim of a finding; its number is the largest mean movement that was seen."""
+    largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)
+    pinning = evidence.fibre.pinning
+    if pinning is not None:
+        largest = pinning.largest
+    subject = f"{Pairs(evidence.role).titled(evidence.model)} cosines"
+    return Claim("identification", kind, subject, evidence.fibre.scope, text, largest, "movement")

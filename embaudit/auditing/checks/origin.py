@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.auditing.claims.heads import decides_neighbours, origin_matters
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import percent
 
@@ -11,28 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.head_evidence import HeadEvidence
 
-
-MOVES = 0.05
-"""Mean |Δcos| from which cosines count as moving noticeably."""
-CHANGED = 0.05
-"""Share of labels whose nearest one changes under centring, from which the origin of the labels matters."""
 DECAYED = 1e-2
 """Offset of the mean row above which the labels are at no minimum of a loss with weight decay on all of them."""
 DECAYING = ("softmax-decay", "logistic-decay")
 """Objectives with weight decay on all labels."""
-
-
-def decides_neighbours(head: HeadEvidence) -> bool:
-    """Whether removing the mean row changes nearest labels noticeably."""
-    return head.neighbours.top1_changed >= CHANGED
-
-
-def origin_matters(head: HeadEvidence) -> bool:
-    """Whether removing the mean row changes nearest labels or cosines noticeably."""
-    moved = head.centred.movement.mean_abs >= MOVES
-    return head.origin_is_free and (decides_neighbours(head) or moved)
 
 
 def origin(evidence: Evidence) -> Iterator[Finding]:
@@ -43,16 +28,17 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     changed, moved = head.neighbours.top1_changed, head.centred.movement.mean_abs
     neighbours = decides_neighbours(head)
     effect = f"changes the nearest label of {percent(changed)} of labels"
-    yield Finding(
-        "EMB301",
-        Severity.ISSUE,
-        "removing the mean row " + (effect if neighbours else f"moves label cosines by {moved:.2f} on average"),
+    text = (
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         f"is a convention; here the mean row is {head.offset:.2g} of a typical row long, and it decides "
-        f"{'neighbours' if neighbours else 'cosines'}.",
-        "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs.",
-        changed if neighbours else moved,
+        f"{'neighbours' if neighbours else 'cosines'}."
     )
+    value = changed if neighbours else moved
+    scope = Scope("the head less its mean row")
+    claim = Claim("origin-decides", Kind.SHOWN, "label cosines", scope, text, value, "head", head.centred.gauge)
+    remedy = "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs."
+    title = "removing the mean row " + (effect if neighbours else f"moves label cosines by {moved:.2f} on average")
+    yield Finding("EMB301", Severity.ISSUE, title, claim, remedy)
 
 
 def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
@@ -60,13 +46,15 @@ def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     head = evidence.head
     if head is None or not head.origin_is_free or head.offset <= DECAYED or head.model.objective not in DECAYING:
         return
-    yield Finding(
-        "EMB306",
-        Severity.TIP,
-        f"the mean row contradicts the declared objective ({head.model.objective})",
+    text = (
         "Where weight decay on all labels has come to rest, the label rows add up to zero; here their mean is "
-        f"{head.offset:.2g} of a typical row long.",
-        "Check the declaration: was training stopped early, were some labels or a tied embedding decayed "
-        "otherwise, or was there no decay? Without it the origin of the labels is free.",
-        head.offset,
+        f"{head.offset:.2g} of a typical row long."
     )
+    scope = Scope("minima of the declared objective")
+    claim = Claim("mean-row", Kind.MEASURED, "label rows", scope, text, head.offset, "head")
+    title = f"the mean row contradicts the declared objective ({head.model.objective})"
+    remedy = (
+        "Check the declaration: was training stopped early, were some labels or a tied embedding decayed "
+        "otherwise, or was there no decay? Without it the origin of the labels is free."
+    )
+    yield Finding("EMB306", Severity.TIP, title, claim, remedy)

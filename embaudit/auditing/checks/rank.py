@@ -1,27 +1,59 @@
-"""Whether the vectors have directions that no prediction sees (EMB203)."""
+"""Whether rows hold what no prediction sees, or what a bias could hold (EMB203, EMB204)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.foundation.words import counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.model import SideName
 
 
 def hidden_directions(evidence: Evidence) -> Iterator[Finding]:
-    """Compare the rank with the effective one."""
-    position = evidence.position
-    if position is not None and position.effective_rank < position.rank:
-        unseen = position.rank - position.effective_rank
+    """Tell of components in directions that the other side does not have."""
+    model, fibre = evidence.model, evidence.fibre
+    for side, share in fibre.outside.items():
+        other: SideName = "left" if side == "right" else "right"
+        title, others, k = model.title(side), model.title(other), model.rank
+        few = len(model.side(other)) <= k
+        why = f"{counted(len(model.side(other)), others)} cannot span {k} dimensions" if few else "no prediction sees them"
+        text = (
+            f"Up to {percent(share)} of a row's squared length lies in {k - fibre.seen_rank} of {k} dimensions that no "
+            f"{others} row has: {why}, what {title}s hold there is arbitrary, and their cosines count it in full."
+        )
+        scope = Scope(f"the {k} latent dimensions")
+        claim = Claim(f"outside:{side}", Kind.PROVEN, f"{title} cosines", scope, text, float(k - fibre.seen_rank), "fibre")
         yield Finding(
             "EMB203",
-            Severity.ISSUE,
-            f"{unseen} of {position.rank} latent dimensions take no part in the predictions",
-            "What the vectors hold there is arbitrary, and their cosines count it in full.",
-            "Remove those directions (the canonical models of this audit do).",
-            float(unseen),
+            Severity.TIP if few else Severity.ISSUE,
+            f"{title} rows reach into {counted(k - fibre.seen_rank, 'dimension')} that no prediction sees",
+            claim,
+            "Project those directions out (the canonical models of this audit do), or compare predictions.",
         )
+
+
+def absorbable(evidence: Evidence) -> Iterator[Finding]:
+    """Tell of a direction that one side has alike in every row: what the other side holds there acts as a bias."""
+    position, model = evidence.position, evidence.model
+    for hidden in () if position is None else position.hidden_biases:
+        other: SideName = "left" if hidden.role == "right" else "right"
+        constant, title = model.title(hidden.role), model.title(other)
+        where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
+        given = model.side(other).bias is not None
+        text = (
+            f"{where} of the {constant}s is constant, {hidden.value:.3g}: what {title}s hold there adds a number to every "
+            f"score of a {title}, as a bias does, and their cosines count it as a likeness."
+        )
+        free = f"The {title} bias could take it up: add" if given else f"Make it a {title} bias: take"
+        claim = Claim(
+            f"absorbable:{other}", Kind.MEASURED, f"{title} cosines", Scope("the model at hand"), text, hidden.value,
+            "position",
+        )  # fmt: skip
+        remedy = f"{free} {hidden.value:.3g} times that component of the {title}s, then drop it from both sides."
+        yield Finding("EMB204", Severity.TIP, f"{title} cosines count what acts as a bias", claim, remedy)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
 
 if TYPE_CHECKING:
@@ -17,14 +18,19 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
     for side in evidence.model.sides:
         of_head = evidence.head if side == "right" else None
         count = len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
-        if count:
-            what = "A zero vector" if of_head is None else "A row that is zero, or equal to the mean row,"
-            there = "" if of_head is None else " there"
-            yield Finding(
-                "EMB201",
-                Severity.TIP,
-                f"{count:,} {evidence.model.title(side)}{'s have' if count > 1 else ' has'} no direction",
-                f"{what} has no cosine{there}; it was left out of every {'such ' * bool(there)}figure.",
-                "Give such rows no neighbours instead of arbitrary ones.",
-                float(count),
-            )
+        if not count:
+            continue
+        title = evidence.model.title(side)
+        text = "A zero vector has no cosine; it was left out of every figure."
+        if of_head is not None:
+            text = "A row that is zero, or equal to the mean row, has no cosine there; it was left out of every such figure."
+        claim = Claim(
+            f"no-direction:{side}", Kind.MEASURED, f"{title}s", Scope("the model at hand"), text, float(count), "model"
+        )
+        yield Finding(
+            "EMB201",
+            Severity.TIP,
+            f"{count:,} {title}{'s have' if count > 1 else ' has'} no direction",
+            claim,
+            "Give such rows no neighbours instead of arbitrary ones.",
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import counted
 
@@ -13,29 +14,20 @@ if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
 
 
-INSTEAD = "Bring inputs and use logit cosines over them."
-
-
 def simplex(evidence: Evidence) -> Iterator[Finding]:
     """Compare the number of labels with the dimensions they span."""
     head = evidence.head
-    if head is not None and head.projector.degenerate:
-        yield Finding(
-            "EMB302",
-            Severity.TIP,
-            "the labels are affinely independent",
-            f"{counted(head.n_labels, 'label')} span {counted(head.affine_rank, 'dimension')}, so inputs can "
-            "produce any logits, and affine gauges any cosines: without inputs this head says nothing about which "
-            "labels are alike. All its projector cosines are equal.",
-            INSTEAD,
-            head.projector.labels_per_dimension,
+    if head is None or not (head.projector.degenerate or head.projector.thin):
+        return
+    remedy = "Use logit cosines over the inputs." if head.has_inputs else "Bring inputs and use logit cosines over them."
+    code, title, text = "EMB303", "projector cosines say little", head.projector.warning
+    if head.projector.degenerate:
+        code, title = "EMB302", "the labels are affinely independent"
+        text = (
+            f"{counted(head.n_labels, 'label')} span {counted(head.affine_rank, 'dimension')}, so inputs can produce any "
+            "logits, and affine gauges any cosines: by itself this head says nothing about which labels are alike. All "
+            "its projector cosines are equal."
         )
-    elif head is not None and head.projector.thin:
-        yield Finding(
-            "EMB303",
-            Severity.TIP,
-            "projector cosines say little",
-            head.projector.warning,
-            INSTEAD,
-            head.projector.labels_per_dimension,
-        )
+    scope, value = Scope("affine gauges"), head.projector.labels_per_dimension
+    claim = Claim("simplex", Kind.PROVEN, "label cosines", scope, text, value, "head")
+    yield Finding(code, Severity.TIP, title, claim, remedy)

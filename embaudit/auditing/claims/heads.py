@@ -1,0 +1,102 @@
+"""What was seen of a softmax head besides: its origin, the shortest shifts, and its inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.foundation.words import percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.head_evidence import HeadEvidence
+
+LABELS = "label cosines"
+MOVES = 0.05
+"""Mean |Δcos| from which cosines count as moving noticeably."""
+CHANGED = 0.05
+"""Share of labels whose nearest one changes under centring, from which the origin of the labels matters."""
+CENTRED = 1e-3
+"""Offset of the mean row below which the labels count as centred."""
+
+
+def decides_neighbours(head: HeadEvidence) -> bool:
+    """Whether removing the mean row changes nearest labels noticeably."""
+    return head.neighbours.top1_changed >= CHANGED
+
+
+def origin_matters(head: HeadEvidence) -> bool:
+    """Whether removing the mean row changes nearest labels or cosines noticeably."""
+    return head.origin_is_free and (decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES)
+
+
+def origin(evidence: Evidence) -> Iterator[Claim]:
+    """Tell what removing the mean row of the labels does."""
+    head = evidence.head
+    if head is None or not evidence.predictions_hold:
+        return
+    scope = Scope("the head less its mean row")
+    if not head.origin_is_free:
+        text = f"The head has {head.link.guard}, so shifting all labels would change its probabilities."
+        yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.centred.change, "head")
+        return
+    text = _decided(head) if origin_matters(head) else _quiet(head)
+    yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.neighbours.top1_changed, "head", head.centring)
+
+
+def _decided(head: HeadEvidence) -> str:
+    others = f"{percent(head.neighbours.top1_changed)} of labels have another nearest label, and "
+    return (
+        f"Label cosines depend on an origin that no probability shows: without the mean row, which is "
+        f"{head.offset:.2g} of a typical row (median) long, {others if decides_neighbours(head) else ''}cosines differ "
+        f"by {head.centred.movement.mean_abs:.2f} on average."
+    )
+
+
+def _quiet(head: HeadEvidence) -> str:
+    at_mean = head.offset <= CENTRED
+    where = "at their mean row"
+    if not at_mean:
+        where = f"near their mean row, which is only {head.offset:.2g} of a typical row (median) long"
+    text = (
+        f"Translation is not what troubles these cosines: their origin lies {where}, and moved to the mean of the labels "
+        f"it leaves {percent(1 - head.neighbours.top1_changed)} of them their nearest label"
+    )
+    if not at_mean:
+        return f"{text}; other origins would predict the same."
+    return (
+        f"{text}. Weight decay on all labels puts it there, since at its optimum the sum of its pulls must vanish, and "
+        "so does gradient descent from zero; the probabilities alone do not."
+    )
+
+
+def shortest(evidence: Evidence) -> Iterator[Claim]:
+    """Tell how short a shift of all labels turns a pair around."""
+    head = evidence.head
+    if head is None or not evidence.predictions_hold:
+        return
+    opposite = next((s for s in head.shifts if s.target == -1 and s.quantiles), None)
+    if opposite is None or not head.constructions:
+        return
+    made = head.constructions[0]
+    first, second = made.names
+    typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
+    text = (
+        f"A shift of {made.shift:.2g} times {typical} makes {first!r} and {second!r} (cosine {made.before:.2f}) exactly "
+        f"opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
+    )
+    yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
+
+
+def logits(evidence: Evidence) -> Iterator[Claim]:
+    """Tell how far label cosines agree with cosines of the logits over the model's own inputs."""
+    head = evidence.head
+    if head is None or head.logit_agreement is None or not evidence.predictions_hold:
+        return
+    text = (
+        f"Over its own inputs the logits of two labels agree with their cosine only as far as a correlation of "
+        f"{head.logit_agreement:.2f}."
+    )
+    yield Claim("logits", Kind.MEASURED, LABELS, Scope("the inputs at hand"), text, head.logit_agreement, "head")

@@ -1,0 +1,41 @@
+"""What the declared training pins down, given the predictions; or what it would under each kind of training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+
+IN_SHORT = {
+    Status.FREE: "free",
+    Status.CHOSEN: "pinned by the penalty, given the predictions",
+    Status.INPUTS: "tied to the scaling of the inputs",
+    Status.TRAINED: "what was trained",
+    Status.UNKNOWN: "undecided",
+}
+
+
+def objective_of(evidence: Evidence) -> Objective | None:
+    """Look up how the model was trained, where it says so."""
+    return OBJECTIVES[evidence.model.objective] if evidence.model.objective else None
+
+
+def training(evidence: Evidence) -> Iterator[Claim]:
+    """Tell what is assumed about training, or list the cases."""
+    objective, scope = objective_of(evidence), Scope("models of the same predictions")
+    if objective is not None:
+        text = f"Training, as declared: it minimised {objective.loss}. Given the predictions, the cosines are {objective.cosines}."
+        yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
+        return
+    groups: dict[Status, list[str]] = {}
+    for row in usual_objectives(evidence.model.link):
+        groups.setdefault(row.status, []).append(row.name)
+    cases = "; ".join(f"{' or '.join(names)}: {IN_SHORT[status]}" for status, names in groups.items())
+    text = f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
+    yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, text, evidence="model")

@@ -1,0 +1,159 @@
+"""The fibre of a model: the models of its rank that predict the same, and whether they have other cosines.
+
+What a search found is one thing, what the set of equal models allows is another: "nothing moves" may be said only if
+the whole fibre moves nothing, never because few gauges, or short ones, were tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.auditing.claims.claim import Kind, Scope
+from embaudit.canonical.pinned import pinned_test
+from embaudit.canonical.reduction import Reduction, reduced
+from embaudit.model import Equivalence, Softmax
+from embaudit.model.pairs import Pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from embaudit.canonical.pinning import Pinning
+    from embaudit.model import FactorModel, Role, SideName
+
+OUTSIDE = 1e-12
+"""Share of a row's squared length that must lie where no prediction looks to count as a component there."""
+NOUNS = {Equivalence.PROBABILITIES: "probability", Equivalence.RANKINGS: "ranking"}
+
+
+def noun(model: FactorModel) -> str:
+    """Name one prediction in a sentence.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> noun(FactorModel.from_softmax([[1.0]])), noun(FactorModel.from_vectors([[1.0]]))
+    ('probability', 'score')
+    """
+    return NOUNS.get(model.link.level, "score")
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """Whether equal models have other cosines of one kind of pairs."""
+
+    moves: bool | None
+    """None where neither is known."""
+    kind: Kind
+    """How that is known."""
+    because: str
+    """The argument, in a sentence."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fibre:
+    """The models that predict the same as one model."""
+
+    scope: Scope
+    """The set, in words; `whole` if these are all of them."""
+    outside: dict[SideName, float]
+    """For each side with components that no prediction sees, the largest share of a row's squared length there."""
+    freedom: dict[Role, Freedom]
+    """For each kind of pairs, whether their cosines can be others."""
+    reduction: Reduction | None
+    """The model in the dimensions that its predictions see; None for one side alone, or unit rows."""
+    pinning: Pinning | None
+    """The test of unit rows, where the link divides by lengths."""
+
+    def moves(self, role: Role) -> bool | None:
+        """Whether cosines of a role may be others in an equal model; None where that is not known."""
+        return self.freedom[role].moves
+
+
+def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibre:
+    """Work out what equal models may do to the cosines of a model.
+
+    From two dimensions on, some linear map moves them, or, where the predictions see fewer, rows may hold anything in
+    the others. In one dimension a cosine is a sign, which only a shift can turn.
+
+    Parameters
+    ----------
+    model : FactorModel
+        One side or both.
+    roles : sequence of {"left", "right", "cross"}
+        Which cosines.
+    rng : int
+        Seed of the search for a second metric, where the link divides by lengths.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> line = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0]])
+    >>> [fibre_of(m, ["right"]).moves("right") for m in (line, line.replace(left_bias=[0.0, 0.0]))]
+    [False, True]
+    """
+    if model.predicts is Equivalence.COSINES:
+        pinning = pinned_test(model, rng=rng)
+        whole = pinning.status != "pinned" or "gauge" not in pinning.scope
+        scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
+        return Fibre(scope, {}, {role: _pinned(pinning, role) for role in roles}, None, pinning)
+    reduction = reduced(model) if model.left is not None and _predicts_anything(model) else None
+    outside = {} if reduction is None else _outside(reduction)
+    return Fibre(_scope(model), outside, {role: _freedom(model, role) for role in roles}, reduction, None)
+
+
+def _predicts_anything(model: FactorModel) -> bool:
+    """Whether some score depends on the factors."""
+    roots = [model.moments(side).root for side in ("left", "right")]
+    return bool(np.abs(roots[0] @ roots[1].T).max() > 0) and all(len(model.side(s).directed) for s in model.sides)
+
+
+def _outside(reduction: Reduction) -> dict[SideName, float]:
+    shares: dict[SideName, float] = {
+        "left": float(np.max(reduction.left_outside, initial=0.0)),
+        "right": float(np.max(reduction.right_outside, initial=0.0)),
+    }
+    return {side: share for side, share in shares.items() if share > OUTSIDE}
+
+
+def _scope(model: FactorModel) -> Scope:
+    """Name what is known to predict the same, and say whether that is all."""
+    if model.left is None and model.link == "identity":
+        return Scope("linear maps of the vectors, whatever they are multiplied with")
+    words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
+    text = " and ".join(words)
+    capped = isinstance(model.link, Softmax) and bool(model.link.guard)
+    if model.predicts is Equivalence.RANKINGS or capped:
+        return Scope(f"{text}, among others")
+    return Scope(f"every model of rank {model.rank} with the same predictions", whole=True)
+
+
+def _pinned(pinning: Pinning, role: Role) -> Freedom:
+    if role == "cross":
+        return Freedom(False, Kind.PROVEN, "The predictions are these cosines.")
+    moved = (pinning.moved or {}).get(role)
+    if pinning.status == "pinned":
+        return Freedom(False, Kind.PROVEN, pinning.explain())
+    if pinning.status == "free" and moved is not None and moved.max_abs > 0:
+        return Freedom(True, Kind.SHOWN, pinning.explain())
+    return Freedom(None, Kind.UNDECIDED, pinning.explain())
+
+
+def _freedom(model: FactorModel, role: Role) -> Freedom:
+    pairs = Pairs(role)
+    shifted = [side for side in pairs.sides if side in model.free_shifts]
+    titles = f"{pairs.titled(model)} cosines"
+    kept = noun(model)
+    if shifted:
+        title = model.title(shifted[-1])
+        text = f"One vector added to every {title} row changes no {kept}, and can make any two {title}s opposite."
+        return Freedom(True, Kind.PROVEN, text)
+    if model.rank > 1:
+        text = f"A change of the axes changes no {kept}, and without a bound on it {titles} can be almost anything."
+        return Freedom(True, Kind.PROVEN, text)
+    if model.predicts is Equivalence.RANKINGS:
+        return Freedom(None, Kind.UNDECIDED, f"What else keeps the order may turn {titles}; that is not known here.")
+    text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one."
+    return Freedom(False, Kind.PROVEN, text)
