@@ -13,13 +13,13 @@ from embaudit.auditing.checks import Finding, Severity, findings
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport, head_report
-from embaudit.auditing.objectives import training_objective, usual_objectives
+from embaudit.auditing.objectives import training_objective
 from embaudit.auditing.verdict import training_sentence, verdict
 from embaudit.errors import must_be
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.kernels.rows import sample_rows
-from embaudit.model import Link
+from embaudit.model import Softmax
 from embaudit.softmax.guards import Guard
 
 if TYPE_CHECKING:
@@ -264,16 +264,7 @@ def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
         if model.objective is not None:
             training_objective(model.objective)
         return model
-    objective = training_objective(name)
-    # Vectors alone have the identity link for want of a better one.
-    known = model.left is not None or model.link != "identity"
-    if known and str(model.link) not in objective.links:
-        usual = ", ".join(row.name for row in usual_objectives(model.link))
-        links = " or ".join(objective.links)
-        raise must_be(
-            "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
-        )
-    return model.replace(objective=objective.name)
+    return model.replace(objective=training_objective(name).name)
 
 
 def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
@@ -283,9 +274,8 @@ def _subject(model: FactorModel, guard: Guard, seed: int) -> FactorModel:
     """
     if model.link != "softmax":
         return model
-    link = Link.SOFTMAX if guard.keeps_translations else Link.IDENTITY if guard.keeps_linear else Link.COSINE
     if model.n_right > PANEL:
         labels = sample_rows(model.n_right, PANEL, np.random.default_rng(seed))
         fields = {name: getattr(model, name) for name in ("right", "right_bias", "right_ids", "right_names")}
         model = model.replace(**{name: None if value is None else value[labels] for name, value in fields.items()})
-    return model.replace(link=link)
+    return model.replace(link=Softmax(guard.soft_cap, guard.normalised))
