@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
 from embaudit.auditing.checks import findings
+from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
-from embaudit.auditing.objectives import training_objective, usual_objectives
-from embaudit.auditing.verdict import verdict
-from embaudit.errors import must_be
+from embaudit.auditing.objectives import training_objective
+from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel, Role
     from embaudit.report.display import Display
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raised when a field of the JSON changes its meaning or goes away."""
 
 
@@ -69,6 +69,20 @@ class Audit(Drawn):
         return None if self.evidence.head is None else HeadReport.of(self.evidence.head)
 
     @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Everything concluded, with how firmly it stands and for which set of models."""
+        return (*self._drawn, *(finding.claim for finding in self.findings))
+
+    @cached_property
+    def _drawn(self) -> tuple[Claim, ...]:
+        return claims(self.evidence)
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """The verdict in parts, each with the names of the claims that it is written from."""
+        return statements(self.evidence, self._drawn)
+
+    @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Conclusions with code, severity and remedy, the gravest first."""
         return findings(self.evidence)
@@ -76,7 +90,7 @@ class Audit(Drawn):
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return verdict(self.evidence)
+        return verdict(self.statements)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -162,6 +176,8 @@ class Audit(Drawn):
                     "head": None if self.head is None else self.head.to_dict(),
                     "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
                     "findings": [finding.to_dict() for finding in self.findings],
+                    "claims": [claim.to_dict() for claim in self.claims],
+                    "statements": [vars(statement) for statement in self.statements],
                     "verdict": self.verdict,
                 }
             )
@@ -249,13 +265,4 @@ def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
         if model.objective is not None:
             training_objective(model.objective)
         return model
-    objective = training_objective(name)
-    # Vectors alone have the identity link for want of a better one.
-    known = model.left is not None or model.link != "identity"
-    if known and str(model.link) not in objective.links:
-        usual = ", ".join(row.name for row in usual_objectives(model.link))
-        links = " or ".join(objective.links)
-        raise must_be(
-            "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
-        )
-    return model.replace(objective=objective.name)
+    return model.replace(objective=training_objective(name).name)

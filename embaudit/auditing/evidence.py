@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.auditing.equivalents import equivalent_models
+from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence
 from embaudit.auditing.limits import Limits, limits
 from embaudit.canonical import Position, position
@@ -46,6 +47,8 @@ class Evidence:
 
     model: FactorModel
     """The model at hand; of a head with very many labels, some of them."""
+    fibre: Fibre
+    """The models that predict the same, and whether they have other cosines."""
     seed: int = 0
     """Seed of every draw."""
     max_condition: float = 2.0
@@ -68,6 +71,16 @@ class Evidence:
     """Neighbours of a few right rows in the model and in that one."""
     head: HeadEvidence | None = None
     """What was measured besides on a softmax head, on all of its labels."""
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Kinds of pairs that were looked at."""
+        return tuple(self.fibre.freedom)
+
+    @property
+    def role(self) -> Role:
+        """The kind of pairs that a verdict speaks of: right ones, or the first looked at."""
+        return "right" if "right" in self.roles else self.roles[0]
 
     @property
     def predictions_hold(self) -> bool:
@@ -115,7 +128,7 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
             np.mean([np.square(model.right[rows], dtype=np.float64).mean() for rows in row_blocks(len(model.right), k)])
         )
     )
-    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0))
+    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
 def gather(
@@ -153,12 +166,14 @@ def gather(
     with one_blas_thread():
         for equivalent in track(equivalents, "equivalent models", len(equivalents)):
             after = equivalent.of(checked)
-            drifts.append(drift(checked, after, condition_number=equivalent.condition_number, rng=draw))
+            drifts.append(drift(checked, after, condition_number=equivalent.amplification, rng=draw))
             movements.append(probe.measure(after))
-        bounds = limits(model, chosen, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
+        fibre = fibre_of(model, chosen, rng=rng)
+        bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
     shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
     return Evidence(
         model=model,
+        fibre=fibre,
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),

@@ -13,12 +13,14 @@ import numpy as np
 
 from embaudit.auditing.claims.claim import Kind, Scope
 from embaudit.canonical.pinned import pinned_test
-from embaudit.canonical.reduction import Reduction, reduced
+from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.pairs import Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
     from embaudit.canonical.pinning import Pinning
     from embaudit.model import FactorModel, Role, SideName
@@ -66,6 +68,8 @@ class Fibre:
     """The model in the dimensions that its predictions see; None for one side alone, or unit rows."""
     pinning: Pinning | None
     """The test of unit rows, where the link divides by lengths."""
+    seen_rank: int
+    """Dimensions that the scores see, those included that a free bias could take up."""
 
     def moves(self, role: Role) -> bool | None:
         """Whether cosines of a role may be others in an equal model; None where that is not known."""
@@ -98,10 +102,13 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or "gauge" not in pinning.scope
         scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
-        return Fibre(scope, {}, {role: _pinned(pinning, role) for role in roles}, None, pinning)
-    reduction = reduced(model) if model.left is not None and _predicts_anything(model) else None
-    outside = {} if reduction is None else _outside(reduction)
-    return Fibre(_scope(model), outside, {role: _freedom(model, role) for role in roles}, reduction, None)
+        return Fibre(scope, {}, {role: _pinned(pinning, role) for role in roles}, None, pinning, model.rank)
+    reduction, outside, seen = None, {}, model.rank
+    if model.left is not None and _predicts_anything(model):
+        reduction = reduced(model)
+        basis = seen_directions(model, ())
+        seen, outside = basis.shape[1], _outside(model, basis)
+    return Fibre(_scope(model), outside, {role: _freedom(model, role) for role in roles}, reduction, None, seen)
 
 
 def _predicts_anything(model: FactorModel) -> bool:
@@ -110,11 +117,10 @@ def _predicts_anything(model: FactorModel) -> bool:
     return bool(np.abs(roots[0] @ roots[1].T).max() > 0) and all(len(model.side(s).directed) for s in model.sides)
 
 
-def _outside(reduction: Reduction) -> dict[SideName, float]:
-    shares: dict[SideName, float] = {
-        "left": float(np.max(reduction.left_outside, initial=0.0)),
-        "right": float(np.max(reduction.right_outside, initial=0.0)),
-    }
+def _outside(model: FactorModel, basis: NDArray[np.float64]) -> dict[SideName, float]:
+    if basis.shape[1] == model.rank:
+        return {}
+    shares = {side: float(outside_shares(model.factors(side), basis).max(initial=0.0)) for side in model.sides}
     return {side: share for side, share in shares.items() if share > OUTSIDE}
 
 

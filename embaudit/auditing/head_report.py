@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from embaudit.auditing.checks import ABOUT_HEADS, findings
+from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.evidence import Evidence
+from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
-from embaudit.auditing.verdict import FAILED, head_paragraph
+from embaudit.auditing.verdict import statements, verdict
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
 from embaudit.foundation.words import counted
@@ -56,12 +58,21 @@ class HeadReport(HeadEvidence):
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Conclusions with code, severity and remedy, the gravest first."""
-        return findings(Evidence(self.model, head=self), ABOUT_HEADS)
+        return findings(self._evidence, ABOUT_HEADS)
+
+    @cached_property
+    def claims(self) -> tuple[Claim, ...]:
+        """Everything concluded, with how firmly it stands and for which heads."""
+        return (*claims(self._evidence), *(finding.claim for finding in self.findings))
+
+    @cached_property
+    def _evidence(self) -> Evidence:
+        return Evidence(self.model, fibre_of(self.model, ("right",)), head=self)
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return head_paragraph(self) if self.verified else FAILED
+        return verdict(statements(self._evidence, claims(self._evidence)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

@@ -15,7 +15,7 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
-from embaudit.gauges import GeneralLinear
+from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
@@ -34,15 +34,23 @@ WIDE = 256
 """Above this rank fewer pairs and shorter attacks have to do."""
 ATTACKED_RANK = 512
 """Above this rank no attack is made: each of its steps decomposes k×k matrices."""
+SHIFT = 0.1
+"""Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
+SHIFTED_ROWS = 100
+"""Rows whose lists are certified against shifts too, which takes every excluded row into account."""
 ATTACKED_ROWS = 50_000
 """Above so many rows neighbour lists are not attacked: each step compares the listed rows with all of them."""
 
 
 @dataclass(frozen=True)
 class Certificate:
-    """What share of the neighbour lists no linear gauge within κ can change."""
+    """What share of the neighbour lists no gauge of a set can change."""
 
     role: SideName
+    group: str
+    """"linear" or "affine"."""
+    max_shift: float
+    """Longest shift, in median rows; 0 for linear gauges."""
     top_n: int
     """Length of the lists."""
     n_rows: int
@@ -59,11 +67,13 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Limits:
-    """What no equivalent model within a budget can exceed, and what one was found to reach."""
+    """What no gauge of a set within a budget can exceed, and what one was found to reach."""
 
     ranges: tuple[RangeSummary, ...] = ()
     certificates: tuple[Certificate, ...] = ()
     attacks: tuple[Attack, ...] = ()
+    rank: int = 0
+    """Dimensions of the model they were computed for: those that the predictions see."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `ranges`, `certificates` and `attacks` of the audit's JSON."""
@@ -74,36 +84,97 @@ class Limits:
         }
 
 
-def _certificate(
-    model: FactorModel, role: SideName, n: int, kappas: Sequence[float], draw: np.random.Generator
-) -> Certificate | None:
-    alive = model.side(role).directed
-    n = min(n, len(alive) - 2)
-    if n < 1:
-        return None
-    size = max(100, min(ROWS, SEARCHED // len(alive)))
-    rows = sample_rows(alive, size, draw)
-    found = certified_neighbours(model, role=role, n=n, rows=rows)
-    return Certificate(
-        role=role,
-        top_n=n,
-        n_rows=len(rows),
-        exact=len(rows) == len(alive),
-        entries=dict(zip(kappas, found.curve(kappas).tolist(), strict=True)),
-        lists=dict(zip(kappas, found.list_curve(kappas).tolist(), strict=True)),
-        tied_share=found.tied_share,
-    )
+@dataclass(frozen=True)
+class _Search:
+    """One search for limits: a model in the dimensions its predictions see, budgets, and effort."""
+
+    model: FactorModel
+    kappas: tuple[float, ...]
+    max_condition: float
+    n: int
+    n_pairs: int
+    draw: np.random.Generator
+
+    def shifted(self, role: Role) -> list[SideName]:
+        """Sides of a kind of pairs whose rows may be shifted."""
+        return [side for side in Pairs(role).sides if side in self.model.free_shifts]
+
+    def ranges(self, role: Role) -> Iterator[RangeSummary]:
+        """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
+        few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
+        budgets = {"role": role, "budgets": self.kappas, "n_pairs": few}
+        yield from range_summary(self.model, rng=self.draw, **budgets)
+        for side in self.shifted(role):
+            one = [self.model.side(side).median_length]
+            yield from range_summary(self.model, rng=self.draw, shifts=one, side=side, **budgets)
+
+    def certificates(self, role: SideName) -> Iterator[Certificate]:
+        """Certify lists against linear gauges, and against affine ones where rows may be shifted."""
+        alive = self.model.side(role).directed
+        if min(self.n, len(alive) - 2) < 1:
+            return
+        size = max(100, min(ROWS, SEARCHED // len(alive)))
+        yield self._certificate(role, sample_rows(alive, size, self.draw), len(alive), 0.0)
+        if self.shifted(role) and len(alive) == len(self.model.side(role)):
+            yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), len(alive), SHIFT)
+
+    def _certificate(self, role: SideName, rows: Indices, n_alive: int, shift: float) -> Certificate:
+        n = min(self.n, n_alive - 2)
+        length = shift * self.model.side(role).median_length
+        group = Affine(self.model.rank, side=role, max_shift=length) if shift else None
+        found = certified_neighbours(self.model, role=role, n=n, rows=rows, group=group)
+        return Certificate(
+            role=role,
+            group="affine" if shift else "linear",
+            max_shift=shift,
+            top_n=n,
+            n_rows=len(rows),
+            exact=len(rows) == n_alive,
+            entries=dict(zip(self.kappas, found.curve(self.kappas).tolist(), strict=True)),
+            lists=dict(zip(self.kappas, found.list_curve(self.kappas).tolist(), strict=True)),
+            tied_share=found.tied_share,
+        )
+
+    def attacks(self, role: SideName) -> Iterator[Attack]:
+        """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
+        side, k = self.model.side(role), self.model.rank
+        if k > ATTACKED_RANK:
+            return
+        n = min(self.n, len(side.directed) - 2)
+        kinds: list[AttackObjective] = ["movement"]
+        kinds += ["neighbours"] if n > 0 and len(side) <= ATTACKED_ROWS else []
+        linear = GeneralLinear(k, max_condition=self.max_condition)
+        tried: list[tuple[GaugeGroup, AttackObjective]] = [(linear, kind) for kind in kinds]
+        if self.shifted(role):
+            length = side.median_length
+            affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
+            tried.append((affine, "movement"))
+        starts, steps = (1, 3) if k > WIDE else (3, 20)
+        for group, kind in track(tried, "attacks", len(tried)):
+            yield worst_gauge(
+                self.model,
+                group,
+                role=role,
+                objective=kind,
+                n=max(n, 1),
+                n_pairs=self.n_pairs,
+                n_rows=50,
+                n_starts=starts,
+                n_steps=steps,
+                rng=self.draw,
+            )
 
 
 def limits(
     model: FactorModel,
     roles: Sequence[Role],
     *,
+    fibre: Fibre | None = None,
     max_condition: float,
     n_neighbours: int = 10,
     rng: RNG = 0,
 ) -> Limits:
-    """Bound the movement of a model's cosines under linear and diagonal gauges.
+    """Bound the movement of a model's cosines under linear and diagonal gauges, and affine ones where these are free.
 
     Parameters
     ----------
@@ -111,6 +182,8 @@ def limits(
         The model; one that predicts cosines has only rotations left and nothing to bound.
     roles : sequence of {"left", "right", "cross"}
         Which cosines.
+    fibre : Fibre, optional
+        The models that predict the same; limits are those of the model in the dimensions its predictions see.
     max_condition : float
         The budget of the attack; ranges and certificates are stated at it too.
     n_neighbours : int
@@ -126,42 +199,18 @@ def limits(
     >>> all(attack.achieved <= attack.bound for attack in found.attacks)
     True
     """
-    if model.predicts is Equivalence.COSINES or model.rank == 1:
-        return Limits()
-    draw = as_generator(rng)
-    kappas = sorted({*CURVE, max_condition})
+    if fibre is not None and fibre.reduction is not None:
+        model = fibre.reduction.model
+    roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
+    if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
+        return Limits(rank=model.rank)
     n_pairs = 500 if model.rank > WIDE else 2_000
-    ranges: list[RangeSummary] = []
-    for role in track(roles, "ranges", len(roles)):
-        few = min(n_pairs, Pairs(role).n_pairs(model))
-        ranges += range_summary(model, role=role, budgets=kappas, n_pairs=few, rng=draw)
+    kappas = tuple(sorted({*CURVE, max_condition}))
+    search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng))
     sides: list[SideName] = [role for role in roles if role != "cross"]
-    lists = [_certificate(model, side, n_neighbours, kappas, draw) for side in track(sides, "certificates", len(sides))]
-    certificates = tuple(certificate for certificate in lists if certificate is not None)
-    group = GeneralLinear(model.rank, max_condition=max_condition)
-    return Limits(tuple(ranges), certificates, tuple(_attacks(model, group, sides[:1], n_neighbours, n_pairs, draw)))
-
-
-def _attacks(
-    model: FactorModel, group: GeneralLinear, sides: list[SideName], n: int, n_pairs: int, draw: np.random.Generator
-) -> Iterator[Attack]:
-    """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
-    starts, steps = (1, 3) if model.rank > WIDE else (3, 20)
-    for side in sides if model.rank <= ATTACKED_RANK else []:
-        n_rows = len(model.factors(side))
-        kinds: list[AttackObjective] = ["movement"]
-        n = min(n, n_rows - len(model.zero_rows(side)) - 2)
-        kinds += ["neighbours"] if n > 0 and n_rows <= ATTACKED_ROWS else []
-        for kind in track(kinds, "attacks", len(kinds)):
-            yield worst_gauge(
-                model,
-                group,
-                role=side,
-                objective=kind,
-                n=max(n, 1),
-                n_pairs=n_pairs,
-                n_rows=50,
-                n_starts=starts,
-                n_steps=steps,
-                rng=draw,
-            )
+    return Limits(
+        tuple(summary for role in track(roles, "ranges", len(roles)) for summary in search.ranges(role)),
+        tuple(one for side in track(sides, "certificates", len(sides)) for one in search.certificates(side)),
+        tuple(attack for side in sides[:1] for attack in search.attacks(side)),
+        model.rank,
+    )

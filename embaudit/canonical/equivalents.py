@@ -31,13 +31,20 @@ class EquivalentModel:
     title: str
     """What a table calls its family; its name where it has none."""
     condition_number: float
-    """κ of the gauge."""
+    """κ of the gauge; NaN where there is none."""
     shift: float
     """Length of the longer translation, 0 without one."""
     gauge: Gauge | None
     """The gauge, or None where the model has directions no prediction sees, so that none reaches it."""
     exponent: float | None = None
     """The exponent of a canonical model."""
+    map_condition: float = float("nan")
+    """κ of the map that makes the model where no gauge does, in the directions that it keeps."""
+
+    @property
+    def amplification(self) -> float:
+        """How much rounding may grow: κ of the gauge, or of the map."""
+        return self.map_condition if self.gauge is None else self.condition_number
 
     @classmethod
     def by(
@@ -82,4 +89,4 @@ def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> Equivalent
     if gauge is not None:
         return EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent)
     kappa = float(np.linalg.cond(form.left_map(exponent)))
-    return EquivalentModel(name, CANONICAL, name, kappa, 0.0, None, exponent)
+    return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa)

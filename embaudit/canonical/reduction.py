@@ -96,11 +96,12 @@ def reduced(model: FactorModel) -> Reduction:
         right=mapped(model.right, zero, basis),
         **absorbed_biases(model, centres["left"], centres["right"]),
     )
-    shares = {side: _outside(model.factors(side), basis) for side in model.sides}
+    shares = {side: outside_shares(model.factors(side), basis) for side in model.sides}
     return Reduction(smaller, frozen(basis), shares["left"], shares["right"])
 
 
-def _outside(x: Matrix, basis: NDArray[np.float64]) -> Vector:
+def outside_shares(x: Matrix, basis: NDArray[np.float64]) -> Vector:
+    """Compute for each row the share of its squared length that lies outside a (k, r) orthonormal basis."""
     shares = np.zeros(len(x))
     for rows, block in float64_blocks(x):
         largest = np.abs(block).max(axis=1, keepdims=True)

@@ -40,6 +40,8 @@ class EquivalentHead:
     """What rounding in float64 can explain."""
     movement: Movement
     """How far the label cosines moved."""
+    gauge: Gauge | None = None
+    """The gauge itself."""
 
     @property
     def ok(self) -> bool:
@@ -125,6 +127,7 @@ class HeadProbe:
             change=self._change(after),
             tolerance=rounding_bound(before, after, made.condition_number, np.arange(before.n_left)),
             movement=self.probe.measure(after)[0],
+            gauge=made.gauge,
         )
 
     def construct(self, pair: tuple[int, int]) -> Iterator[Construction]:

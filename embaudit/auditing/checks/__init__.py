@@ -11,7 +11,7 @@ from embaudit.auditing.checks.declared import declared
 from embaudit.auditing.checks.identification import identification
 from embaudit.auditing.checks.origin import origin, undeclared_mean
 from embaudit.auditing.checks.predictions import predictions
-from embaudit.auditing.checks.rank import hidden_directions
+from embaudit.auditing.checks.rank import absorbable, hidden_directions
 from embaudit.auditing.checks.rows import undirected_rows
 from embaudit.auditing.checks.simplex import simplex
 
@@ -33,7 +33,7 @@ ABOUT_HEADS: tuple[Check, ...] = (
     undirected_rows,
 )
 """What a head report concludes from."""
-CHECKS: tuple[Check, ...] = (*ABOUT_HEADS, identification, balance, hidden_directions, bias)
+CHECKS: tuple[Check, ...] = (*ABOUT_HEADS, identification, balance, hidden_directions, absorbable, bias)
 
 
 def findings(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> tuple[Finding, ...]:

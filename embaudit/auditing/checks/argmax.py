@@ -28,4 +28,6 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
     scope = Scope(f"all inputs, and leads above {MARGIN:g} of the spread of the logits")
     claim = Claim("argmax", Kind.PROVEN, asked, scope, text, float(argmax.n_cannot), "head")
     remedy = "Greedy decoding hardly ever emits them; lengthen those rows, or give the head more dimensions or a bias."
-    yield Finding("EMB304", Severity.TIP, f"{argmax.n_cannot:,} of {asked} can hardly be the most probable", claim, remedy)
+    yield Finding(
+        "EMB304", Severity.TIP, f"{argmax.n_cannot:,} of {asked} can hardly be the most probable", claim, remedy
+    )

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
     from embaudit.canonical import Position
 
-LAWS = {"factors": "equal Gram matrices", "factors-counted": "equal Gram matrices, each row weighted by its interactions"}
+LAWS = {
+    "factors": "equal Gram matrices",
+    "factors-counted": "equal Gram matrices, each row weighted by its interactions",
+}
 """What decay on both sides leaves at a minimum, by objective."""
 
 
@@ -41,7 +44,9 @@ def balance(evidence: Evidence) -> Iterator[Finding]:
         f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}; a gauge of condition number "
         f"{stretch:.3g} lies between that and these factors (up to {BALANCED:g} counts as balanced)."
     )
-    claim = Claim("balance", Kind.MEASURED, "the factors", Scope("minima of the declared objective"), text, stretch, "position")
+    claim = Claim(
+        "balance", Kind.MEASURED, "the factors", Scope("minima of the declared objective"), text, stretch, "position"
+    )
     counted = "" if model.objective == "factors-counted" else " If decay counted ratings, declare factors-counted."
     yield Finding(
         "EMB104",

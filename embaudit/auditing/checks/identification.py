@@ -26,7 +26,8 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     """Ask what is left of the cosines once the objective has had its say."""
     role = evidence.role
     freedom = evidence.fibre.freedom[role]
-    if freedom.moves is False:
+    objective = objective_of(evidence)
+    if freedom.moves is False or (objective is not None and objective.status is Status.PREDICTED):
         return
     if freedom.moves is None:
         title = "whether the predictions fix the cosines is undecided"

@@ -20,7 +20,9 @@ def predictions(evidence: Evidence) -> Iterator[Finding]:
     head = evidence.head
     if head is not None and not head.verified:
         worst = max(head.verifiable, key=lambda other: other.change / other.tolerance)
-        yield _failed(worst.name, f"a probability changed by {worst.change:.2g} of itself", worst.change, worst.tolerance)
+        yield _failed(
+            worst.name, f"a probability changed by {worst.change:.2g} of itself", worst.change, worst.tolerance
+        )
         return
     for equivalent, record in zip(evidence.equivalents, evidence.drift, strict=True):
         if not record.ok:

@@ -22,13 +22,19 @@ def hidden_directions(evidence: Evidence) -> Iterator[Finding]:
         other: SideName = "left" if side == "right" else "right"
         title, others, k = model.title(side), model.title(other), model.rank
         few = len(model.side(other)) <= k
-        why = f"{counted(len(model.side(other)), others)} cannot span {k} dimensions" if few else "no prediction sees them"
+        why = (
+            f"{counted(len(model.side(other)), others)} cannot span {k} dimensions"
+            if few
+            else "no prediction sees them"
+        )
         text = (
             f"Up to {percent(share)} of a row's squared length lies in {k - fibre.seen_rank} of {k} dimensions that no "
             f"{others} row has: {why}, what {title}s hold there is arbitrary, and their cosines count it in full."
         )
         scope = Scope(f"the {k} latent dimensions")
-        claim = Claim(f"outside:{side}", Kind.PROVEN, f"{title} cosines", scope, text, float(k - fibre.seen_rank), "fibre")
+        claim = Claim(
+            f"outside:{side}", Kind.PROVEN, f"{title} cosines", scope, text, float(k - fibre.seen_rank), "fibre"
+        )
         yield Finding(
             "EMB203",
             Severity.TIP if few else Severity.ISSUE,

@@ -19,7 +19,9 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
     head = evidence.head
     if head is None or not (head.projector.degenerate or head.projector.thin):
         return
-    remedy = "Use logit cosines over the inputs." if head.has_inputs else "Bring inputs and use logit cosines over them."
+    remedy = (
+        "Use logit cosines over the inputs." if head.has_inputs else "Bring inputs and use logit cosines over them."
+    )
     code, title, text = "EMB303", "projector cosines say little", head.projector.warning
     if head.projector.degenerate:
         code, title = "EMB302", "the labels are affinely independent"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.claims.freedom import freedom
-from embaudit.auditing.claims.heads import logits, origin, shortest
+from embaudit.auditing.claims.heads import logits, origin, shortest, stretched
 from embaudit.auditing.claims.limits import attacks, certificates, ranges
 from embaudit.auditing.claims.movement import drawn, moved
 from embaudit.auditing.claims.predictions import predictions
@@ -17,7 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["DRAWN", "Claim", "Kind", "Scope", "claims"]
 
-DRAWN = (predictions, origin, shortest, logits, moved, drawn, freedom, ranges, certificates, attacks, training)
+DRAWN = (
+    predictions,
+    origin,
+    shortest,
+    stretched,
+    logits,
+    moved,
+    drawn,
+    freedom,
+    ranges,
+    certificates,
+    attacks,
+    training,
+)
 """What draws claims from the evidence, one file a subject."""
 
 

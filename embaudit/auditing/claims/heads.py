@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.foundation.words import percent
+from embaudit.gauges import GeneralLinear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +44,7 @@ def origin(evidence: Evidence) -> Iterator[Claim]:
         yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.centred.change, "head")
         return
     text = _decided(head) if origin_matters(head) else _quiet(head)
-    yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.neighbours.top1_changed, "head", head.centring)
+    yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.neighbours.top1_changed, "head", head.centred.gauge)
 
 
 def _decided(head: HeadEvidence) -> str:
@@ -88,6 +89,23 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
         f"opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
     )
     yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
+
+
+def stretched(evidence: Evidence) -> Iterator[Claim]:
+    """Tell what a linear gauge does to label cosines."""
+    head = evidence.head
+    if head is None or not evidence.predictions_hold:
+        return
+    found = [other for other in head.equivalents if other.kind == GeneralLinear.kind]
+    if not found or head.rank == 1:
+        return
+    worst = max(found, key=lambda other: other.movement.mean_abs)
+    text = (
+        f"A linear gauge of condition number {worst.condition_number:.3g} moves cosines by "
+        f"{worst.movement.mean_abs:.2f} on average; only how the head was trained can rule that out, not what it predicts."
+    )
+    scope = Scope(worst.name, max_condition=worst.condition_number)
+    yield Claim("stretched", Kind.SHOWN, LABELS, scope, text, worst.movement.mean_abs, "head", worst.gauge)
 
 
 def logits(evidence: Evidence) -> Iterator[Claim]:

@@ -20,7 +20,9 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
         subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
         scope = _scope(evidence, summary.group, summary.max_condition, summary.max_shift)
         width = summary.width_quantiles[0.5]
-        text = f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
+        text = (
+            f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
+        )
         name = f"range:{summary.role}:{summary.group}:{summary.max_condition}"
         yield Claim(name, Kind.PROVEN, subject, scope, text, width, "ranges")
 

@@ -21,6 +21,8 @@ def predictions(evidence: Evidence) -> Iterator[Claim]:
     head = evidence.head
     changes = [record.max_abs for record in evidence.drift]
     changes += [] if head is None else [other.change for other in head.verifiable]
+    if not changes:
+        return
     made, subject = counted(len(changes), "equal model"), f"every {noun(evidence.model)}"
     scope = Scope(f"the {made} visited")
     if not evidence.predictions_hold:

@@ -37,5 +37,7 @@ def training(evidence: Evidence) -> Iterator[Claim]:
     for row in usual_objectives(evidence.model.link):
         groups.setdefault(row.status, []).append(row.name)
     cases = "; ".join(f"{' or '.join(names)}: {IN_SHORT[status]}" for status, names in groups.items())
-    text = f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
+    text = (
+        f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
+    )
     yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, text, evidence="model")
