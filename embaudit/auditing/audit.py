@@ -71,16 +71,16 @@ class Audit(Drawn):
     @cached_property
     def claims(self) -> tuple[Claim, ...]:
         """Everything concluded, with how firmly it stands and for which set of models."""
-        return (*self._drawn, *(finding.claim for finding in self.findings))
+        return (*self._claims, *(finding.claim for finding in self.findings))
 
     @cached_property
-    def _drawn(self) -> tuple[Claim, ...]:
+    def _claims(self) -> tuple[Claim, ...]:
         return claims(self.evidence)
 
     @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The verdict in parts, each with the names of the claims that it is written from."""
-        return statements(self.evidence, self._drawn)
+        return statements(self.evidence, self._claims)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

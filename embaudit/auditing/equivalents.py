@@ -12,7 +12,7 @@ from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.gauges import Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from embaudit.model import FactorModel
 
-GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation)
+GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation, Affine)
 """The gauge groups an audit draws from on its own."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
 """The families of equivalent models, by the names the command line takes."""
@@ -36,7 +36,7 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
     >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]])
     >>> [type(group).__name__ for group in default_groups(head, max_condition=2.0)]
-    ['Orthogonal', 'Diagonal', 'GeneralLinear', 'Translation']
+    ['Orthogonal', 'Diagonal', 'GeneralLinear', 'Translation', 'Affine']
     """
     k = model.rank
     rotations = (Orthogonal(k),)
@@ -47,8 +47,11 @@ def default_groups(model: FactorModel, *, max_condition: float) -> tuple[GaugeGr
         Diagonal(k, max_condition=max_condition),
         GeneralLinear(k, max_condition=max_condition),
     ]
-    free = reversed(model.free_shifts)
-    return (*groups, *(Translation(k, side=side, max_shift=model.side(side).median_length) for side in free))
+    for side in reversed(model.free_shifts):
+        length = model.side(side).median_length
+        groups.append(Translation(k, side=side, max_shift=length))
+        groups.append(Affine(k, side=side, max_condition=max_condition, max_shift=length))
+    return tuple(groups)
 
 
 def require_kinds(kinds: Iterable[str]) -> tuple[str, ...]:

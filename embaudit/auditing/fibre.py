@@ -108,7 +108,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
         reduction = reduced(model)
         basis = seen_directions(model, ())
         seen, outside = basis.shape[1], _outside(model, basis)
-    return Fibre(_scope(model), outside, {role: _freedom(model, role) for role in roles}, reduction, None, seen)
+    return Fibre(_scope(model), outside, {role: _freedom(model, role, seen) for role in roles}, reduction, None, seen)
 
 
 def _predicts_anything(model: FactorModel) -> bool:
@@ -147,7 +147,7 @@ def _pinned(pinning: Pinning, role: Role) -> Freedom:
     return Freedom(None, Kind.UNDECIDED, pinning.explain())
 
 
-def _freedom(model: FactorModel, role: Role) -> Freedom:
+def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     pairs = Pairs(role)
     shifted = [side for side in pairs.sides if side in model.free_shifts]
     titles = f"{pairs.titled(model)} cosines"
@@ -156,9 +156,15 @@ def _freedom(model: FactorModel, role: Role) -> Freedom:
         title = model.title(shifted[-1])
         text = f"One vector added to every {title} row changes no {kept}, and can make any two {title}s opposite."
         return Freedom(True, Kind.PROVEN, text)
-    if model.rank > 1:
-        text = f"A change of the axes changes no {kept}, and without a bound on it {titles} can be almost anything."
+    if model.rank > 1 and seen_rank < model.rank:
+        unseen = model.rank - seen_rank
+        text = f"{titles.capitalize()} also count {unseen} of {model.rank} dimensions that no {kept} shows."
         return Freedom(True, Kind.PROVEN, text)
+    if model.rank > 1:
+        text = (
+            f"A linear change of the axes changes no {kept} and, unbounded, can give two rows that are not parallel any"
+        )
+        return Freedom(True, Kind.PROVEN, f"{text} cosine short of ±1.")
     if model.predicts is Equivalence.RANKINGS:
         return Freedom(None, Kind.UNDECIDED, f"What else keeps the order may turn {titles}; that is not known here.")
     text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one."

@@ -23,6 +23,9 @@ from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from embaudit.auditing.fibre import Fibre
+    from embaudit.foundation.checked import Indices
+    from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
@@ -102,11 +105,12 @@ class _Search:
     def ranges(self, role: Role) -> Iterator[RangeSummary]:
         """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
         few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
-        budgets = {"role": role, "budgets": self.kappas, "n_pairs": few}
-        yield from range_summary(self.model, rng=self.draw, **budgets)
-        for side in self.shifted(role):
-            one = [self.model.side(side).median_length]
-            yield from range_summary(self.model, rng=self.draw, shifts=one, side=side, **budgets)
+        sides: list[SideName] = [*self.shifted(role), "right"]
+        side = "right" if "right" in sides[:-1] else sides[0]
+        shifts = [self.model.side(side).median_length] if self.shifted(role) else []
+        yield from range_summary(
+            self.model, role=role, budgets=self.kappas, shifts=shifts, side=side, n_pairs=few, rng=self.draw
+        )
 
     def certificates(self, role: SideName) -> Iterator[Certificate]:
         """Certify lists against linear gauges, and against affine ones where rows may be shifted."""

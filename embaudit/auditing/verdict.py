@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.claims.training import objective_of
-from embaudit.model import Equivalence, Status
+from embaudit.model import Equivalence
+from embaudit.model.objectives import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from embaudit.auditing.claims import Claim
     from embaudit.auditing.evidence import Evidence
@@ -31,11 +32,12 @@ def statements(evidence: Evidence, claims: Sequence[Claim]) -> tuple[Statement, 
     known = {claim.name: claim for claim in claims}
     role = evidence.role
     free = next((f"{name}:{role}" for name in FREEDOM if f"{name}:{role}" in known), "")
-    order = ("predictions", "origin", "shortest", f"moved:{role}", f"drawn:{role}", free, "logits", "training")
+    seen = ("origin", "shortest", "stretched") if evidence.head is not None else (f"moved:{role}", f"drawn:{role}")
+    order = ("predictions", *seen, free, "logits", "training")
     said = [Statement(known[name].text, (name,)) for name in order if name in known]
     if not evidence.predictions_hold:
         return tuple(said)
-    return (*said, _advice(evidence, known, free))
+    return (*said, _advice(evidence, free))
 
 
 def verdict(said: Sequence[Statement]) -> str:
@@ -43,7 +45,7 @@ def verdict(said: Sequence[Statement]) -> str:
     return " ".join(statement.text for statement in said)
 
 
-def _advice(evidence: Evidence, known: Mapping[str, Claim], free: str) -> Statement:
+def _advice(evidence: Evidence, free: str) -> Statement:
     """Say what to do, from what may move and what training was declared to be."""
     about = free.partition(":")[0]
     if about == "pinned":
@@ -59,8 +61,12 @@ def _advice(evidence: Evidence, known: Mapping[str, Claim], free: str) -> Statem
     if objective is not None and objective.status in (Status.CHOSEN, Status.INPUTS):
         text = "Read these cosines as a convention of this training run; check them against "
         return Statement(f"{text}{_instead(evidence)}.", (free, "training"))
-    text = f"Do not read meaning into these cosines; rank by the dot product, or use {_instead(evidence)}."
+    text = f"Do not read meaning into these cosines; {_ranking(evidence)}, or use {_instead(evidence)}."
     return Statement(text, (free, "training"))
+
+
+def _ranking(evidence: Evidence) -> str:
+    return f"rank by the {'predicted cosines' if evidence.model.link.unit_sides else 'dot product'}"
 
 
 def _instead(evidence: Evidence) -> str:
@@ -74,6 +80,8 @@ def _head_advice(evidence: Evidence, free: str) -> Statement:
     assert head is not None
     if head.logit_agreement is not None:
         return Statement("Use logit cosines.", ("logits", free))
+    if evidence.fibre.pinning is not None:
+        return Statement("Do not read meaning into them; bring inputs and use logit cosines.", (free,))
     if origin_matters(head):
         text = "Do not read meaning into them; bring inputs and use logit cosines."
         return Statement(text, ("origin", free))

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
 
 
+BALANCED = 1.1
+"""Condition number of the gauge to the balanced model up to which factors count as balanced."""
+
+
 def balance_condition(left_root: Matrix, right_root: Matrix, rank: int) -> float:
     """Compute κ of the gauge that balances two sides whose Gram matrices are `RᵀR`.
 

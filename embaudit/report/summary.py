@@ -13,7 +13,7 @@ from embaudit.report.content import Content
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from embaudit.auditing import Audit
     from embaudit.auditing.head_evidence import HeadEvidence
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     Visit = tuple[EquivalentModel, Movement, Drift]
 
 
+WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
+"""Groups whose ranges are shown, and what a table calls them."""
+
+
+def _stretch(models: Sequence[EquivalentModel]) -> str:
+    """Write the largest κ, and the longest shift where there is one; a dash where no gauge makes the models."""
+    kappa, shift = max(model.condition_number for model in models), max(model.shift for model in models)
+    text = "–" if np.isnan(kappa) else f"{kappa:.3g}"
+    return f"{text}, shift {shift:.2g}" if shift else text
+
+
 def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...]:
     models, moved, drifts = zip(*visits, strict=True)
 
@@ -37,7 +48,7 @@ def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...
     spearman = mean("spearman")
     cells = [
         title if len(visits) == 1 else f"{len(visits)} {title}",
-        f"{max(model.condition_number for model in models):.3g}",
+        _stretch(models),
         f"{mean('mean_abs'):.3f}",
         f"{max(record.max_abs for record in moved):.2f}",
         percent(mean("sign_flips")),
@@ -77,9 +88,11 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         )
 
 
-def _limit_row(kappa: float, ranges: dict[str, RangeSummary], certificate: Certificate | None) -> tuple[str, ...]:
+def _limit_row(
+    kappa: float, ranges: dict[str, RangeSummary], groups: Sequence[str], certificate: Certificate | None
+) -> tuple[str, ...]:
     cells = [f"within κ = {kappa:g}"]
-    for group in ("linear", "diagonal"):
+    for group in groups:
         summary = ranges.get(group)
         cells += (
             ["–", "–"]
@@ -101,14 +114,15 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         found = [summary for summary in limits.ranges if summary.role == role]
         certificate = next((c for c in limits.certificates if c.role == role), None)
         kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
-        headings = ["any gauge", "width, linear", "sign fixed", "width, rescaling", "sign fixed"]
+        groups = [name for name in WIDTHS if any(summary.group == name for summary in found)]
+        headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
         note = counted(found[0].n_pairs, "sampled pair")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"
             note += f", {percent(certificate.tied_share)} of their entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
-        rows = tuple(_limit_row(kappa, by_kappa[kappa], certificate) for kappa in by_kappa)
+        rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(title, note, tuple(headings), rows, essential=("width, linear", headings[-1]))
 

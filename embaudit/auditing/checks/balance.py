@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.canonical.balance import BALANCED
+from embaudit.canonical.balance import BALANCED, counted_balance
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
     from embaudit.canonical import Position
+    from embaudit.model import FactorModel
 
 LAWS = {
     "factors": "equal Gram matrices",
@@ -24,10 +25,11 @@ LAWS = {
 """What decay on both sides leaves at a minimum, by objective."""
 
 
-def stretch_of(position: Position, objective: str | None) -> float | None:
+def stretch_of(model: FactorModel, position: Position) -> float | None:
     """Return κ between a model and its balance under the law of its objective; None where that cannot be judged."""
-    distance = position.counted_distance if objective == "factors-counted" else position.distances["balanced"]
-    return None if distance is None else float(np.exp(distance))
+    if model.objective == "factors-counted":
+        return counted_balance(model, position.effective_rank)
+    return float(np.exp(position.distances["balanced"]))
 
 
 def balance(evidence: Evidence) -> Iterator[Finding]:
@@ -36,22 +38,22 @@ def balance(evidence: Evidence) -> Iterator[Finding]:
     plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
     if position is None or not plain or model.objective not in LAWS:
         return
-    stretch = stretch_of(position, model.objective)
+    stretch = stretch_of(model, position)
     if stretch is None or stretch <= BALANCED:
         return
     users, items = model.title("left"), model.title("right")
     text = (
-        f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}; a gauge of condition number "
-        f"{stretch:.3g} lies between that and these factors (up to {BALANCED:g} counts as balanced)."
+        f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}; a gauge of condition "
+        f"number {stretch:.3g} lies between that and these factors (up to {BALANCED:g} counts as balanced)."
     )
-    claim = Claim(
-        "balance", Kind.MEASURED, "the factors", Scope("minima of the declared objective"), text, stretch, "position"
-    )
+    scope = Scope("minima of the declared objective")
+    claim = Claim("balance", Kind.MEASURED, "the factors", scope, text, stretch, "position")
     counted = "" if model.objective == "factors-counted" else " If decay counted ratings, declare factors-counted."
     yield Finding(
         "EMB104",
         Severity.TIP,
         "the factors are not balanced as their objective would leave them",
         claim,
-        f"Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned.{counted}",
+        "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned."
+        + counted,
     )

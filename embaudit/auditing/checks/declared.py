@@ -22,8 +22,8 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
     if evidence.fibre.pinning is not None:
         rest = evidence.fibre.pinning.explain()
     text = (
-        f"With it, removing the mean row changes a probability by {_relative(head.centred.change)}: that is another head. "
-        f"{rest}"
+        f"With it, removing the mean row changes a probability by {_relative(head.centred.change)}: that is another "
+        f"head. {rest}"
     )
     scope = Scope("the head less its mean row")
     claim = Claim("declared", Kind.SHOWN, "label cosines", scope, text, head.centred.change, "head")

@@ -53,8 +53,8 @@ def absorbable(evidence: Evidence) -> Iterator[Finding]:
         where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
         given = model.side(other).bias is not None
         text = (
-            f"{where} of the {constant}s is constant, {hidden.value:.3g}: what {title}s hold there adds a number to every "
-            f"score of a {title}, as a bias does, and their cosines count it as a likeness."
+            f"{where} of the {constant}s is constant, {hidden.value:.3g}: what {title}s hold there adds a number to "
+            f"every score of a {title}, as a bias does, and their cosines count it as a likeness."
         )
         free = f"The {title} bias could take it up: add" if given else f"Make it a {title} bias: take"
         claim = Claim(

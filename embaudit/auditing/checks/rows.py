@@ -23,7 +23,7 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
         title = evidence.model.title(side)
         text = "A zero vector has no cosine; it was left out of every figure."
         if of_head is not None:
-            text = "A row that is zero, or equal to the mean row, has no cosine there; it was left out of every such figure."
+            text = "A row that is zero, or equal to the mean row, has no cosine there; it was left out of such figures."
         claim = Claim(
             f"no-direction:{side}", Kind.MEASURED, f"{title}s", Scope("the model at hand"), text, float(count), "model"
         )

@@ -62,8 +62,8 @@ def _quiet(head: HeadEvidence) -> str:
     if not at_mean:
         where = f"near their mean row, which is only {head.offset:.2g} of a typical row (median) long"
     text = (
-        f"Translation is not what troubles these cosines: their origin lies {where}, and moved to the mean of the labels "
-        f"it leaves {percent(1 - head.neighbours.top1_changed)} of them their nearest label"
+        f"Translation is not what troubles these cosines: their origin lies {where}, and moved to the mean of the "
+        f"labels it leaves {percent(1 - head.neighbours.top1_changed)} of them their nearest label"
     )
     if not at_mean:
         return f"{text}; other origins would predict the same."
@@ -85,8 +85,8 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     first, second = made.names
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
     text = (
-        f"A shift of {made.shift:.2g} times {typical} makes {first!r} and {second!r} (cosine {made.before:.2f}) exactly "
-        f"opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
+        f"A shift of {made.shift:.2g} times {typical} makes {first!r} and {second!r} (cosine {made.before:.2f}) "
+        f"exactly opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
     )
     yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
 
@@ -102,7 +102,8 @@ def stretched(evidence: Evidence) -> Iterator[Claim]:
     worst = max(found, key=lambda other: other.movement.mean_abs)
     text = (
         f"A linear gauge of condition number {worst.condition_number:.3g} moves cosines by "
-        f"{worst.movement.mean_abs:.2f} on average; only how the head was trained can rule that out, not what it predicts."
+        f"{worst.movement.mean_abs:.2f} on average; only how the head was trained can rule that out, not what it "
+        "predicts."
     )
     scope = Scope(worst.name, max_condition=worst.condition_number)
     yield Claim("stretched", Kind.SHOWN, LABELS, scope, text, worst.movement.mean_abs, "head", worst.gauge)

@@ -18,7 +18,7 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
     """Tell how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
         subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
-        scope = _scope(evidence, summary.group, summary.max_condition, summary.max_shift)
+        scope = Scope(f"{summary.group} gauges", summary.max_condition, summary.max_shift or None)
         width = summary.width_quantiles[0.5]
         text = (
             f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
@@ -33,7 +33,7 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
         title = evidence.model.title(certificate.role)
         subject = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
         for kappa, share in certificate.lists.items():
-            scope = _scope(evidence, certificate.group, kappa, certificate.max_shift)
+            scope = Scope(f"{certificate.group} gauges", kappa, certificate.max_shift or None)
             text = f"{percent(share)} of the lists stay whole under {scope}."
             name = f"certified:{certificate.role}:{certificate.group}:{kappa:g}"
             yield Claim(name, Kind.PROVEN, subject, scope, text, share, "certificates")
@@ -43,15 +43,9 @@ def attacks(evidence: Evidence) -> Iterator[Claim]:
     """Tell what a concrete gauge reached, and what none of its set can exceed."""
     for attack in evidence.limits.attacks:
         group = attack.group
-        shift = getattr(group, "max_shift", None)
-        scope = _scope(evidence, group.title, getattr(group, "max_condition", None), shift)
+        scope = Scope(f"{group.kind} gauges", getattr(group, "max_condition", None), getattr(group, "max_shift", None))
         subject = f"{counted(attack.n_items, evidence.model.title(attack.role))}"
         texts = attack.explain(evidence.model.roles)
-        name = f"{attack.objective}:{attack.role}:{group.title}"
+        name = f"{attack.objective}:{attack.role}:{group.kind}"
         yield Claim(f"reached:{name}", Kind.SHOWN, subject, scope, texts, attack.achieved, "attacks", attack.gauge)
         yield Claim(f"bound:{name}", Kind.PROVEN, subject, scope, texts, attack.bound, "attacks")
-
-
-def _scope(evidence: Evidence, models: str, kappa: float | None, shift: float | None) -> Scope:
-    """Name a set of gauges; within a budget it is never the whole fibre."""
-    return Scope(models, kappa, shift)

@@ -30,7 +30,7 @@ def training(evidence: Evidence) -> Iterator[Claim]:
     """Tell what is assumed about training, or list the cases."""
     objective, scope = objective_of(evidence), Scope("models of the same predictions")
     if objective is not None:
-        text = f"Training, as declared: it minimised {objective.loss}. Given the predictions, the cosines are {objective.cosines}."
+        text = f"Training: it minimised {objective.loss}; under that objective the cosines are {objective.cosines}."
         yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
         return
     groups: dict[Status, list[str]] = {}
