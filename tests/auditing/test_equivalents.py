@@ -52,9 +52,9 @@ def test_every_equivalent_predicts_the_same(name):
 def test_which_families_keep_which_predictions():
     linear = {"canonical", "diagonal", "linear", "orthogonal"}
     assert kinds(MODELS["identity"]) == linear
-    assert kinds(MODELS["biases"]) == linear | {"translation"}
-    assert kinds(MODELS["right bias"]) == linear | {"translation"}
-    assert kinds(MODELS["softmax"]) == linear | {"translation"}
+    assert kinds(MODELS["biases"]) == linear | {"translation", "affine"}
+    assert kinds(MODELS["right bias"]) == linear | {"translation", "affine"}
+    assert kinds(MODELS["softmax"]) == linear | {"translation", "affine"}
     assert kinds(MODELS["cosine"]) == {"orthogonal"}
     assert kinds(MODELS["identity"].replace(left=None)) == linear - {"canonical"}
 

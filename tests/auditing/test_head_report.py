@@ -159,7 +159,10 @@ def test_a_declared_cap_or_normalisation_changes_the_verdict():
     assert [made.kind for made in capped.equivalents] == ["linear"]
     assert capped.equivalents[0].change < 1e-12
     assert unit.equivalents == ()
-    assert "part of what the head computes" in unit.verdict
+    assert "An equal model moves them" in unit.verdict
+    assert "Do not read meaning" in unit.verdict
+    many = head_report(FactorModel.from_softmax(centred_rows(4)[:, :3]), n_gauges=1, normalised=True)
+    assert "part of what the model predicts" in many.verdict
     with pytest.raises(InputError, match="soft_cap must be a positive number; got 0"):
         head_report(head, soft_cap=0)
 
@@ -282,7 +285,7 @@ def test_with_inputs_they_verify_and_logit_cosines_are_compared():
     dense = np.corrcoef(logits.T)  # columns have mean 0, so these are cosines
     expected = np.corrcoef(head.cosines("right", pairs), dense[tuple(pairs.T)])[0, 1]
     assert report.logit_agreement == pytest.approx(expected, abs=1e-9)
-    assert "use logit cosines" in report.verdict
+    assert report.verdict.endswith("Use logit cosines.")
     assert head_report(head.replace(left=None), n_gauges=1).logit_agreement is None
 
 
@@ -342,7 +345,8 @@ def test_labels_of_equal_rows_are_no_labels_that_never_lead():
     report = head_report(FactorModel.from_softmax(inside), n_gauges=1)
     finding = next(finding for finding in report.findings if finding.code == "EMB304")
     assert finding.value == 1
-    assert "lead ('40'):" in finding.explanation
+    assert "puts them ('40') ahead" in finding.explanation
+    assert "1e-06" in finding.explanation, "the margin of the test is part of what it says"
 
 
 def test_the_pair_made_opposite_never_points_one_way_twice():

@@ -69,7 +69,8 @@ def test_everything_is_plain_in_json(found):
 
 @pytest.mark.parametrize("change", [{"link": "cosine"}, {"left": np.ones((3, 1)), "right": np.arange(1.0, 5)[:, None]}])
 def test_where_nothing_can_move_there_is_nothing_to_bound(model, change):
-    assert limits(model.replace(**change), ["right"], max_condition=2.0) == module.Limits()
+    changed = model.replace(**change)
+    assert limits(changed, ["right"], max_condition=2.0) == module.Limits(rank=changed.rank)
 
 
 def test_the_work_is_bounded_where_there_is_very_much(model, monkeypatch):

@@ -41,8 +41,7 @@ def _free(evidence: Evidence) -> Finding:
     objective = objective_of(evidence)
     if evidence.model.predicts is Equivalence.COSINES:
         text = f"{evidence.fibre.freedom[evidence.role].because} Training on left-right cosines alone leaves them open."
-        claim = _claim(evidence, text, Kind.SHOWN)
-        return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
+        return _not_identified(_claim(evidence, text, Kind.SHOWN))
     if objective is None or objective.status is Status.UNKNOWN:
         names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
         text = "Equally predicting models have other cosines; whether training chose one depends on its objective."
@@ -54,10 +53,13 @@ def _free(evidence: Evidence) -> Finding:
         return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
     text = f"Training minimised {objective.loss}; under it they are {objective.cosines}."
     if objective.status is Status.FREE:
-        claim = _claim(evidence, text, Kind.ASSUMED)
-        return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
+        return _not_identified(_claim(evidence, text, Kind.ASSUMED))
     claim = _claim(evidence, f"{text} The predictions alone would allow others.", Kind.ASSUMED)
     return Finding("EMB103", Severity.TIP, f"the cosines are {objective.status.value}", claim, CONVENTION)
+
+
+def _not_identified(claim: Claim) -> Finding:
+    return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
 
 
 def _claim(evidence: Evidence, text: str, kind: Kind) -> Claim:
