@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.evidence import Evidence
@@ -16,11 +14,12 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
 from embaudit.auditing.verdict import statements, verdict
-from embaudit.errors import must_be
-from embaudit.foundation.checked import as_count
+from embaudit.foundation.checked import as_count, as_generator
+from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
+    from embaudit.foundation.checked import RNG
     from embaudit.model import FactorModel
 
 LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
@@ -28,11 +27,12 @@ LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeadReport(HeadEvidence):
+class HeadReport(HeadEvidence, Result):
     """What an audit of a softmax head found: what was measured, and what follows from it.
 
     Examples
     --------
+    >>> import numpy as np
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> rows = draw.standard_normal((40, 8))
@@ -74,6 +74,10 @@ class HeadReport(HeadEvidence):
         """One paragraph in plain words."""
         return verdict(statements(self._evidence, claims(self._evidence)))
 
+    def explain(self) -> str:
+        """Return the verdict."""
+        return self.verdict
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
         found = [finding.to_dict() for finding in self.findings]
@@ -91,7 +95,7 @@ def head_report(
     max_condition: float = 2.0,
     soft_cap: float | None = None,
     normalised: bool = False,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> HeadReport:
     """Audit a softmax head: how far do label cosines move while every probability stays the same?
 
@@ -137,11 +141,4 @@ def head_report(
     for name, value in counts.items():
         as_count(value, name, least=LEAST[name])
     head = declare(model, soft_cap, normalised=normalised)
-    return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=_generator(rng), **counts))
-
-
-def _generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise must_be("rng", "a numpy Generator, an integer >= 0 or None", repr(rng)) from error
+    return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=as_generator(rng), **counts))

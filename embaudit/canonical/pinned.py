@@ -15,7 +15,7 @@ from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, n_forms, packe
 from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import as_generator, frozen
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.canonical.lifts import Span
-    from embaudit.foundation.checked import Matrix
+    from embaudit.foundation.checked import RNG, Matrix
     from embaudit.model import FactorModel, SideName
 
 LEAST = 1e-3
@@ -35,9 +35,7 @@ CANDIDATES = 48
 """Directions among which a head's witness is chosen."""
 
 
-def pinned_test(
-    model: FactorModel, *, max_condition: float = 3.0, rng: np.random.Generator | int | None = 0
-) -> Pinning:
+def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0) -> Pinning:
     """Test whether the predictions of a model with unit rows pin the cosines within each side.
 
     Parameters
@@ -75,7 +73,7 @@ def pinned_test(
         raise must_be("the link", "one that divides rows by their length", str(model.link), "read `audit` instead")
     if not max_condition > 1:
         raise must_be("max_condition", "above 1", max_condition)
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     if "left" in model.link.unit_sides:
         return _one_side(model) if model.left is None else _both_sides(model, max_condition, draw)
     return _unseen_by(model, "right", SCOPES["head"]) or _head(model, max_condition, draw)

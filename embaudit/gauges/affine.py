@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG
+from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, random_rotation, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
@@ -119,7 +119,7 @@ class Affine(GaugeGroup):
 
     def sample(self, *, rng: RNG = None) -> Gauge:
         """Draw a linear part and a shift that spend their budgets, and a log-normal scale for what has none."""
-        draw = np.random.default_rng(rng)
+        draw = as_generator(rng)
         scale = np.exp(draw.standard_normal())
         scales = scale * sample_spectrum(self.rank, self.max_condition, draw)
         linear = Gauge.from_svd(random_rotation(self.rank, draw), scales, random_rotation(self.rank, draw))

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_generator
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from embaudit.foundation.checked import Matrix
+    from embaudit.foundation.checked import RNG, Matrix
     from embaudit.model import FactorModel, SideName
 
 Array: TypeAlias = NDArray[np.float64]
@@ -55,9 +56,7 @@ class Break:
         return self.gap <= self.bound and self.max_abs > LEAST
 
 
-def break_claim(
-    model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: np.random.Generator | int | None = 0
-) -> Break:
+def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0) -> Break:
     """Search the equal models of the same rank for one that moves the cosines within a side.
 
     Parameters
@@ -92,7 +91,7 @@ def break_claim(
     >>> break_claim(free.replace(link="cosine")).found
     False
     """
-    draw = np.random.default_rng(rng)
+    draw = as_generator(rng)
     whole = _with_both_sides(model, draw)
     if whole.n_left * whole.n_right > LARGEST:
         raise must_be(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import embaudit as ea
@@ -65,27 +67,40 @@ def random_functions():
 
 
 def test_every_source_of_randomness_has_one_default():
-    assert set(random_functions()) == set(RANDOM) | {"head_report", "simpson"}
+    assert set(random_functions()) == set(RANDOM)
     for name in random_functions():
         assert inspect.signature(getattr(ea, name)).parameters["rng"].default == 0, name
 
 
 TRUTH = ["a", "b"] * 10
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
+HEAD = ea.FactorModel.from_softmax(RIGHT)
+TABLE = pd.DataFrame({"x": RIGHT[:, 0], "y": RIGHT[:, 1], "group": TRUTH})
 RANDOM = {
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
     "drift": lambda rng: ea.drift(MODEL, MODEL, condition_number=1.0, rng=rng).to_dict(),
     "evaluate_similarities": lambda rng: ea.evaluate_similarities(MODEL, TRUTH, n=2, rng=rng).to_frame().to_numpy(),
     "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
+    "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
-    "probe_inputs": lambda rng: ea.probe_inputs(ea.FactorModel.from_softmax(RIGHT), 4, rng=rng).tolist(),
+    "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.Softmax(unit_rows=True)), rng=rng).moved,
+    "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
     "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
+    "simpson": lambda rng: ea.simpson(TABLE, x="x", y="y", n_permutations=9, rng=rng).to_frame().to_numpy(),
     "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
     "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
 }  # fmt: skip
-SAMPLES = {"sample": lambda rng: GROUP.sample(rng=rng).left.tolist()}
+
+
+def drawn(group, rng):
+    gauge = group.sample(rng=rng)
+    return gauge.left.tolist(), gauge.left_shift.tolist(), gauge.right_shift.tolist()
+
+
+GROUPS = ("Affine", "Diagonal", "GeneralLinear", "Orthogonal", "Translation")
+SAMPLES = {name: partial(drawn, getattr(ea.gauges, name)(3)) for name in GROUPS}
 
 
 @pytest.mark.parametrize("name", RANDOM | SAMPLES)
@@ -146,7 +161,7 @@ def test_pairs_of_both_sides_may_be_called_by_both(name):
     assert shown(PAIRS[name]("cross")) == shown(PAIRS[name]("user-item")) != shown(PAIRS[name]("right"))
 
 
-@pytest.mark.parametrize("name", set(SIDES) - {"audit"})
+@pytest.mark.parametrize("name", [name for name in SIDES if name != "audit"])
 def test_where_one_side_is_asked_for_pairs_of_both_are_refused(name):
     for role in ("cross", "user-item"):
         with pytest.raises(ea.InputError, match=r"^role must be one of \"left\", \"right\"; got 'cross'\.$"):

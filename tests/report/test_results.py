@@ -21,7 +21,6 @@ from embaudit.movements import movement
 mpl.use("agg")
 HOSTILE = "<script>alert(1)</script>"
 PARTS = {
-    "HeadReport": "part of an audit",
     "Grouping": "part of a Simpson report, which knows what x and y are called",
     "Association": "part of a grouping",
     "RoleChange": "part of a comparison",
@@ -55,6 +54,7 @@ def results() -> dict[str, Result]:
         ea.position(model),
         ea.normalisation_test(model),
         pinned_test(model.replace(link="cosine")),
+        ea.head_report(head, n_gauges=1),
         ea.fix(model),
         blocks,
         blocks.local_threshold(0.5),
@@ -78,8 +78,8 @@ def results() -> dict[str, Result]:
 
 NAMES = (
     *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
-    *("Evaluation", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest", "Pinning"),
-    *("Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
+    *("Evaluation", "HeadReport", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest"),
+    *("Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
 )
 DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}
 
