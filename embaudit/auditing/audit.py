@@ -12,9 +12,8 @@ from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
-from embaudit.auditing.objectives import training_objective, usual_objectives
+from embaudit.auditing.objectives import training_objective
 from embaudit.auditing.verdict import verdict
-from embaudit.errors import must_be
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
@@ -249,13 +248,4 @@ def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
         if model.objective is not None:
             training_objective(model.objective)
         return model
-    objective = training_objective(name)
-    # Vectors alone have the identity link for want of a better one.
-    known = model.left is not None or model.link != "identity"
-    if known and str(model.link) not in objective.links:
-        usual = ", ".join(row.name for row in usual_objectives(model.link))
-        links = " or ".join(objective.links)
-        raise must_be(
-            "objective", f"one of {usual} for a model with {model.link} link", repr(name), f"choose link {links} for it"
-        )
-    return model.replace(objective=objective.name)
+    return model.replace(objective=training_objective(name).name)

@@ -115,7 +115,7 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
             np.mean([np.square(model.right[rows], dtype=np.float64).mean() for rows in row_blocks(len(model.right), k)])
         )
     )
-    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0))
+    return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
 def gather(

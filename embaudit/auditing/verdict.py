@@ -82,9 +82,10 @@ def training_sentence(evidence: Evidence) -> str:
 
 _IN_SHORT = {
     Status.FREE: "not identified",
-    Status.CHOSEN: "unique, but chosen by the regulariser",
+    Status.CHOSEN: "unique given the predictions, but chosen by the regulariser",
     Status.INPUTS: "tied to the scaling of the inputs",
     Status.TRAINED: "what was trained",
+    Status.UNKNOWN: "undecided",
 }
 
 

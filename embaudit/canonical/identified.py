@@ -120,6 +120,7 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
         right_bias=None,
         offset=0.0,
         link=model.link.folded,
+        objective=None,
     )
 
 

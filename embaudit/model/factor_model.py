@@ -18,6 +18,7 @@ from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Link
+from embaudit.model.objectives import require_agreement
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName
 
@@ -67,7 +68,7 @@ class FactorModel:
     Raises
     ------
     InputError
-        For non-finite entries, ranks that differ, wrong lengths, duplicated ids.
+        For non-finite entries, ranks that differ, wrong lengths, duplicated ids, an objective of another link.
 
     Examples
     --------
@@ -130,6 +131,7 @@ class FactorModel:
             )
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
+        require_agreement(objective, link, sides=1 if left is None else 2)
         values = (left, right, link, float(offset), roles, objective)
         for field, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, field.name, value)

@@ -1,10 +1,11 @@
 """Training objectives and the gauges each of them leaves free: what *training* pins down beyond the predictions.
 
 Predictions leave every gauge of their level free. A regulariser on the factors themselves may not: then the
-cosines are unique, but chosen by the regulariser. One row a kind of training.
+cosines are unique given the predictions, but chosen by the regulariser. One row a kind of training.
 
-Sources: Steck, Ekanadham & Kallus (2024) for the first two rows; Nielsen (2026) for softmax; the stationarity
-of weight decay, `l_P PᵀP = l_Q QᵀQ`, for every row with decay on both factors.
+Sources: Steck, Ekanadham & Kallus (2024) for the first two rows; Nielsen (2026) for softmax; the stationarity of
+weight decay for every row with decay on both factors: `l_P PᵀP = l_Q QᵀQ` where every row of a side decays alike,
+`Pᵀ diag(n) P = Qᵀ diag(m) Q` where it decays with its numbers n, m of interactions.
 """
 
 from __future__ import annotations
@@ -46,6 +47,10 @@ class Status(StrEnum):
     """One value for these inputs, which rescaling the inputs would change."""
     TRAINED = "trained"
     """The cosine itself was trained."""
+    UNKNOWN = "undecided"
+    """Nobody has shown what such training makes of them."""
+    PREDICTED = "cosines of predictions"
+    """The vectors were made so that their cosines are those of another model's predictions."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Objective:
     """The same in a sentence that follows "the cosines are"."""
     links: tuple[str, ...]
     """Links of the models that are usually trained so."""
+    sides: int = 2
+    """1 where only vectors of one side are made so, which then are no trained model."""
 
     def keeps(self, linear: Linear, shifts: Iterable[SideName]) -> bool:
         """Whether a gauge that keeps the predictions lies in the symmetry of the objective, so that its value stays.
@@ -78,9 +85,11 @@ class Objective:
         return linear <= self.linear and set(shifts) <= set(self.shifts)
 
 
-_SCORES = ("identity", "ranking")
+_SCORES = ("identity", "ranking", "sigmoid")
 _BOTH: tuple[SideName, ...] = ("left", "right")
-_REGULARISER = "unique up to a common rotation, but chosen by the regulariser, not by the data alone"
+_REGULARISER = (
+    "unique up to a common rotation given the predictions, but chosen by the regulariser, not by the data alone"
+)
 
 OBJECTIVES: Mapping[str, Objective] = {
     row.name: row
@@ -92,16 +101,37 @@ OBJECTIVES: Mapping[str, Objective] = {
             (),
             Status.FREE,
             "not identified: every rescaling of the latent dimensions is an equally good solution",
-            _SCORES,
+            ("identity", "ranking"),
         ),
         Objective(
             "factors",
-            "a loss with weight decay on both factors (Netflix paper, Eq. 2; ALS, BPR or SGD with L2)",
+            "a loss with the same weight decay on every row of a side, on both sides (Netflix paper, Eq. 2; ALS)",
             Linear.ROTATION,
             (),
             Status.CHOSEN,
             _REGULARISER,
             _SCORES,
+        ),
+        Objective(
+            "factors-counted",
+            "a loss with weight decay at every interaction (ALS-WR, Spark's ALS, SGD with L2 at every sample)",
+            Linear.ROTATION,
+            (),
+            Status.CHOSEN,
+            "pinned by the penalty given the predictions, up to a common rotation: chosen by decay that counts each "
+            "row's interactions, so whether the factors obey it is judged by Gram matrices weighted with the counts",
+            _SCORES,
+        ),
+        Objective(
+            "decoupled-decay",
+            "a loss with decay apart from its gradient (AdamW)",
+            # No function is known that such training minimises, and Adam treats each coordinate by itself: not even
+            # a rotation is known to lead to an equally good solution, nor is any gauge known to be excluded.
+            Linear.IDENTITY,
+            (),
+            Status.UNKNOWN,
+            "undecided: no law is known for what decoupled decay leaves of them, given the predictions",
+            (*_SCORES, "softmax"),
         ),
         Objective(
             "none",
@@ -136,7 +166,8 @@ OBJECTIVES: Mapping[str, Objective] = {
             Linear.IDENTITY,
             ("right",),
             Status.INPUTS,
-            "identified up to a translation of all labels, and they follow how the inputs were scaled",
+            "identified up to a translation of all labels where the inputs, with a constant, span every direction, and "
+            "they follow how the inputs were scaled",
             ("softmax",),
         ),
         Objective(
@@ -145,7 +176,7 @@ OBJECTIVES: Mapping[str, Objective] = {
             Linear.IDENTITY,
             (),
             Status.INPUTS,
-            "unique, but they follow the decay and how the inputs were scaled",
+            "unique given the predictions for these inputs, but they follow the decay and how the inputs were scaled",
             ("softmax",),
         ),
         Objective(
@@ -156,6 +187,16 @@ OBJECTIVES: Mapping[str, Objective] = {
             Status.TRAINED,
             "what was trained, as long as the rows span enough directions to fix their own lengths",
             ("cosine",),
+        ),
+        Objective(
+            "prediction",
+            "nothing: the vectors were made to hold the prediction cosines (`embaudit fix --as prediction`)",
+            Linear.SIMILARITY,
+            (),
+            Status.PREDICTED,
+            "cosines of the predictions of the model they were made from",
+            ("identity",),
+            sides=1,
         ),
     )
 }
@@ -185,9 +226,47 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     Examples
     --------
     >>> [objective.name for objective in usual_objectives("identity")]
-    ['product', 'factors', 'none']
+    ['product', 'factors', 'factors-counted', 'decoupled-decay', 'none']
     """
-    return tuple(objective for objective in OBJECTIVES.values() if str(link) in objective.links)
+    return tuple(row for row in OBJECTIVES.values() if str(link) in row.links and row.sides == 2)
+
+
+def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
+    """Refuse an objective that does not make models of a link.
+
+    Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
+    better one, so they may name any objective.
+
+    Parameters
+    ----------
+    name : str or None
+        What a model calls its objective.
+    link : Link
+        How its scores become predictions.
+    sides : {1, 2}
+        How many sides it has.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other.
+
+    Examples
+    --------
+    >>> from embaudit.model.links import Link
+    >>> require_agreement("cosine", Link.IDENTITY, sides=1)
+    >>> require_agreement("cosine", Link.IDENTITY, sides=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: objective must be one of ... identity link; got 'cosine'; choose link cosine for it.
+    """
+    row = OBJECTIVES.get(name or "")
+    alone = sides == 1 and str(link) == "identity"
+    if row is None or alone or (str(link) in row.links and sides <= row.sides):
+        return
+    usual = ", ".join(other.name for other in usual_objectives(link))
+    remedy = f"choose link {' or '.join(row.links)} for it" if row.sides == 2 else "it is for vectors of one side"
+    raise must_be("objective", f"one of {usual} for a model with {link} link", repr(name), remedy)
 
 
 def kept_objective(name: str | None, linear: Linear, shifts: Iterable[SideName] = ()) -> str | None:

@@ -113,7 +113,7 @@ def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorMod
     if model.left is None:
         if "left" in units or model.predicts is Equivalence.RANKINGS:
             raise must_be("the left side", "at hand, as it decides what is equal", "none", "load both sides")
-        model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)))
+        model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)), objective=None)
     kept = model.take(**{side: model.side(side).directed for side in units})
     return kept.replace(**{side: np.asarray(kept.factors(side), dtype=np.float64) for side in kept.sides})
 

@@ -316,8 +316,11 @@ def test_npy_with_files_beside_it(tmp_path: Path) -> None:
 
 
 def test_objective_and_link_can_be_said(tmp_path: Path) -> None:
-    model = load(saved(tmp_path / "m.npz", U=USERS, V=ITEMS), objective="product", link="cosine")
-    assert (model.objective, model.link) == ("product", Link.COSINE)
+    path = saved(tmp_path / "m.npz", U=USERS, V=ITEMS)
+    model = load(path, objective="cosine", link="cosine")
+    assert (model.objective, model.link) == ("cosine", Link.COSINE)
+    with pytest.raises(InputError, match="model with cosine link; got 'product'; choose link identity or ranking"):
+        load(path, objective="product", link="cosine")
 
 
 def test_kinds_that_the_file_does_not_hold(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as hnp
 from embaudit import FactorModel
 from embaudit.errors import InputError
 from embaudit.io import formats, load, save
+from embaudit.model.objectives import usual_objectives
 
 FIELDS = (
     "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names",
@@ -66,17 +67,18 @@ def bias(rows: int) -> st.SearchStrategy[Any]:
 def models(draw: st.DrawFn) -> FactorModel:
     n, p, k = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
     two = draw(st.booleans())
+    link = draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"]))
     left = {"left": draw(matrices(n, k)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
     return FactorModel(
         **(left if two else {"left": None}),
         right=draw(matrices(p, k)),
-        link=draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"])),
+        link=link,
         right_bias=draw(maybe(bias(p))),
         offset=draw(st.floats(-1e9, 1e9)),
         roles=draw(st.tuples(WORDS, WORDS)),
         right_ids=draw(maybe(ids(p))),
         right_names=draw(maybe(st.lists(WORDS, min_size=p, max_size=p))),
-        objective=draw(maybe(st.just("factors"))),
+        objective=draw(maybe(st.sampled_from([row.name for row in usual_objectives(link)]))),
     )
 
 
