@@ -121,7 +121,9 @@ def test_factors_that_weight_decay_would_not_leave_so_are_told():
 
 @pytest.mark.usefixtures("without_attacks")
 def test_an_objective_of_another_link_is_refused():
-    with pytest.raises(InputError, match=r"objective must be one of product, factors, .*, none for .* choose link softmax"):
+    with pytest.raises(
+        InputError, match=r"objective must be one of product, factors, .*, none for .* choose link softmax"
+    ):
         audit(make(), objective="softmax")
     alone = make().replace(left=None)
     assert codes(audit(alone, objective="softmax", n_gauges=1)) == ["EMB101"]
