@@ -135,7 +135,7 @@ class Remedy(Result):
             role = self.roles[0]
             head = self.kind == "centred" and model.left is None
             labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
-            kept = {"link": model.link, "right_bias": model.right_bias} if head else {}
+            kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
             kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
             return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",

@@ -82,8 +82,9 @@ def objective_of(*strengths: Any, decayed: str | None) -> str | None:
     values = [np.asarray(strength) for strength in strengths]
     if any(x.shape or x.dtype.kind not in "iuf" or not 0 <= x < np.inf for x in values):
         return None
-    decays = {bool(x > 0) for x in values}
-    return {(True,): decayed, (False,): "none"}.get(tuple(decays))
+    if not any(x > 0 for x in values):
+        return "none"
+    return decayed if all(x > 0 for x in values) else None
 
 
 def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> FactorModel:

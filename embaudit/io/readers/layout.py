@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from embaudit.io.request import Request
-    from embaudit.model import SideName
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
 
@@ -46,7 +45,7 @@ OFFSETS = ("offset", "globalbias", "globalmean", "mu")
 IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids")}
 NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
 COUNTS = {"left": ("usercounts", "leftcounts"), "right": ("itemcounts", "rightcounts")}
-KNOWN_OF_ROWS = {"ids": IDS, "names": NAMES, "counts": COUNTS}
+KNOWN_OF_ROWS: Mapping[str, Mapping[str, tuple[str, ...]]] = {"ids": IDS, "names": NAMES, "counts": COUNTS}
 INPUTS = ("inputs", "hiddenstates")
 SINGULAR = ("s", "sigma", "singularvalues")
 
@@ -222,7 +221,7 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
     return Layout(right, left, transposed=transposed, extras=_present(extras))
 
 
-def _known_of_rows(shapes: Shapes, side: SideName) -> dict[str, str | None]:
+def _known_of_rows(shapes: Shapes, side: str) -> dict[str, str | None]:
     return {f"{side}_{what}": _find(shapes, of[side]) for what, of in KNOWN_OF_ROWS.items()}
 
 

@@ -173,8 +173,10 @@ def _counts_of(content: pa.Table) -> NDArray[Any] | None:
     from pyarrow import types
 
     column = content.column(arrow.COUNTS) if arrow.COUNTS in content.column_names else None
-    numeric = column is not None and (types.is_floating(column.type) or types.is_integer(column.type))
-    return np.asarray(column.to_numpy()) if numeric and not column.null_count else None
+    if column is None or column.null_count:
+        return None
+    numeric = types.is_floating(column.type) or types.is_integer(column.type)
+    return np.asarray(column.to_numpy()) if numeric else None
 
 
 def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArray[Any]:
