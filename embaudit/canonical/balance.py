@@ -59,7 +59,8 @@ def counted_balance(model: FactorModel, rank: int) -> float | None:
     Returns
     -------
     float or None
-        1 for a converged ALS-WR; None where the counts of a side are not known.
+        1 for a converged ALS-WR; None where the counts of a side are not known, where the rows that have interactions
+        do not span what the predictions see, and where lengths of rows take no part in the predictions.
 
     Examples
     --------
@@ -70,10 +71,12 @@ def counted_balance(model: FactorModel, rank: int) -> float | None:
     (1.0, None)
     """
     left, right = model.side("left"), model.side("right")
-    if left.counts is None or right.counts is None:
+    if left.counts is None or right.counts is None or model.link.unit_sides:
         return None
     roots = weighted_root(left.rows, left.counts), weighted_root(right.rows, right.counts)
-    return balance_condition(*roots, rank)
+    s = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False)
+    seen = len(s) >= rank and s[rank - 1] > 64 * rank * np.finfo(np.float64).eps * s[0]
+    return balance_condition(*roots, rank) if seen else None
 
 
 def weighted_root(x: Matrix, weights: Vector) -> NDArray[np.float64]:

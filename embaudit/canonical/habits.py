@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.balance import BALANCED
+
 if TYPE_CHECKING:
     from embaudit.canonical.form import CanonicalForm
     from embaudit.foundation.checked import Matrix
@@ -15,9 +17,6 @@ SAME_SHAPE = 1e-3
 """How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""
 NEAR = float(np.log(1.25))
 """A gauge of condition below 1.25 moves no cosine by more than 0.22: it counts as near."""
-
-CONVERGED = float(np.log(1.05))
-"""How far from balanced factors a solver that approaches them usually stops."""
 
 
 class Habit(StrEnum):
@@ -75,7 +74,7 @@ def recognise(form: CanonicalForm) -> Habit:
         return Habit.TRUNCATED_SVD
     if aligned and _is_level(left) and not _is_level(right):
         return Habit.PURE_SVD
-    if log_condition(form, 0.5) <= CONVERGED:
+    if log_condition(form, 0.5) <= np.log(BALANCED):
         return Habit.BALANCED
     return Habit.ALIGNED if aligned else Habit.UNKNOWN
 

@@ -45,6 +45,8 @@ class Position(Drawn):
     """ln κ of the gauge from there to the model: what no exponent explains."""
     distances: dict[str, float]
     """ln κ between the model and each canonical gauge, by name."""
+    counted_distance: float | None
+    """ln κ to the model that is balanced with every row weighted by its interactions; None without counts."""
     balancedness: Vector
     """(r,) eigenvalues of `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½`, largest first; all equal where weight decay pinned the gauge."""
     singular_values: Vector
@@ -97,6 +99,7 @@ class Position(Drawn):
             "exponent": self.exponent,
             "distance": self.distance,
             "distances": dict(self.distances),
+            "counted_distance": self.counted_distance,
             "balancedness": self.balancedness.tolist(),
             "singular_values": self.singular_values.tolist(),
             "rank": self.rank,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.balance import counted_balance
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
@@ -57,12 +58,14 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     require_both_sides(model, "the gauge position")
     form = canonical_form(model) if form is None else form
     exponent, distance = nearest_exponent(form)
+    counted = counted_balance(model, form.rank)
     return Position(
         roles=model.roles,
         link=model.link,
         exponent=exponent,
         distance=distance,
         distances={name: log_condition(form, e) for name, e in EXPONENTS.items()},
+        counted_distance=None if counted is None else float(np.log(counted)),
         balancedness=frozen(balancedness(form)),
         singular_values=frozen(form.singular_values[: form.rank]),
         rank=model.rank,

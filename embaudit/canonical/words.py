@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.habits import NEAR, Habit
 from embaudit.model import Equivalence
 
@@ -27,7 +28,14 @@ def explain(position: Position) -> str:
     >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
     Your cosines sit at exponent 1.00: the items are whitened, ... directly.
     """
-    parts = [_where(position), _habit(position), _rank(position), _biases(position), _next(position)]
+    parts = [
+        _where(position),
+        _counted(position),
+        _habit(position),
+        _rank(position),
+        _biases(position),
+        _next(position),
+    ]
     return " ".join(part for part in parts if part)
 
 
@@ -47,10 +55,11 @@ def _where(position: Position) -> str:
         )
     start = f"Your cosines sit at exponent {position.exponent:.2f}:"
     nearest = min(position.distances, key=lambda name: position.distances[name])
-    if position.distances[nearest] > NEAR:
+    kappa = float(np.exp(position.distances[nearest]))
+    if kappa > BALANCED:
         return f"{start} {_between(position)}"
     near = "" if position.distances[nearest] < AT else "nearly "
-    return f"{start} {_meaning(nearest, near, users, items)}"
+    return f"{start} {_meaning(nearest, near, kappa, users, items)}"
 
 
 def _between(position: Position) -> str:
@@ -62,7 +71,7 @@ def _between(position: Position) -> str:
     )
 
 
-def _meaning(name: str, near: str, users: str, items: str) -> str:
+def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
     if name == "right-whitened":
         return (
             f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
@@ -74,9 +83,20 @@ def _meaning(name: str, near: str, users: str, items: str) -> str:
             f"{items}s by their scores for all {users}s; the {users}s' own cosines are the doubtful ones."
         )
     return (
-        f"{near}balanced, each latent direction shared out equally between {users}s and {items}s, as equal weight "
-        f"decay on both sides leaves them; a convention of training, which the predictions do not ask for."
+        f"{near}balanced, each latent direction shared out equally between {users}s and {items}s within κ = "
+        f"{kappa:.3f}, as equal weight decay on both sides leaves them; a convention of training, which the "
+        f"predictions do not ask for."
     )
+
+
+def _counted(position: Position) -> str:
+    """Say how far the factors are from what decay at every interaction leaves, where the interactions are known."""
+    if position.counted_distance is None:
+        return ""
+    kappa = float(np.exp(position.counted_distance))
+    if kappa <= BALANCED:
+        return f"Weighted by interactions, they are balanced within κ = {kappa:.3f}."
+    return f"Weighted by interactions, they are not balanced: a gauge of condition number {kappa:.3f} is between."
 
 
 _LIBRARIES = {

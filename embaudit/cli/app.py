@@ -35,7 +35,7 @@ Model = Annotated[Path, typer.Argument(help="A model file or directory; see `emb
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Reading = Annotated[
     list[str] | None,
-    typer.Option("--load", help="How to read the model, as NAME=VALUE: left, weight, bias, labels, transpose, link."),
+    typer.Option("--load", help="How to read the model, as NAME=VALUE: left, weight, labels, link, right_counts, ..."),
 ]
 Objective = Annotated[
     str | None,

@@ -34,6 +34,8 @@ def audit(
     bias: Annotated[str | None, typer.Option(help="Name of the right bias.")] = None,
     left: Annotated[str | None, typer.Option(help="Name of the left factors.")] = None,
     labels: Annotated[Path | None, typer.Option(help="File that names the right rows.")] = None,
+    counts: Annotated[Path | None, typer.Option(help="File of the interactions behind each right row.")] = None,
+    left_counts: Annotated[Path | None, typer.Option(help="The same for the left rows.")] = None,
     transpose: Annotated[str | None, typer.Option(help="Sides stored a column an entity: left, right, both.")] = None,
     link: Annotated[str | None, typer.Option(help="identity, softmax, cosine or ranking.")] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
@@ -59,10 +61,11 @@ def audit(
     from embaudit.io import distinct_outputs, load
     from embaudit.report.terminal import print_audit
 
-    given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link}
+    given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
+             "right_counts": counts, "left_counts": left_counts}  # fmt: skip
     options = {name: str(value) for name, value in given.items() if value is not None}
     beside = [left, bias] if path.suffix == ".npy" else []
-    distinct_outputs([path, labels, *beside], [json, out])
+    distinct_outputs([path, labels, counts, left_counts, *beside], [json, out])
     with outputs(json, out, force=force) as write:
         with progress_bars(quiet=quiet):
             result = auditing.audit(

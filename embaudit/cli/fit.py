@@ -89,7 +89,7 @@ def fit(
         names, untitled = titles_for(data.item_ids, *read_titles(items, id=id, title=title))
     estimator = _estimator(objective, rank, alpha, exponent, seed).fit(data.matrix)
     model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
-    save(model, out, force=force)
+    save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
     _summary(make_console(quiet=quiet), data, estimator, untitled, binarise=binarise)
     make_console(quiet=quiet).print(f"{model!r} → {out}", markup=False, soft_wrap=True)
 

@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from embaudit.io.request import Kind
     from embaudit.model import FactorModel
 
-LABELS = ("left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names")
+LABELS = (
+    "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
+)  # fmt: skip
 FIELDS = ("link", "offset", "roles", "objective", *LABELS)
 """What a model has beside its factors."""
 LINK = "embaudit_link"
 """Under which name the metadata of a file says how scores become predictions."""
+OBJECTIVE = "embaudit_objective"
+"""Under which name it says how the model was trained."""
 
 
 def text_of(link: Link) -> str:
@@ -52,6 +57,19 @@ def link_of(text: str) -> Link:
         return replace(Link.of(name), **json.loads(parameters or "{}"))
     except (TypeError, json.JSONDecodeError) as error:
         raise must_be("the stored link", "one that embaudit wrote", repr(text), "save it again") from error
+
+
+def said(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
+    """Read the fields of a model that the metadata of a file name; vectors alone need no link.
+
+    Examples
+    --------
+    >>> {name: str(value) for name, value in said({LINK: "cosine", "format": "pt"}, "auto").items()}
+    {'link': 'cosine'}
+    """
+    link, objective = metadata.get(LINK), metadata.get(OBJECTIVE)
+    fields = {"link": None if link is None or kind == "vectors" else link_of(link), "objective": objective}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +108,9 @@ class Draft:
     @property
     def metadata(self) -> dict[str, str]:
         """What a file may say beside its numbers."""
-        return {} if self.link == Link.IDENTITY else {LINK: text_of(self.link)}
+        objective = self.fields.get("objective")
+        link = {} if self.link == Link.IDENTITY else {LINK: text_of(self.link)}
+        return link if objective is None else {**link, OBJECTIVE: objective}
 
     @property
     def roles(self) -> tuple[str, str]:
@@ -120,8 +140,9 @@ class Draft:
             "right_bias": f"the {item} bias",
             "right_ids": "ids",
             "right_names": "titles",
+            "right_counts": "counts",
             "link": f"the {self.link} link",
         }
-        if self.metadata:
+        if LINK in self.metadata:
             given.add("link")
         return {name: text for name, text in words.items() if name in given - kept}

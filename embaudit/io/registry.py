@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from embaudit.io.files import AnyPath
 
-ALWAYS = ("labels", "link", "objective")
+ALWAYS = ("labels", "link", "objective", "left_counts", "right_counts")
 """Options that every format takes."""
 
 
@@ -44,7 +44,7 @@ class Format:
     holds: str
     """What they hold."""
     options: tuple[str, ...] = ()
-    """The options of `load` it understands, besides `labels`, `link` and `objective`."""
+    """The options of `load` it understands, besides those that every format takes."""
     module: str = field(default="", repr=False)
     """Where its reader and writer are."""
 
@@ -137,8 +137,9 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         What the content leaves open: `left`, `right`, `weight`, `bias`, `left_bias`, `embedding` name arrays (beside
         `left`, `weight` is `right`);
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
-        `id` and `vector` name columns of a table; `labels` is a file that names the right rows; `link` and
-        `objective` are what the file cannot say.
+        `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
+        `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
+        `link` and `objective` are what the file cannot say.
 
     Returns
     -------
@@ -172,11 +173,16 @@ def _require_known(request: Request, chosen: Format) -> None:
 
 def finish(model: FactorModel, request: Request) -> FactorModel:
     """Add what the file or object could not say."""
+    from embaudit.io.tables.counts import counts_of
     from embaudit.io.tables.labels import read_labels
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     if request.labels is not None:
         changes["right_names"] = read_labels(request.labels, model.n_right, what=model.roles[1])
+    for role in ("left", "right"):
+        given = getattr(request, f"{role}_counts")
+        if given is not None:
+            changes[f"{role}_counts"] = counts_of(given, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
     return model.replace(**changes) if changes else model
 
@@ -199,10 +205,15 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
         If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
     """
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
-    chosen = _module(_writer(path))
-    _require_room(draft, plain_suffix(Path(path)), chosen.keeps(draft))
+    _require_room(draft, plain_suffix(Path(path)), room(path, draft))
     with written_whole(path, force=force) as file:
-        chosen.write(file, draft)
+        _module(_writer(path)).write(file, draft)
+
+
+def room(path: AnyPath, draft: Draft) -> frozenset[str]:
+    """Return what a file can hold of a draft beside its right factors."""
+    kept: frozenset[str] = _module(_writer(path)).keeps(draft)
+    return kept
 
 
 def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:

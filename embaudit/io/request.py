@@ -49,6 +49,10 @@ class Request:
     """Column that holds the vectors of a table."""
     labels: str | None = None
     """File that names the right rows."""
+    left_counts: Any = None
+    """Interactions behind each left row: numbers, or a file of them."""
+    right_counts: Any = None
+    """Interactions behind each right row: numbers, or a file of them."""
     link: str | None = None
     """How scores become predictions, where the file does not say."""
     objective: str | None = None
@@ -95,7 +99,7 @@ def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
         If the file holds less than was asked for.
     """
     if kind == "vectors" and model.left is not None:
-        return model.replace(left=None, left_bias=None, left_ids=None, left_names=None)
+        return model.replace(left=None, left_bias=None, left_ids=None, left_names=None, left_counts=None)
     if kind == "factors" and model.left is None:
         raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
     if kind == "head" and model.link != "softmax":

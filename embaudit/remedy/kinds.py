@@ -156,7 +156,7 @@ def _canonical(
     remedy = Remedy(model, kind, roles, kept, False, maps, biases)
     if kept < form.rank:
         return replace(remedy, reduction=_reduction(remedy, form, kept, rng))
-    return replace(remedy, objective=objective_at(model, form, EXPONENTS[kind])) if kind in EXPONENTS else remedy
+    return replace(remedy, objective=kind if kind == "prediction" else objective_at(model, form, EXPONENTS[kind]))
 
 
 def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:

@@ -18,7 +18,7 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import plain_suffix
-from embaudit.io.registry import save, stored_rows
+from embaudit.io.registry import room, save, stored_rows
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -72,7 +72,9 @@ class Remedy(Result):
     reduction: Reduction | None = None
     """The cost of fewer dimensions, where some were dropped."""
     objective: str | None = None
-    """The training objective, where it keeps its value: the vectors are as good a solution then."""
+    """The training objective, where it keeps its value: the vectors are as good a solution then.
+
+    Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
@@ -133,10 +135,11 @@ class Remedy(Result):
             role = self.roles[0]
             head = self.kind == "centred" and model.left is None
             labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
-            kept = {"link": model.link, "right_bias": model.right_bias, "objective": self.objective} if head else {}
+            kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
+            kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
             return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
-                 "right_names")  # fmt: skip
+                 "right_names", "left_counts", "right_counts")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
@@ -168,6 +171,13 @@ class Remedy(Result):
         save(Draft(streams, self._fields()), target, force=force)
         self.verify(target)
         return target
+
+    def unsaid(self, path: AnyPath) -> str:
+        """Say what the audit of a file of these vectors has to be told, since the file cannot say it; else nothing."""
+        if self.objective != "prediction" or "objective" in room(path, Draft({}, self._fields())):
+            return ""
+        suffix = plain_suffix(Path(path))
+        return f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
 
     def verify(self, path: Path) -> None:
         """Compare a file with what it should hold, in its first, middle and last rows.

@@ -55,7 +55,7 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
     """
     require_softmax(model, "logit cosines")
     if inputs is not None:
-        model = model.replace(left=np.asanyarray(inputs), left_bias=None, left_ids=None, left_names=None)
+        model = model.replace(left=None).replace(left=np.asanyarray(inputs))
     if model.left is None:
         raise InputError(
             "logit cosines must be asked over inputs; got a head without any; pass inputs=, the vectors that reach the "

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from embaudit.canonical.balance import balance_condition, counted_balance
+from embaudit.canonical import at_exponent, position
+from embaudit.canonical.balance import BALANCED, balance_condition, counted_balance
 from embaudit.model import FactorModel
 
 
@@ -69,3 +70,67 @@ def test_a_rescaled_model_is_off_by_its_rescaling(ratings):
     for stretch in ([1.0, 1.0, 1.0], [1.0, 1.3, 2.0]):
         m = turn @ np.diag(stretch)
         assert balance_condition(p @ m, q @ np.linalg.inv(m).T, 3) == pytest.approx(max(stretch), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def counting(ratings):
+    """A converged ALS-WR with the counts it was trained with."""
+    p, q, seen = als(ratings, 3, 0.05, counted=True)
+    counts = {"user_counts": seen.sum(axis=1), "item_counts": seen.sum(axis=0)}
+    return FactorModel.from_user_item(p, q, **counts, objective="factors-counted")
+
+
+def test_a_position_with_counts_is_that_of_the_law_of_counting_decay(counting):
+    where = position(counting)
+    assert f"{np.exp(where.counted_distance):.3f}" == "1.000"
+    assert np.exp(where.distances["balanced"]) > 1.01
+    assert where.to_dict()["counted_distance"] == where.counted_distance
+    assert "Weighted by interactions, they are balanced within κ = 1.000." in where.explain()
+    for missing in ("left_counts", "right_counts"):
+        unknown = position(counting.replace(**{missing: None}))
+        assert unknown.counted_distance is None
+        assert unknown.to_dict()["counted_distance"] is None
+        assert "Weighted" not in unknown.explain()
+
+
+@pytest.mark.parametrize("stretch", [1.05, 1.2, 3.0])
+def test_a_rescaled_model_is_as_far_from_the_counted_law_as_it_was_rescaled(counting, stretch):
+    m = np.diag([stretch, 1.0, 1.0])
+    turned = np.linalg.svd(np.sqrt(counting.left_counts)[:, None] * counting.left)[2].T @ m
+    moved = counting.replace(left=counting.left @ turned, right=counting.right @ np.linalg.inv(turned).T)
+    where = position(moved)
+    assert np.exp(where.counted_distance) == pytest.approx(stretch, rel=1e-5)
+    words = "are balanced within κ = " if stretch <= BALANCED else "are not balanced: a gauge of condition number "
+    assert f"Weighted by interactions, they {words}{stretch:.3f}" in where.explain()
+
+
+def test_counts_follow_their_rows_and_survive_gauges(counting):
+    from embaudit.gauges import GeneralLinear
+
+    moved = GeneralLinear(3, max_condition=3.0).sample(rng=0).act(counting)
+    assert moved.left_counts.tolist() == counting.left_counts.tolist()
+    assert at_exponent(counting, 0.5).right_counts.tolist() == counting.right_counts.tolist()
+    rows = np.array([3, 1, 7])
+    assert counting.take(right=rows).right_counts.tolist() == counting.right_counts[rows].tolist()
+    assert counting.replace(offset=1.0).right_counts.tolist() == counting.right_counts.tolist()
+
+
+def test_interactions_that_miss_a_direction_decide_nothing():
+    p, q = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
+    model = FactorModel.from_user_item(p, q, user_counts=[1, 1, 0, 1], item_counts=[1, 1, 1])
+    assert counted_balance(model, 3) is None
+    assert counted_balance(model.replace(left_counts=[1, 1, 1, 1]), 3) == pytest.approx(2**0.25)
+    assert counted_balance(model.replace(left_counts=[0, 0, 0, 0]), 3) is None
+    assert counted_balance(model.replace(left_counts=[1, 1, 1, 1], link="cosine"), 3) is None
+
+
+@pytest.mark.parametrize("off", [BALANCED - 0.001, BALANCED + 0.001])
+def test_one_number_tells_balanced_from_not(counting, off):
+    balanced = at_exponent(counting, 0.5)
+    moved = balanced.replace(left=balanced.left * [off, 1, 1], right=balanced.right / [off, 1, 1])
+    where = position(moved)
+    assert np.exp(where.distances["balanced"]) == pytest.approx(off)
+    assert (
+        f"nearly balanced, each latent direction shared out equally between users and items within κ = {off:.3f}"
+        in where.explain()
+    ) == (off < BALANCED)

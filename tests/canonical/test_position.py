@@ -12,6 +12,7 @@ from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
+from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.habits import log_condition
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
@@ -138,7 +139,8 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
         (1.0, "exponent 1.00: the items are whitened"),
         (0.0, "exponent 0.00: the users are whitened"),
         (0.5, "exponent 0.50: balanced"),
-        (0.45, "exponent 0.45: nearly balanced"),
+        (0.48, "exponent 0.48: nearly balanced"),
+        (0.45, "exponent 0.45: between left-whitened"),
         (0.4, "exponent 0.40: between left-whitened"),
     ],
 )
@@ -187,7 +189,7 @@ def test_words_call_near_only_what_a_small_gauge_reaches(exponent, most):
     nearest = min(kappas, key=kappas.get)
     words = {0.0: "users are {}whitened", 0.5: ": {}balanced, each", 1.0: "items are {}whitened"}
     called = [e for e, w in words.items() if w.format("") in text or w.format("nearly ") in text]
-    assert called == ([nearest] if kappas[nearest] < 1.25 else [])
+    assert called == ([nearest] if kappas[nearest] <= BALANCED else [])
     if not called:
         assert "near neither" in text
         assert f"{kappas[0.5]:.3g} away" in text

@@ -126,3 +126,58 @@ def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudi
     assert embaudit("compare", "odd.npz", "odd.npz", *reading).code == 0
     for wrong in ("left", "=enc", "magic=1"):
         assert embaudit("fix", "odd.npz", "--load", wrong, "--out", "h.npz").code == 2
+
+
+@pytest.mark.parametrize("suffix", ["npz", "parquet", "safetensors", "npy", "txt"])
+def test_prediction_vectors_say_what_they_are_or_the_command_does(model, embaudit, suffix):
+    ea.save(model.replace(right_ids=None), "bare.npz")
+    result = embaudit("fix", "bare.npz", "--out", f"v.{suffix}")
+    assert result.code == 0
+    told = f"A .{suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
+    keeps = suffix in ("npz", "parquet", "safetensors")
+    assert (told in " ".join(result.out.split())) is not keeps
+    assert ea.load(f"v.{suffix}").objective == ("prediction" if keeps else None)
+    assert ea.load(f"v.{suffix}", objective="prediction").objective == "prediction"
+
+
+@pytest.mark.parametrize(
+    "options", [("--dimensions", 2), ("--as", "balanced"), ("--as", "balanced", "--role", "right")]
+)
+def test_other_vectors_are_not_called_predictions(model, embaudit, options):
+    result = embaudit("fix", "model.npz", *options, "--out", "v.npz")
+    assert "prediction vectors:" not in result.out
+    assert ea.load("v.npz").objective is None
+
+
+def test_a_model_that_was_mended_keeps_its_counts(model, embaudit):
+    ea.save(model.replace(left_counts=np.arange(60), right_counts=np.arange(40)), "counted.npz")
+    for command in (("fix", "counted.npz", "--as", "balanced"), ("gauge", "counted.npz")):
+        assert embaudit(*command, "--out", f"{command[0]}.npz").code == 0
+        after = ea.load(f"{command[0]}.npz")
+        assert after.left_counts.tolist() == list(range(60))
+        assert after.right_counts.tolist() == list(range(40))
+
+
+def test_fit_stores_what_is_behind_each_row_and_audit_reads_it(embaudit, tmp_path, without_attacks):
+    (tmp_path / "r.csv").write_text(
+        "user,item,rating\n"
+        + "".join(f"{u},{i},{1 + (u * i) % 5}\n" for u in range(9) for i in range(7) if (u + i) % 3)
+    )
+    assert embaudit("fit", "r.csv", "--objective", "factors", "--rank", 2, "--out", "m.npz").code == 0
+    fitted = ea.load("m.npz")
+    assert fitted.left_counts.tolist() == [sum((u + i) % 3 > 0 for i in range(7)) for u in range(9)]
+    assert fitted.right_counts.tolist() == [sum((u + i) % 3 > 0 for u in range(9)) for i in range(7)]
+    bare = fitted.replace(left_counts=None, right_counts=None)
+    ea.save(bare, "bare.npz")
+    np.save(tmp_path / "users.npy", fitted.left_counts)
+    (tmp_path / "items.csv").write_text(
+        "item,count\n" + "".join(f"{i},{n:g}\n" for i, n in enumerate(fitted.right_counts))
+    )
+    given = ("--counts", "items.csv", "--left-counts", "users.npy")
+    found = []
+    for number, command in enumerate((("m.npz",), ("bare.npz", *given), ("bare.npz",))):
+        assert embaudit("audit", *command, "--gauges", 1, "--json", f"{number}.json").code == 0
+        found.append(json.loads(Path(f"{number}.json").read_text())["position"]["counted_distance"])
+    assert found[0] == found[1] == ea.position(fitted).counted_distance is not None
+    assert found[2] is None
+    assert embaudit("audit", "bare.npz", "--counts", "users.npy").err.count("a file of 7 counts") == 1

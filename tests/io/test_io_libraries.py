@@ -59,6 +59,13 @@ def test_spark_rows_follow_their_ids(tmp_path: Path, layout: tuple[str, str]) ->
         assert read_ids.tolist() == sorted(ids.tolist())
         np.testing.assert_array_equal(read, rows[np.argsort(ids)])
         assert read.dtype == (np.float32 if kind == pa.float32() else np.float64)
+    assert model.objective == "factors-counted"
+
+
+def test_positive_factors_of_spark_name_no_objective(tmp_path: Path) -> None:
+    spark_side(tmp_path / "userFactors", np.arange(9), np.abs(X), pa.float32())
+    spark_side(tmp_path / "itemFactors", np.arange(5), np.abs(Y), pa.float32())
+    assert load(tmp_path).objective is None
 
 
 def test_spark_without_a_side_or_with_other_rows(tmp_path: Path) -> None:

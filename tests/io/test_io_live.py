@@ -67,7 +67,7 @@ def test_implicit() -> None:
     users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
     bpr = from_object(SimpleNamespace(user_factors=users, item_factors=items, factors=3, regularization=0.01))
     check(bpr, USERS @ ITEMS.T + B)
-    assert (bpr.link, bpr.objective, bpr.rank) == (Link.RANKING, "factors", 3)
+    assert (bpr.link, bpr.objective, bpr.rank) == (Link.RANKING, "factors-counted", 3)
 
 
 @pytest.mark.parametrize(("loss", "link"), [("warp", Link.RANKING), ("bpr", Link.RANKING), ("logistic", Link.IDENTITY)])
@@ -179,6 +179,57 @@ def test_gensim() -> None:
         read = from_object(model)
         assert read.right_ids is not None
         assert read.right_ids.tolist() == words
+
+
+def implicit(columns: int = 0, **strength: float) -> Any:
+    users = np.column_stack([USERS, *[np.ones(6)] * (columns > 0), *[A] * (columns > 1)])
+    items = np.column_stack([ITEMS, *[B] * (columns > 0), *[np.ones(8)] * (columns > 1)])
+    return SimpleNamespace(user_factors=users, item_factors=items, factors=3, **strength)
+
+
+def lightfm(user: float, item: float) -> Any:
+    return SimpleNamespace(
+        user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, user_alpha=user, item_alpha=item
+    )
+
+
+def surprise(**attributes: Any) -> Any:
+    trainset = SimpleNamespace(global_mean=3.5)
+    return SimpleNamespace(pu=USERS, qi=ITEMS, trainset=trainset, biased=False, **attributes)
+
+
+def cornac(**attributes: Any) -> Any:
+    return SimpleNamespace(u_factors=USERS, i_factors=ITEMS, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("trained", "objective"),
+    [
+        (implicit(regularization=0.1), "factors"),
+        (implicit(regularization=0.0), "none"),
+        (implicit(), None),
+        (implicit(1, regularization=0.1), "factors-counted"),
+        (implicit(1, regularization=0.0), "none"),
+        (implicit(2, regularization=0.1), None),
+        (implicit(2, regularization=0.0), "none"),
+        (lightfm(0.0, 0.0), "none"),
+        (lightfm(0.1, 0.1), None),
+        (lightfm(0.0, 0.1), None),
+        (surprise(reg_pu=0.02, reg_qi=0.1, lr_pu=0.005), "factors-counted"),
+        (surprise(reg_pu=0, reg_qi=0, lr_pu=0.005), "none"),
+        (surprise(reg_pu=0.02, reg_qi=0, lr_pu=0.005), None),
+        (surprise(reg_pu=0.02, reg_qi=0.02, lr_pu=0.005, yj=ITEMS), None),
+        (surprise(reg_pu=0.06, reg_qi=0.06), None),
+        (surprise(), None),
+        (cornac(lambda_reg=0.02), "factors-counted"),
+        (cornac(lambda_reg=0.02, backend="cpu"), "factors-counted"),
+        (cornac(lambda_reg=0.02, backend="pytorch"), None),
+        (cornac(lambda_reg=0.0), "none"),
+        (cornac(), None),
+    ],
+)
+def test_each_library_names_the_objective_it_has(trained: Any, objective: str | None) -> None:
+    assert from_object(trained).objective == objective
 
 
 def test_torch() -> None:

@@ -18,7 +18,8 @@ from embaudit.io import formats, load, save
 from embaudit.model.objectives import usual_objectives
 
 FIELDS = (
-    "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names",
+    "left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts",
+    "right_counts",
 )  # fmt: skip
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=6)
 TOKENS = st.text(st.characters(codec="utf-8", exclude_characters="\0 \r\n"), min_size=1, max_size=6)
@@ -63,12 +64,17 @@ def bias(rows: int) -> st.SearchStrategy[Any]:
     return hnp.arrays(np.float64, rows, elements=st.floats(-1e9, 1e9))
 
 
+def counts(rows: int) -> st.SearchStrategy[Any]:
+    return hnp.arrays(np.float64, rows, elements=st.integers(0, 2**40).map(float))
+
+
 @st.composite
 def models(draw: st.DrawFn) -> FactorModel:
     n, p, k = draw(st.integers(1, 4)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
     two = draw(st.booleans())
     link = draw(st.sampled_from(["identity", "softmax", "cosine", "ranking"]))
     left = {"left": draw(matrices(n, k)), "left_bias": draw(maybe(bias(n))), "left_ids": draw(maybe(ids(n)))}
+    left["left_counts"] = draw(maybe(counts(n)))
     return FactorModel(
         **(left if two else {"left": None}),
         right=draw(matrices(p, k)),
@@ -77,6 +83,7 @@ def models(draw: st.DrawFn) -> FactorModel:
         offset=draw(st.floats(-1e9, 1e9)),
         roles=draw(st.tuples(WORDS, WORDS)),
         right_ids=draw(maybe(ids(p))),
+        right_counts=draw(maybe(counts(p))),
         right_names=draw(maybe(st.lists(WORDS, min_size=p, max_size=p))),
         objective=draw(maybe(st.sampled_from([row.name for row in usual_objectives(link)]))),
     )
@@ -94,6 +101,30 @@ def test_parquet_keeps_vectors_and_ids(data: st.DataObject) -> None:
     p = data.draw(st.integers(1, 4))
     model = FactorModel.from_vectors(data.draw(matrices(p, 3)), ids=data.draw(ids(p)))
     same(model, through(model, ".parquet"))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors", ".parquet"])
+@pytest.mark.parametrize("objective", [None, "prediction", "factors-counted"])
+@pytest.mark.parametrize("counted", [True, False])
+def test_vectors_keep_objective_and_counts(suffix: str, objective: str | None, counted: bool) -> None:
+    vectors = np.random.default_rng(2).normal(size=(5, 3))
+    beside = {"objective": objective, "right_counts": [4, 0, 2, 7, 1] if counted else None}
+    model = FactorModel.from_vectors(vectors, ids=np.arange(5)).replace(**beside)
+    same(model, through(model, suffix))
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".parquet"])
+def test_a_head_keeps_its_objective(suffix: str) -> None:
+    draw = np.random.default_rng(3)
+    head = FactorModel.from_softmax(draw.normal(size=(5, 3)), objective="softmax-decay")
+    assert through(head, suffix).objective == "softmax-decay"
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".txt"])
+def test_counts_are_not_dropped_in_silence(tmp_path: Path, suffix: str) -> None:
+    model = FactorModel.from_vectors(np.ones((2, 1))).replace(right_counts=[1, 2])
+    with pytest.raises(InputError, match=rf"counts in a {suffix} file must be absent"):
+        save(model, tmp_path / f"a{suffix}")
 
 
 @settings(max_examples=40)

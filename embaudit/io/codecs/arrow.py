@@ -9,6 +9,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
     from typing import IO
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from embaudit.io.codecs.arrays import Stream
 
 PARQUET = (".parquet", ".pq")
+COUNTS = "interactions"
+"""The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc")
 
 
@@ -121,15 +124,13 @@ def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     return np.concatenate(parts)
 
 
-def write(
-    file: IO[bytes], stream: Stream, ids: NDArray[Any], titles: NDArray[Any] | None, metadata: dict[str, str]
-) -> None:
-    """Write Parquet with an id, perhaps a title, and a vector of fixed size a row, a block of rows at a time."""
+def write(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:
+    """Write Parquet with the columns given and a vector of fixed size a row, a block of rows at a time."""
     import pyarrow as pa
     from pyarrow import parquet
 
     width = stream.shape[1]
-    labels = {"id": pa.array(ids)} | ({} if titles is None else {"title": pa.array(titles)})
+    labels = {name: pa.array(values) for name, values in columns.items()}
     fields = [(name, values.type) for name, values in labels.items()]
     vector = pa.list_(pa.from_numpy_dtype(stream.dtype), width)
     schema = pa.schema([*fields, ("vector", vector)], metadata=metadata)
@@ -138,8 +139,8 @@ def write(
         start = 0
         for block in stream.rows():
             vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), width)
-            columns = [values.slice(start, len(block)) for values in labels.values()]
-            writer.write_batch(pa.record_batch([*columns, vectors], schema=schema))
+            beside = [values.slice(start, len(block)) for values in labels.values()]
+            writer.write_batch(pa.record_batch([*beside, vectors], schema=schema))
             start += len(block)
 
 

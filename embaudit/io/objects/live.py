@@ -11,7 +11,7 @@ from embaudit.errors import InputError
 from embaudit.io.codecs.memory import Memory, as_array
 from embaudit.io.objects.live_heads import classifier, from_linear, network_head
 from embaudit.io.readers.assemble import assemble
-from embaudit.io.readers.implicit import objective_of, split_columns
+from embaudit.io.readers.implicit import objective_of, split_columns, trained_with
 from embaudit.io.registry import ALWAYS, finish
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
@@ -98,7 +98,7 @@ def _from_mapping(tensors: Mapping[str, Any], request: Request) -> FactorModel:
 
 def _implicit(model: Any) -> FactorModel:
     made = split_columns(as_array(model.user_factors), as_array(model.item_factors), int(model.factors))
-    return made.replace(objective=objective_of(getattr(model, "regularization", None)))
+    return made.replace(objective=trained_with(getattr(model, "regularization", None), made))
 
 
 def _lightfm(model: Any, user_features: Any, item_features: Any) -> FactorModel:
@@ -113,7 +113,9 @@ def _lightfm(model: Any, user_features: Any, item_features: Any) -> FactorModel:
         sides[f"{side}_factors"] = rows if features is None else np.asarray(features @ rows)
         sides[f"{side}_bias"] = bias if features is None else np.asarray(features @ bias)
     link = "identity" if getattr(model, "loss", None) == "logistic" else "ranking"
-    return FactorModel.from_user_item(**sides, link=link)
+    # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
+    strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
+    return FactorModel.from_user_item(**sides, link=link, objective=objective_of(*strengths, decayed=None))
 
 
 def _surprise(model: Any) -> FactorModel:
@@ -124,7 +126,10 @@ def _surprise(model: Any) -> FactorModel:
         ids["user_ids"] = np.array([trainset.to_raw_uid(row) for row in range(len(model.pu))])
         ids["item_ids"] = np.array([trainset.to_raw_iid(row) for row in range(len(model.qi))])
     biases = {"user_bias": model.bu, "item_bias": model.bi, "offset": trainset.global_mean} if biased else {}
-    return FactorModel.from_user_item(model.pu, model.qi, **biases, **ids)
+    # NMF has no learning rate and keeps its factors positive; SVD++ adds implicit feedback to the users.
+    by_samples = _has(model, "lr_pu", "reg_pu", "reg_qi") and not _has(model, "yj")
+    objective = objective_of(model.reg_pu, model.reg_qi, decayed="factors-counted") if by_samples else None
+    return FactorModel.from_user_item(model.pu, model.qi, **biases, **ids, objective=objective)
 
 
 def _cornac(model: Any) -> FactorModel:
@@ -136,8 +141,11 @@ def _cornac(model: Any) -> FactorModel:
     }
     offset = float(model.global_mean) if use_bias and biases.keys() == {"user_bias", "item_bias"} else 0.0
     link = "identity" if "user_bias" in biases or not biases else "ranking"
+    # Its own SGD decays the rows of a sample; torch decays all rows of a batch.
+    strength = getattr(model, "lambda_reg", None) if getattr(model, "backend", "cpu") == "cpu" else None
+    objective = objective_of(strength, decayed="factors-counted")
     return FactorModel.from_user_item(
-        as_array(model.u_factors), as_array(model.i_factors), **biases, offset=offset, link=link
+        as_array(model.u_factors), as_array(model.i_factors), **biases, offset=offset, link=link, objective=objective
     )
 
 

@@ -40,7 +40,9 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
 
 
 def _right_only(layout: Layout) -> dict[str, str]:
-    return {name: source for name, source in layout.extras.items() if name in ("right_ids", "right_names")}
+    return {
+        name: source for name, source in layout.extras.items() if name in ("right_ids", "right_names", "right_counts")
+    }
 
 
 def _side(arrays: Arrays, layout: Layout, side: str) -> NDArray[Any] | None:

@@ -50,22 +50,41 @@ def read(path: Path, request: Request) -> FactorModel:
     if rank.shape or rank.dtype.kind not in "iu":
         raise must_be(f"factors in {path}", "one whole number", f"{rank.dtype} of shape {rank.shape}", "save it again")
     model = split_columns(stored["user_factors"], stored["item_factors"], int(rank))
-    objective = objective_of(stored["regularization"]) if "regularization" in stored else None
+    objective = trained_with(stored["regularization"], model) if "regularization" in stored else None
     return as_kind(model.replace(objective=objective), request.kind)
 
 
-def objective_of(strength: Any) -> str | None:
-    """Tell the objective by the strength of weight decay; None where it is no number that tells.
+def trained_with(strength: Any, model: FactorModel) -> str | None:
+    """Tell the objective of a model of implicit, whose kinds the columns that were split off tell apart."""
+    if model.left_bias is not None:
+        # Each side of the logistic model has negative samples of its own, so both together minimise nothing.
+        return objective_of(strength, decayed=None)
+    return objective_of(strength, decayed="factors" if model.right_bias is None else "factors-counted")
+
+
+def objective_of(*strengths: Any, decayed: str | None) -> str | None:
+    """Tell the objective by the strengths of weight decay; None where they are no numbers that tell.
+
+    Parameters
+    ----------
+    *strengths : float
+        Of the decay of each side, or of both.
+    decayed : str or None
+        What it is where all of them are positive, None where no objective is known for that.
 
     Examples
     --------
-    >>> objective_of(0.01), objective_of(0), objective_of(float("nan")), objective_of([0.1, 0.2])
-    ('factors', 'none', None, None)
+    >>> [objective_of(strength, decayed="factors") for strength in (0.01, 0, float("nan"), [0.1, 0.2])]
+    ['factors', 'none', None, None]
+    >>> objective_of(0.1, 0.2, decayed="factors-counted"), objective_of(0.1, 0, decayed="factors-counted")
+    ('factors-counted', None)
     """
-    value = np.asarray(strength)
-    if value.shape or value.dtype.kind not in "iuf" or not 0 <= value < np.inf:
+    values = [np.asarray(strength) for strength in strengths]
+    if any(x.shape or x.dtype.kind not in "iuf" or not 0 <= x < np.inf for x in values):
         return None
-    return "factors" if value > 0 else "none"
+    if not any(x > 0 for x in values):
+        return "none"
+    return decayed if all(x > 0 for x in values) else None
 
 
 def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> FactorModel:

@@ -44,6 +44,8 @@ BIASES = {
 OFFSETS = ("offset", "globalbias", "globalmean", "mu")
 IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids")}
 NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
+COUNTS = {"left": ("usercounts", "leftcounts"), "right": ("itemcounts", "rightcounts")}
+KNOWN_OF_ROWS: Mapping[str, Mapping[str, tuple[str, ...]]] = {"ids": IDS, "names": NAMES, "counts": COUNTS}
 INPUTS = ("inputs", "hiddenstates")
 SINGULAR = ("s", "sigma", "singularvalues")
 
@@ -212,11 +214,15 @@ def _pair(shapes: Shapes, request: Request, left: str, right: str, where: object
         "left_bias": request.left_bias or _find(shapes, BIASES["left"]),
         "right_bias": request.bias or _find(shapes, BIASES["right"]),
         "offset": _find(shapes, OFFSETS),
-        **{f"{side}_ids": _find(shapes, IDS[side]) for side in ("left", "right")},
-        **{f"{side}_names": _find(shapes, NAMES[side]) for side in ("left", "right")},
+        **_known_of_rows(shapes, "left"),
+        **_known_of_rows(shapes, "right"),
     }
     transposed = _transposed_pair(request, (left, shapes[left]), (right, shapes[right]))
     return Layout(right, left, transposed=transposed, extras=_present(extras))
+
+
+def _known_of_rows(shapes: Shapes, side: str) -> dict[str, str | None]:
+    return {f"{side}_{what}": _find(shapes, of[side]) for what, of in KNOWN_OF_ROWS.items()}
 
 
 def _present(extras: Mapping[str, str | None]) -> dict[str, str]:
@@ -249,8 +255,7 @@ def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layou
         known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
         beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else None
         bias = beside if beside in shapes else None
-    labels = {f"right_{what}": _find(shapes, of["right"]) for what, of in (("ids", IDS), ("names", NAMES))}
-    extras = _present({"right_bias": bias, **labels})
+    extras = _present({"right_bias": bias, **_known_of_rows(shapes, "right")})
     left = request.embedding or _find(shapes, INPUTS)
     transposed = _transposed_head(shapes, request, weight, bias, where)
     return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)
@@ -280,7 +285,7 @@ def _table(shapes: Shapes, request: Request, name: str) -> Layout:
     transposed = request.transposes("right")
     if transposed is None:
         transposed = plain(name) in TRANSPOSED
-    extras = _present({f"right_{what}": _find(shapes, of["right"]) for what, of in (("ids", IDS), ("names", NAMES))})
+    extras = _present(_known_of_rows(shapes, "right"))
     return Layout(name, transposed=frozenset({"right"} if transposed else ()), extras=extras)
 
 

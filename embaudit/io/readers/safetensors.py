@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
-from embaudit.io.draft import LINK, link_of
+from embaudit.io.draft import said
 from embaudit.io.readers.assemble import assemble
 from embaudit.model import Softmax
 
@@ -38,9 +38,9 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     checkpoint = Safetensors(path)
     model = assemble(checkpoint, request, path)
-    stored = checkpoint.metadata.get(LINK)
-    if stored is not None and request.kind != "vectors":
-        return model.replace(link=link_of(str(stored)))
+    stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
+    if stored:
+        return model.replace(**stored)
     config = _config(checkpoint.path.parent)
     text = config.get("text_config")
     cap = config.get(CAP) or (text.get(CAP) if isinstance(text, dict) else None)
@@ -57,17 +57,19 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """The link, a head's bias, and ids that are integers."""
+    """Link, objective and counts, a head's bias, and ids that are integers."""
     ids = draft.fields.get("right_ids")
     integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" else set()
-    return frozenset({"link", *integers, *(["right_bias"] if draft.link == "softmax" else [])})
+    bias = {"right_bias"} if draft.link == "softmax" else set()
+    return frozenset({"link", "objective", "right_counts", *integers, *bias})
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write a head as weight and bias, other vectors as one table, under names that the reader knows."""
     name = "lm_head" if draft.link == "softmax" else "item_factors"
     tensors = {f"{name}.weight": draft.right}
-    for field, tensor in (("right_bias", f"{name}.bias"), ("right_ids", "item_ids")):
+    beside = (("right_bias", f"{name}.bias"), ("right_ids", "item_ids"), ("right_counts", "item_counts"))
+    for field, tensor in beside:
         array = draft.fields.get(field)
         if array is not None:
             tensors[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)

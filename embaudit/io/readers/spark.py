@@ -29,6 +29,8 @@ def recognises(path: Path) -> bool:
 def read(path: Path, request: Request) -> FactorModel:
     """Read both sides, rows in the order of their ids, which Spark keeps as integers.
 
+    Its decay counts the ratings of each row; factors that were held positive obey no law that is known.
+
     Raises
     ------
     InputError
@@ -39,7 +41,8 @@ def read(path: Path, request: Request) -> FactorModel:
         if not missing:
             user_ids, users = _side(path / layout[0])
             item_ids, items = _side(path / layout[1])
-            model = FactorModel(users, items, left_ids=user_ids, right_ids=item_ids)
+            objective = None if min(users.min(), items.min()) >= 0 else "factors-counted"
+            model = FactorModel(users, items, left_ids=user_ids, right_ids=item_ids, objective=objective)
             return as_kind(model, request.kind)
         if len(missing) == 1:
             raise must_be(

@@ -11,7 +11,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER
-from embaudit.io.draft import LINK, link_of
+from embaudit.io.draft import said
 from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns
 from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model import FactorModel
@@ -146,14 +146,16 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     if not lists:
         return _model(_numeric(table, content, position), ids, request)
     vectors = stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
-    stored = (content.schema.metadata or {}).get(LINK.encode())
-    link = None if stored is None or request.kind == "vectors" else link_of(stored.decode())
-    if link == "softmax":
+    metadata = {key.decode(): text.decode() for key, text in (content.schema.metadata or {}).items()}
+    stored = said(metadata, request.kind)
+    if stored.get("link") == "softmax":
         request = replace(request, kind="head")
     model = _model(vectors, ids, request)
     titles = _titles(content)
-    model = model if titles is None else model.replace(right_names=titles, right_ids=ids)
-    return model if link is None else model.replace(link=link, right_ids=ids)
+    beside = {} if titles is None else {"right_names": titles}
+    counts = _counts_of(content)
+    beside |= {} if counts is None else {"right_counts": counts}
+    return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
 
 
 def _titles(content: pa.Table) -> NDArray[np.str_] | None:
@@ -164,6 +166,17 @@ def _titles(content: pa.Table) -> NDArray[np.str_] | None:
     if column is None or not types.is_string(column.type) or column.null_count:
         return None
     return np.array(column.to_pylist(), dtype=np.str_)
+
+
+def _counts_of(content: pa.Table) -> NDArray[Any] | None:
+    """Return the column of counts that `write` puts beside ids, None where there is none."""
+    from pyarrow import types
+
+    column = content.column(arrow.COUNTS) if arrow.COUNTS in content.column_names else None
+    if column is None or column.null_count:
+        return None
+    numeric = types.is_floating(column.type) or types.is_integer(column.type)
+    return np.asarray(column.to_numpy()) if numeric else None
 
 
 def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArray[Any]:
@@ -183,11 +196,13 @@ def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArr
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
-    """One side: ids, titles, and in the metadata of the file the link."""
-    return frozenset({"right_ids", "right_names", "link"})
+    """One side: ids, titles, counts, and in the metadata of the file link and objective."""
+    return frozenset({"right_ids", "right_names", "right_counts", "link", "objective"})
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write Parquet; row numbers stand for ids and titles that are not there."""
     names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
-    arrow.write(file, draft.right, draft.tokens, names, draft.metadata)
+    beside = {"id": draft.tokens, "title": names, arrow.COUNTS: draft.fields.get("right_counts")}
+    labels = {name: values for name, values in beside.items() if values is not None}
+    arrow.write(file, draft.right, labels, draft.metadata)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
     from embaudit.io.files import AnyPath
+    from embaudit.model import SideName
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
 
@@ -57,6 +58,10 @@ class Interactions:
     def __repr__(self) -> str:
         n, p = self.matrix.shape
         return f"Interactions({n:,} users × {p:,} items, {self.matrix.nnz:,} interactions)"
+
+    def counts(self, side: SideName) -> NDArray[np.float64]:
+        """Count the interactions of every user (left) or item (right), whatever their ratings."""
+        return np.asarray(self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64)
 
 
 def read_interactions(
@@ -115,6 +120,8 @@ def read_interactions(
     Interactions(2 users × 2 items, 3 interactions)
     >>> found.matrix.toarray(), found.item_ids
     (array([[4., 1.], [0., 5.]]), array([10, 20]))
+    >>> found.counts("left"), found.counts("right")
+    (array([2., 1.]), array([1., 2.]))
     """
     if duplicates not in get_args(Duplicates):
         raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))

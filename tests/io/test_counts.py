@@ -1,0 +1,106 @@
+"""Counts beside a model: read from arrays and tables, matched by ids, refused where they do not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from embaudit import FactorModel
+from embaudit.errors import InputError
+from embaudit.io import from_object, load, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNTS = [4.0, 0.0, 7.0]
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_user_item(
+        draw.normal(size=(2, 2)), draw.normal(size=(3, 2)), item_ids=["a", "b", "c"], user_ids=[10, 20]
+    )
+    save(model, tmp_path / "m.npz")
+    return tmp_path / "m.npz"
+
+
+def read(stored: Path, name: str, content: str) -> Any:
+    path = stored.with_name(name)
+    path.write_text(content)
+    counts = load(stored, right_counts=path).right_counts
+    assert counts is not None
+    return counts.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("one.csv", "4\n0\n7\n"),
+        ("one.txt", "count\n4\n0\n7\n"),
+        ("two.csv", "c,7\na,4\nb,0\nz,9\n"),
+        ("two.tsv", "item\tplays\nc\t7\na\t4\nb\t0\n"),
+        ("odd.csv", "id,how many\nb,0\nc,7\na,4\n"),
+        ("many.csv", "item_id,title,count\nb,B,0\nc,C,7\na,A,4\n"),
+    ],
+)
+def test_text_of_counts(stored: Path, name: str, content: str) -> None:
+    assert read(stored, name, content) == COUNTS
+
+
+def test_arrays_and_binary_tables_of_counts(stored: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "c.npy", np.array(COUNTS, dtype=np.int32))
+    parquet.write_table(pa.table({"id": ["c", "b", "a"], "count": [7, 0, 4]}), tmp_path / "c.parquet")
+    for name in ("c.npy", "c.parquet"):
+        counts = load(stored, right_counts=str(tmp_path / name)).right_counts
+        assert counts is not None
+        assert counts.tolist() == COUNTS
+    (tmp_path / "users.csv").write_text("user,count\n20,5\n10,3\n")
+    both = load(stored, left_counts=tmp_path / "users.csv", right_counts=COUNTS)
+    assert both.left_counts is not None
+    assert both.right_counts is not None
+    assert (both.left_counts.tolist(), both.right_counts.tolist()) == ([3.0, 5.0], COUNTS)
+    taken = from_object(both.replace(left_counts=None), left_counts=[1, 2])
+    assert taken.left_counts is not None
+    assert taken.left_counts.tolist() == [1.0, 2.0]
+
+
+def test_rows_without_ids_are_numbered(tmp_path: Path) -> None:
+    save(FactorModel.from_vectors(np.ones((3, 1))), tmp_path / "m.npz")
+    assert read(tmp_path / "m.npz", "c.csv", "id,count\n2,7\n0,4\n1,0\n") == COUNTS
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("c.csv", "4\n0\n", "a file of 3 counts, one for each item; got 2"),
+        ("c.csv", "4\n-1\n0\n", "item counts must be numbers >= 0; got -1"),
+        ("c.csv", "a,4\nb,0\n", "those of all 3 items; got 2 of them; c, for instance, is not there; write 0"),
+        ("c.csv", "x,4\ny,0\nz,1\n", "got 0 of them; a, for instance, is not there; check its column of ids"),
+        ("c.csv", "a,4\nb,0\nc,1\na,2\n", "unique; got a more than once"),
+        ("c.csv", "a,4\nb,x\nc,1\n", "numbers; got 'x' in line 2"),
+        ("c.csv", "a,4\nb,\nc,1\n", "finite numbers; got an empty cell"),
+        ("c.csv", "title,year,pages\nA,1,2\n", "called id and count; got title, year, pages"),
+        ("c.csv", "", "nothing|empty"),
+    ],
+)
+def test_counts_that_do_not_fit_are_refused(stored: Path, name: str, content: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        read(stored, name, content)
+
+
+def test_arrays_that_are_no_counts_are_refused(stored: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "c.npy", np.ones((3, 1)))
+    with pytest.raises(InputError, match="one number a row; got float64 of shape"):
+        load(stored, right_counts=tmp_path / "c.npy")
+    with pytest.raises(InputError, match="item counts must"):
+        load(stored, right_counts=[1, 2])
+    with pytest.raises(InputError, match="a file that exists"):
+        load(stored, right_counts=tmp_path / "absent.csv")
+    save(FactorModel.from_vectors(np.ones((3, 1))), tmp_path / "v.npz")
+    with pytest.raises(InputError, match="user factors must be at hand"):
+        load(tmp_path / "v.npz", left_counts=[1, 2])
