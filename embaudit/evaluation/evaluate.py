@@ -16,7 +16,7 @@ from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.intervals import percentile_interval
+from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence
 from embaudit.model.sizes import require_ordinary_size
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel, SideName
 
-RESAMPLES = 2_000
-"""Bootstrap draws of the queries."""
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
 RAW = "cosine"
@@ -58,10 +56,10 @@ class Evaluation(Result):
     """(q,) the rows whose neighbours were judged."""
     by_query: dict[str, NDArray[np.float64]]
     """For each similarity, (q, 3) its precision, AUC and NDCG."""
+    replicates: dict[str, NDArray[np.float64]]
+    """For each similarity, (groups, 3) their means without each of up to 20 groups of entities."""
     chance: float
     """Precision of a random list."""
-    seed: int
-    """Seed of the bootstrap."""
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {values[:, 0].mean():.3f}" for name, values in self.by_query.items())
@@ -83,9 +81,10 @@ class Evaluation(Result):
         Returns
         -------
         DataFrame
-            Columns similarity, measure, value, ci_low, ci_high (95 %, bootstrap over the queries) and the same for
-            the difference from the raw cosine, query by query. The intervals of the differences in one measure hold
-            together: chance keeps all of them true in 95 % of cases, whichever of them is picked afterwards.
+            Columns similarity, measure, value, ci_low, ci_high (95 %, by leaving out groups of entities, as queries
+            and as candidates) and the same for the difference from the raw cosine. The intervals of the differences in
+            one measure hold together: chance keeps all of them true in 95 % of cases, whichever of them is picked
+            afterwards.
         """
         import pandas as pd
 
@@ -93,46 +92,42 @@ class Evaluation(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return counts, chance and `records` as JSON can hold them."""
-        names = ("role", "title", "n", "n_candidates", "n_left_out", "chance", "seed")
+        names = ("role", "title", "n", "n_candidates", "n_left_out", "chance")
         fields = {name: getattr(self, name) for name in names}
         return fields | {"n_queries": len(self.queries), "records": self.records(), "explanation": self.explain()}
 
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of `to_frame` as JSON can hold them."""
-        counts = self._resamples()
-        joint = {measure: self._differences(counts, i) for i, measure in enumerate(MEASURES)}
         rows = []
-        for name, values in self.by_query.items():
+        for name in self.by_query:
             for i, measure in enumerate(MEASURES):
-                low, high = percentile_interval(counts @ values[:, i])
-                difference, less, more = joint[measure].get(name, (0.0, 0.0, 0.0))
+                value, low, high = self._interval(name, i)
+                difference, less, more = self._difference(name, i)
                 rows.append({
-                    "similarity": name, "measure": measure, "value": float(values[:, i].mean()), "ci_low": low,
-                    "ci_high": high, "difference": difference, "difference_ci_low": less, "difference_ci_high": more,
+                    "similarity": name, "measure": measure, "value": value, "ci_low": low, "ci_high": high,
+                    "difference": difference, "difference_ci_low": less, "difference_ci_high": more,
                 })  # fmt: skip
         return rows
 
-    def _differences(self, counts: NDArray[np.float64], measure: int) -> dict[str, tuple[float, float, float]]:
-        """Compute differences from the raw cosine with joint intervals, since the best one is picked afterwards.
+    def _interval(self, name: str, measure: int) -> tuple[float, float, float]:
+        value = float(self.by_query[name][:, measure].mean())
+        margin = self._margin(self.replicates[name][:, measure], 1)
+        return value, max(0.0, value - margin), min(1.0, value + margin)
 
-        The largest standardised deviation of any similarity's resampled mean stays below c in 95 % of the draws, and
-        each interval is c standard errors wide on both sides (the max-statistic bootstrap).
+    def _difference(self, name: str, measure: int) -> tuple[float, float, float]:
+        """Compute a difference from the raw cosine, in an interval that holds together with those of the others.
+
+        Together, since the best one is picked afterwards. Groups are left out of both similarities at once.
         """
-        names = [name for name in self.by_query if name != RAW]
-        raw = self.by_query[RAW][:, measure]
-        differences = np.stack([self.by_query[name][:, measure] - raw for name in names], axis=1)
-        mean, error = differences.mean(axis=0), differences.std(axis=0, ddof=1) / np.sqrt(len(differences))
-        # A difference that is the same for all queries up to rounding has no error to be measured in.
-        sure = error <= 64 * np.finfo(np.float64).eps
-        deviations = np.abs(counts @ differences - mean) / np.where(sure, np.inf, error)
-        margin = np.quantile(deviations.max(axis=1), 0.95) * np.where(sure, 0, error)
-        return {name: (float(m), float(m - w), float(m + w)) for name, m, w in zip(names, mean, margin, strict=True)}
+        value = float((self.by_query[name] - self.by_query[RAW])[:, measure].mean())
+        replicates = (self.replicates[name] - self.replicates[RAW])[:, measure]
+        margin = self._margin(replicates, len(self.by_query) - 1)
+        return value, max(-1.0, value - margin), min(1.0, value + margin)
 
-    def _resamples(self) -> NDArray[np.float64]:
-        """Draw how often each query is taken, the same draws for all similarities: differences are paired."""
-        q = len(self.queries)
-        draw = np.random.default_rng(self.seed)
-        return draw.multinomial(q, np.full(q, 1 / q), size=RESAMPLES) / q
+    def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
+        # What none of n queries shows may still hold for 3 in n of them (rule of three): 1.0 is never certain.
+        unseen = -np.log(0.05) / len(self.queries)
+        return max(unseen, float(jackknife_margin(replicates, n_intervals)))
 
     def explain(self) -> str:
         """Say in plain words which similarity serves these entities best."""
@@ -141,7 +136,7 @@ class Evaluation(Result):
             f"Of the {self.n} nearest {self.title}s by raw cosine, {self.value(RAW):.1%} share a label with the "
             f"{self.title} asked for; {self.chance:.1%} would by chance."
         )
-        difference, low, high = self._differences(self._resamples(), 0).get(best, (0.0, 0.0, 0.0))
+        difference, low, high = self._difference(best, 0)
         if difference <= 0:
             return f"{start} No other similarity does better here."
         verdict = (
@@ -189,7 +184,7 @@ def evaluate_similarities(
     separator : str
         Between the labels of one text.
     rng : numpy Generator or int
-        Draws the queries and the bootstrap; the same seed gives the same numbers.
+        Draws the queries and the groups behind the intervals; the same seed gives the same numbers.
 
     Returns
     -------
@@ -230,11 +225,8 @@ def evaluate_similarities(
     if len(queries) < 2:
         raise InputError("truth must relate some rows and not all; got labels that leave nothing to tell apart.")
     versions = {name: make(rows) for name, make in similarities(model, role)}
-    measured = query_measures(versions, known, rows, queries, n=n)
-    return Evaluation(
-        role, model.title(role), n, len(rows), left_out, rows[queries], measured, chance,
-        int(draw.integers(2**31)),
-    )  # fmt: skip
+    measured = query_measures(versions, known, rows, queries, draw_groups(len(rows), draw), n=n)
+    return Evaluation(role, model.title(role), n, len(rows), left_out, rows[queries], *measured, chance)
 
 
 def _chance(truth: Truth, rows: Indices, queries: Indices) -> tuple[float, NDArray[np.bool_]]:

@@ -1,9 +1,4 @@
-"""What a query's measures would be without some of the candidates: the replicates of an interval.
-
-Queries share candidates, so they are no independent draws, and a bootstrap of queries promises too much. Leaving out a
-twentieth of the entities at a time, as queries and as candidates, counts what they share (delete-a-group jackknife;
-Efron & Stein, Annals of Statistics 9, 1981: such a variance is never too small on average).
-"""
+"""What queries' measures are without some of the candidates: the replicates of an interval."""
 
 from __future__ import annotations
 
@@ -11,101 +6,125 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.kernels.nearest import Largest
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-GROUPS = 20
-"""Parts of the entities that are left out in turn."""
+    Floats = NDArray[np.floating]
+    Flags = NDArray[np.bool_]
+    Groups = NDArray[np.uint8]
+
+SPARE = 8
+"""Candidates beyond twice the list that are looked at first."""
 
 
-def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Assign each candidate to one of `GROUPS` parts of equal size."""
-    return rng.permutation(n_rows) % min(GROUPS, n_rows)
-
-
-def left_out(
-    scores: NDArray[np.float64], gains: NDArray[np.float32], groups: NDArray[np.intp], n: int, n_groups: int
-) -> NDArray[np.float64]:
-    """Measure one query without each group of candidates in turn.
+class LeftOut:
+    """Measures of some queries without each group of candidates in turn and, last, with all of them.
 
     Parameters
     ----------
-    scores, gains : array of shape (m,)
-        Of the candidates; a candidate of positive gain is related.
+    gains : array of shape (q, m)
+        Of the candidates for each query; one of positive gain is related. Minus infinity for the query itself, once in
+        each row: of it nothing is asked.
     groups : array of shape (m,)
-        The group of each.
+        The group of each candidate, from 0 up.
     n : int
         Length of the list.
-    n_groups : int
-        Number of groups.
-
-    Returns
-    -------
-    array of shape (n_groups, 3)
-        Precision, AUC and NDCG; NaN where what remains is all related or all unrelated.
 
     Examples
     --------
-    >>> scores, gains = np.array([3.0, 2.0, 1.0]), np.array([1, 0, 0], dtype=np.float32)
-    >>> left_out(scores, gains, np.array([0, 1, 2]), 1, 3)
-    array([[nan, nan, nan],
-           [ 1.,  1.,  1.],
-           [ 1.,  1.,  1.]])
+    >>> gains = np.array([[1, 0, 0, -np.inf]])
+    >>> LeftOut(gains, np.array([0, 1, 2, 2], dtype=np.uint8), 1).measures(np.array([[3, 2, 4, -np.inf]]))
+    array([[[nan, nan, nan],
+            [0. , 0. , 0. ],
+            [1. , 1. , 1. ],
+            [0. , 0.5, 0. ]]])
     """
-    related = gains > 0
-    counts = np.stack([np.bincount(groups[related == kind], minlength=n_groups) for kind in (True, False)])
-    remaining = counts.sum(axis=1, keepdims=True) - counts
-    found = np.empty((n_groups, 3))
-    found[:, 0], gained = _best(scores, gains, groups, n, n_groups)
-    _, ideal = _best(gains, gains, groups, n, n_groups)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found[:, 2] = gained / ideal
-        found[:, 1] = _concordance(scores, related, groups, n_groups) / remaining.prod(axis=0)
-    found[(remaining == 0).any(axis=0)] = np.nan
-    return found
+
+    def __init__(self, gains: Floats, groups: Groups, n: int) -> None:
+        self.gains, self.groups, self.n = gains, groups, n
+        self.related = gains > 0
+        self.n_groups = int(groups.max()) + 1
+        members = np.eye(self.n_groups, dtype=np.float32)[groups]
+        related, known = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
+        self.pairs = related * (known - related)
+        self.ideal = self._best(gains)[1]
+
+    def measures(self, scores: Floats) -> NDArray[np.float64]:
+        """Measure the queries under a similarity.
+
+        Parameters
+        ----------
+        scores : array of shape (q, m)
+            Similarities to the candidates; minus infinity for the query itself.
+
+        Returns
+        -------
+        array of shape (q, groups + 1, 3)
+            Precision, AUC and NDCG; NaN where what remains is all related or all unrelated.
+        """
+        found = np.empty((*self.pairs.shape, 3))
+        found[..., 0], gained = self._best(scores)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            found[..., 2] = gained / self.ideal
+            found[..., 1] = np.stack(list(map(self._concordance, scores, self.related))) / self.pairs
+        found[self.pairs == 0] = np.nan
+        return found
+
+    @staticmethod
+    def _remaining(counts: Floats) -> NDArray[np.float64]:
+        """Count what remains without each group, and without none."""
+        total = counts.sum(axis=1, keepdims=True, dtype=np.float64)
+        return np.hstack([total - counts, total])
+
+    def _best(self, scores: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
+        discounts = np.concatenate([[0], 1 / np.log2(np.arange(self.n) + 2), [0]])
+        keep = 2 * self.n + SPARE
+        while True:
+            keep = min(keep, scores.shape[1] - 1)
+            best = Largest(len(scores), keep).add(scores).columns
+            kept = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
+            place = np.cumsum(kept, axis=2)
+            if keep == scores.shape[1] - 1 or place[..., -1].min() >= self.n:
+                break
+            keep *= 2
+        gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
+        weights = discounts[np.minimum(place, self.n + 1) * kept]
+        listed = weights > 0
+        share = np.einsum("qgl,ql->qg", listed, gains > 0, dtype=np.float64) / np.maximum(listed.sum(axis=2), 1)
+        return share, np.einsum("qgl,ql->qg", weights, gains)
+
+    def _concordance(self, scores: Floats, related: Flags) -> NDArray[np.float64]:
+        """Count one query's pairs (related, unrelated) in order, ties as one half, that remain without each group.
+
+        All pairs, less those with one member in the group; the pairs within it were then taken away twice.
+        """
+        order = np.argsort(scores)[1:]
+        scores, related, groups = scores[order], related[order], self.groups[order]
+        everywhere = _in_order(related, scores[1:] != scores[:-1])
+        total = everywhere[related].sum()
+        apart = np.argsort(groups, kind="stable")
+        scores, related, groups = scores[apart], related[apart], groups[apart]
+        within = _in_order(related, (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1]))
+        starts = np.searchsorted(groups, np.arange(self.n_groups + 1))
+        before, touched, inside = (_running(x)[starts] for x in (related, everywhere[apart], within * related))
+        # Within a group only what stands in it counts, not the unrelated of the groups before.
+        inside = np.diff(inside) - np.diff(before) * (starts - before)[:-1]
+        return np.append(total - np.diff(touched) + inside, total)
 
 
-def _best(
-    scores: NDArray[np.floating], gains: NDArray[np.float32], groups: NDArray[np.intp], n: int, n_groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
-    order = np.argsort(-scores, kind="stable")
-    # Beyond this many, every remainder has had its n: a group takes at most its own size away.
-    order = order[: n + int(np.bincount(groups).max())]
-    kept = groups[order] != np.arange(n_groups)[:, None]
-    place = np.cumsum(kept, axis=1)
-    listed = kept & (place <= n)
-    discounts = np.where(listed, 1 / np.log2(place + 1.0, where=place > 0, out=np.ones(place.shape)), 0)
-    share = (listed * (gains[order] > 0)).sum(axis=1) / np.maximum(listed.sum(axis=1), 1)
-    return share, discounts @ gains[order].astype(np.float64)
+def _running(values: Floats | Flags) -> NDArray[np.float64]:
+    return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
 
 
-def _concordance(
-    scores: NDArray[np.float64], related: NDArray[np.bool_], groups: NDArray[np.intp], n_groups: int
-) -> NDArray[np.float64]:
-    """Count the pairs (related, unrelated) in order, ties as one half, that remain without each group.
+def _in_order(related: Flags, rises: Flags) -> NDArray[np.float64]:
+    """For each candidate in rising order, count those of the other kind that it forms an ordered pair with.
 
-    All pairs, less those with one member in the group; the pairs within it were then taken away twice.
+    Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
     """
-    places = np.unique(scores, return_inverse=True)[1]
-    everywhere = _in_order(places, related, np.zeros(len(scores), dtype=np.intp))
-    within = _in_order(places, related, groups)
-    touched = np.bincount(groups, everywhere, minlength=n_groups)
-    inside = np.bincount(groups, np.where(related, within, 0), minlength=n_groups)
-    total: NDArray[np.float64] = everywhere[related].sum() - touched + inside
-    return total
-
-
-def _in_order(places: NDArray[np.intp], related: NDArray[np.bool_], groups: NDArray[np.intp]) -> NDArray[np.float64]:
-    """For each candidate, count those of the other kind in its group that it forms an ordered pair with."""
-    size = int(places.max()) + 1
-    keys = groups * size + places
-    counts = np.empty(len(keys))
-    for kind in (True, False):
-        own, others = related == kind, np.sort(keys[related != kind])
-        below = np.searchsorted(others, keys[own], side="left").astype(np.float64)
-        equal = np.searchsorted(others, keys[own], side="right") - below
-        start = np.searchsorted(others, groups[own] * size)
-        end = np.searchsorted(others, (groups[own] + 1) * size)
-        counts[own] = (below - start if kind else end - below - equal) + equal / 2
-    return counts
+    edges = np.concatenate([[0], np.flatnonzero(rises) + 1, [len(related)]])
+    before, runs = _running(related), np.diff(edges)
+    ahead, place = (np.repeat(ends[1:] + ends[:-1], runs) / 2 for ends in (before[edges], edges))
+    return np.where(related, place, before[-1]) - ahead

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -249,8 +250,8 @@ def test_gauges_of_the_raw_cosine_change_the_verdict_of_nobody_but_the_raw_cosin
 @cache
 def noise(seed):
     draw = np.random.default_rng(seed)
-    model = FactorModel.from_user_item(draw.standard_normal((100, 5)), draw.standard_normal((80, 5)))
-    return evaluate_similarities(model, draw.integers(3, size=80), rng=seed)
+    model = FactorModel.from_user_item(draw.standard_normal((60, 5)), draw.standard_normal((50, 5)))
+    return evaluate_similarities(model, draw.integers(3, size=50), rng=seed)
 
 
 def test_noise_is_seldom_called_a_win():
@@ -266,18 +267,36 @@ def test_noise_is_seldom_called_a_win():
     assert naive >= 10
 
 
-def test_joint_intervals_lie_between_those_of_one_comparison_and_bonferroni():
-    from scipy.stats import norm
+def test_joint_intervals_are_those_of_bonferroni_from_what_remains_without_each_group():
+    from scipy.stats import t
 
-    for seed in range(5):
-        frame = noise(seed).to_frame().set_index("measure").loc["auc"].set_index("similarity")
-        found = noise(seed)
-        for name in set(found.by_query) - {"cosine"}:
-            lift = found.by_query[name][:, 1] - found.by_query["cosine"][:, 1]
-            half = (frame.loc[name, "difference_ci_high"] - frame.loc[name, "difference_ci_low"]) / 2
-            width = half / (lift.std(ddof=1) / np.sqrt(len(lift)))
-            assert frame.loc[name, "difference"] == pytest.approx(lift.mean())
-            assert norm.ppf(0.975) * 0.93 < width < norm.ppf(1 - 0.025 / 5) * 1.1
+    found = noise(0)
+    frame = found.to_frame().set_index(["similarity", "measure"])
+    n_groups, others = 20, set(found.by_query) - {"cosine"}
+    for name, (place, measure) in product(others, enumerate(("precision", "auc", "ndcg"))):
+        without = (found.replicates[name] - found.replicates["cosine"])[:, place]
+        error = np.sqrt((n_groups - 1) / n_groups * ((without - without.mean()) ** 2).sum())
+        margin, row = max(t.ppf(1 - 0.025 / 5, 19) * error, -np.log(0.05) / 50), frame.loc[name, measure]
+        assert row["difference_ci_high"] - row["difference"] == pytest.approx(margin)
+        assert row["difference"] - row["difference_ci_low"] == pytest.approx(margin)
+
+
+def test_what_never_happened_is_not_called_impossible():
+    clusters = np.arange(30) % 3
+    found = evaluate_similarities(FactorModel.from_vectors(np.eye(3)[clusters]), clusters, n=3)
+    frame = found.to_frame().set_index(["similarity", "measure"])
+    row = frame.loc["cosine", "precision"]
+    assert (row["value"], row["ci_high"]) == (1, 1)
+    assert row["ci_low"] == pytest.approx(1 + np.log(0.05) / 30)
+    assert frame.loc["dot product", "difference_ci_high"]["precision"] == pytest.approx(-np.log(0.05) / 30)
+
+
+def test_where_all_rests_on_one_pair_nothing_is_known():
+    labels = [f"label {max(1, i)}" for i in range(12)]
+    frame = evaluate_similarities(make(), labels, n=2).to_frame()
+    assert (frame["ci_low"] == 0).all()
+    assert (frame["ci_high"] == 1).all()
+    assert (frame["difference_ci_low"][3:] == -1).all()
 
 
 def test_a_verdict_says_that_the_best_was_picked():

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embaudit.evaluation.leave_out import draw_groups, left_out
+from embaudit.evaluation.leave_out import LeftOut
+from embaudit.kernels.intervals import draw_groups
 
 
 def measured(scores, gains, n):
@@ -25,28 +26,31 @@ def measured(scores, gains, n):
 @given(st.integers(0, 2**32 - 1), st.integers(3, 40), st.integers(1, 5), st.booleans())
 def test_equal_to_measuring_what_remains(seed, m, n, ties):
     draw = np.random.default_rng(seed)
-    scores = draw.integers(4, size=m).astype(float) if ties else draw.standard_normal(m)
-    gains = draw.choice([0, 0, 0.5, 1], size=m).astype(np.float32)
+    scores = draw.integers(4, size=(2, m)).astype(float) if ties else draw.standard_normal((2, m))
+    gains = draw.choice([0, 0, 0.5, 1], size=(2, m)).astype(np.float32)
+    itself = ([0, 1], draw.integers(m, size=2))
+    scores[itself] = gains[itself] = -np.inf
     groups = draw_groups(m, draw)
-    n_groups = int(groups.max()) + 1
-    found = left_out(scores, gains, groups, n, n_groups)
-    for group in range(n_groups):
-        rest = groups != group
-        if rest.sum() < n:
-            continue
-        expected = measured(scores[rest], gains[rest], n)
-        np.testing.assert_allclose(found[group], expected, atol=1e-6)
+    found = LeftOut(gains, groups, n).measures(scores)
+    assert found.shape == (2, min(m, 20) + 1, 3)
+    for group, query in np.ndindex(found.shape[1], 2):
+        rest = (groups != group) & (gains[query] >= 0)
+        if rest.sum() >= n:
+            expected = measured(scores[query, rest], gains[query, rest], n)
+            np.testing.assert_allclose(found[query, group], expected, atol=1e-6)
 
 
-def test_groups_are_of_equal_size_and_cover_everyone():
-    sizes = np.bincount(draw_groups(107, np.random.default_rng(0)))
-    assert len(sizes) == 20
-    assert set(sizes) == {5, 6}
-    assert draw_groups(3, np.random.default_rng(0)).tolist() != [0, 0, 0]
+def test_lists_are_long_enough_where_one_group_holds_all_that_come_first():
+    groups = np.repeat(np.arange(2, dtype=np.uint8), 100)
+    scores, gains = -np.arange(200.0)[None], np.ones((1, 200))
+    gains[0, 99:105], scores[0, -1], gains[0, -1] = 0, -np.inf, -np.inf
+    found = LeftOut(gains, groups, 10).measures(scores)
+    assert found[0, :, 0].tolist() == [0.5, 1, 1]
 
 
 def test_a_group_that_holds_every_related_candidate_leaves_nothing_to_measure():
-    gains = np.array([1, 1, 0, 0, 0], dtype=np.float32)
-    found = left_out(np.arange(5.0), gains, np.array([0, 0, 1, 1, 2]), 2, 3)
+    gains = np.array([[1, 1, 0, 0, 0, -np.inf]])
+    scores = np.array([[0.0, 1, 2, 3, 4, -np.inf]])
+    found = LeftOut(gains, np.array([0, 0, 1, 1, 2, 2], dtype=np.uint8), 2).measures(scores)[0]
     assert np.isnan(found[0]).all()
     assert found[1:, 1] == pytest.approx(0)
