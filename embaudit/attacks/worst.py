@@ -89,7 +89,7 @@ class Attack(Result):
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
         found = f"The worst gauge found within κ = {budget:g}"
         if isinstance(self.group, Affine):
-            found += f" and shifts of {roles[self.group.side == 'right']}s up to {self.group.max_shift:.3g}"
+            found += f" and shifts of {right if self.group.side == 'right' else left}s up to {self.group.max_shift:.3g}"
         if self.objective == "movement":
             return (
                 f"{found} moves {pairs} cosines by {self.achieved:.2f} on average; proven: by at most {self.bound:.2f}."

@@ -25,7 +25,7 @@ from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.canonical.equivalents import EquivalentModel
@@ -80,7 +80,7 @@ class Evidence:
     @property
     def role(self) -> Role:
         """The kind of pairs that a verdict speaks of: right ones, or the first looked at."""
-        return "right" if "right" in self.roles else self.roles[0]
+        return "right" if "right" in self.roles else next(iter(self.roles))
 
     @property
     def predictions_hold(self) -> bool:
@@ -161,13 +161,9 @@ def gather(
     checked = with_probes(model, draw)
     equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
-    drifts, movements = [], []
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
-        for equivalent in track(equivalents, "equivalent models", len(equivalents)):
-            after = equivalent.of(checked)
-            drifts.append(drift(checked, after, condition_number=equivalent.amplification, rng=draw))
-            movements.append(probe.measure(after))
+        drifts, movements = zip(*_visits(equivalents, checked, probe, draw), strict=True)
         fibre = fibre_of(model, chosen, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
     shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
@@ -177,8 +173,8 @@ def gather(
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),
-        drift=tuple(drifts),
-        movement=tuple(movements),
+        drift=drifts,
+        movement=movements,
         limits=bounds,
         position=position(model) if model.left is not None else None,
         chosen=bool(show),
@@ -186,6 +182,16 @@ def gather(
         examples=examples,
         head=head,
     )
+
+
+def _visits(
+    equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
+) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
+    """Make each equivalent model, and measure what became of its predictions and its cosines."""
+    for equivalent in track(equivalents, "equivalent models", len(equivalents)):
+        after = equivalent.of(checked)
+        moved = drift(checked, after, condition_number=equivalent.amplification, rng=draw)
+        yield moved, probe.measure(after)
 
 
 def _examples(

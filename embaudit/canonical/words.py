@@ -122,7 +122,8 @@ def _rank(position: Position) -> str:
 def _biases(position: Position) -> str:
     sentences = []
     for bias in position.hidden_biases:
-        constant, other = position.roles if bias.role == "left" else position.roles[::-1]
+        users, items = position.roles
+        constant, other = (users, items) if bias.role == "left" else (items, users)
         where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
         sentences.append(
             f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "

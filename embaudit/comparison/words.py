@@ -140,7 +140,7 @@ def _next(comparison: Comparison) -> str:
 
 def _one_sided(comparison: Comparison) -> str:
     (role,) = comparison.changes
-    other = comparison.roles[role == "left"]
+    other = comparison.title("right" if role == "left" else "left")
     still = comparison.changes[role].mean_total < STILL
     what = "" if still or not comparison.fits else "All of the difference could be a gauge. "
     return (

@@ -84,7 +84,7 @@ class LeftOut:
         keep = 2 * self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
-            best = Largest(len(scores), keep).add(scores).columns
+            best = Largest(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
             kept = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
             place = np.cumsum(kept, axis=2)
             if keep == scores.shape[1] - 1 or place[..., -1].min() >= self.n:

@@ -37,7 +37,7 @@ def text_of(link: Link) -> str:
     Examples
     --------
     >>> from embaudit.model import Softmax
-    >>> text_of(Link.COSINE), text_of(Softmax(soft_cap=30.0))
+    >>> text_of(Link("cosine")), text_of(Softmax(soft_cap=30.0))
     ('cosine', 'softmax {"soft_cap": 30.0}')
     """
     parameters = {name: value for name, value in vars(link).items() if value}
@@ -103,13 +103,13 @@ class Draft:
     @property
     def link(self) -> Link:
         """How scores become predictions."""
-        return Link.of(self.fields.get("link", Link.IDENTITY))
+        return Link.of(self.fields.get("link", "identity"))
 
     @property
     def metadata(self) -> dict[str, str]:
         """What a file may say beside its numbers."""
         objective = self.fields.get("objective")
-        link = {} if self.link == Link.IDENTITY else {LINK: text_of(self.link)}
+        link = {} if self.link == "identity" else {LINK: text_of(self.link)}
         return link if objective is None else {**link, OBJECTIVE: objective}
 
     @property

@@ -178,7 +178,7 @@ def finish(model: FactorModel, request: Request) -> FactorModel:
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     if request.labels is not None:
-        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.roles[1])
+        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.title("right"))
     for role in ("left", "right"):
         given = getattr(request, f"{role}_counts")
         if given is not None:

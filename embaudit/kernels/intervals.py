@@ -73,4 +73,5 @@ def jackknife_margin(replicates: NDArray[np.float64], n_intervals: int = 1) -> N
 
     n_groups = len(replicates)
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0))
-    return np.nan_to_num(error * stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals), nan=np.inf)
+    margin: NDArray[np.float64] = np.nan_to_num(error * stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals), nan=np.inf)
+    return margin

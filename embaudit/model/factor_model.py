@@ -260,7 +260,7 @@ class FactorModel:
 
     def title(self, role: str) -> str:
         """Return what people call one entity of a side, whether it is at hand or not."""
-        return self.roles[self.side_name(role) == "right"]
+        return dict(zip(("left", "right"), self.roles, strict=True))[self.side_name(role)]
 
     def role(self, name: str) -> Role:
         """Return "left", "right" or "cross" for what people call a side or its pairs: "item", "item-item"."""
@@ -386,17 +386,15 @@ class FactorModel:
         offset, objective = changes.pop("offset", self.offset), changes.pop("objective", self.objective)
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
-        left, right = (_titled(side, title) for side, title in zip((left, right), roles, strict=True))
-        return self._of(left, right, link, offset, roles, objective)
+        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
-        """Take the changes of a side out of `changes` and apply them."""
         here: Side | None = getattr(self, f"{role}_side")
         of_side = {field: changes.pop(f"{role}_{field}") for field in OPTIONAL if f"{role}_{field}" in changes}
-        rows: Any = changes.pop(role) if role in changes else (None if here is None else here.rows)
+        rows: Any = changes.pop(role, None if here is None else here.rows)
         if rows is None and role == "left":
-            _require_nothing_of(self.roles[0], of_side)
+            _require_nothing_of(self.title(role), of_side)
             return None
         if here is None:
-            return Side(rows, self.roles[0], **of_side)
+            return Side(rows, self.title(role), **of_side)
         return here.replace(**({} if rows is here.rows else {"rows": rows}), **of_side)

@@ -253,9 +253,9 @@ def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
 
     Examples
     --------
-    >>> from embaudit.model.links import Link
-    >>> require_agreement("cosine", Link.IDENTITY, sides=1)
-    >>> require_agreement("cosine", Link.IDENTITY, sides=2)
+    >>> from embaudit.model.links import Identity
+    >>> require_agreement("cosine", Identity(), sides=1)
+    >>> require_agreement("cosine", Identity(), sides=2)
     Traceback (most recent call last):
         ...
     embaudit.errors.InputError: objective must be one of ... identity link; got 'cosine'; choose link cosine for it.

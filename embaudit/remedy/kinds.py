@@ -180,7 +180,7 @@ def _map(model: FactorModel, form: CanonicalForm, kind: str, role: SideName, kep
 
 def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Reduction:
     energy = form.singular_values[: form.rank] ** 2
-    role = remedy.roles[-1]
+    *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)
     x = remedy.model.factors(role)
     errors = np.zeros(1)

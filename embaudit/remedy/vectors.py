@@ -114,7 +114,8 @@ class Remedy(Result):
 
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
-        stream = self.stream(self.roles[-1] if role is None else role)
+        *_, last = self.roles
+        stream = self.stream(last if role is None else role)
         return gathered(stream.blocks(), (stream.shape[0], self.columns), stream.dtype)
 
     def to_model(self) -> FactorModel:
@@ -127,17 +128,18 @@ class Remedy(Result):
         """Which field of a model holds which side: a table of vectors is always a right side."""
         if len(self.roles) == 2:
             return {"left": "left", "right": "right"}
-        return {"right": self.roles[0]}
+        return {"right": next(iter(self.roles))}
 
     def _fields(self) -> dict[str, Any]:
         model = self.model
         if len(self.roles) == 1:
-            role = self.roles[0]
+            (role,) = self.roles
             head = self.kind == "centred" and model.left is None
             labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
             kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
             kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
-            return {**labels, **kept, "roles": model.roles if role == "right" else model.roles[::-1]}
+            other: SideName = "left" if role == "right" else "right"
+            return {**labels, **kept, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names", "left_counts", "right_counts")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}

@@ -27,10 +27,10 @@ def explain(remedy: Remedy) -> str:
     >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
     item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...
     """
-    roles = dict(zip(("left", "right"), remedy.model.roles, strict=True))
-    sides = " and ".join(roles[role] for role in remedy.roles)
+    titles = dict(zip(("left", "right"), remedy.model.roles, strict=True))
+    sides = " and ".join(map(remedy.model.title, remedy.roles))
     size = counted(remedy.columns, "dimension")
-    parts = [f"{sides} vectors of {size}, {_kind(remedy, roles)}", _reduction(remedy), _use(remedy)]
+    parts = [f"{sides} vectors of {size}, {_kind(remedy, titles)}", _reduction(remedy), _use(remedy)]
     return " ".join(part for part in parts if part)
 
 
@@ -38,8 +38,8 @@ def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
     if remedy.kind == "prediction":
         is_ = "is" if remedy.reduction is None else "comes near"
         return (
-            f"whose plain cosine {is_} {_prediction_cosine(remedy.model, remedy.roles[0])}. Every model that predicts "
-            f"the same gives the same."
+            f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
+            "the same gives the same."
         )
     if remedy.kind == "centred":
         return (

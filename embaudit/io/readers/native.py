@@ -69,12 +69,13 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
 
 def write(file: IO[bytes], draft: Draft) -> None:
     """Write everything the model holds; precision is kept."""
+    left_role, right_role = draft.roles
     scalars = {
         MARK: VERSION,
         "link": text_of(draft.link),
         "offset": float(draft.fields.get("offset", 0.0)),
-        "left_role": draft.roles[0],
-        "right_role": draft.roles[1],
+        "left_role": left_role,
+        "right_role": right_role,
         "objective": draft.fields.get("objective") or "",
     }
     labels = {name: draft.fields[name] for name in LABELS if draft.fields.get(name) is not None}
