@@ -33,7 +33,8 @@ def statements(evidence: Evidence, claims: Sequence[Claim]) -> tuple[Statement, 
     role = evidence.role
     free = next((f"{name}:{role}" for name in FREEDOM if f"{name}:{role}" in known), "")
     seen = ("origin", "shortest", "stretched") if evidence.head is not None else (f"moved:{role}", f"drawn:{role}")
-    order = ("predictions", *seen, free, "logits", "training")
+    trained = () if free.startswith("pinned") else ("training",)
+    order = ("predictions", *seen, free, "logits", *trained)
     said = [Statement(known[name].text, (name,)) for name in order if name in known]
     if not evidence.predictions_hold:
         return tuple(said)
