@@ -14,6 +14,7 @@ import numpy as np
 from embaudit.auditing.claims.claim import Kind, Scope
 from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
+from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.pairs import Pairs
 
@@ -102,19 +103,41 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or "gauge" not in pinning.scope
         scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
-        return Fibre(scope, {}, {role: _pinned(pinning, role) for role in roles}, None, pinning, model.rank)
-    reduction, outside, seen = None, {}, model.rank
-    if model.left is not None and _predicts_anything(model):
-        reduction = reduced(model)
-        basis = seen_directions(model, ())
-        seen, outside = basis.shape[1], _outside(model, basis)
-    return Fibre(_scope(model), outside, {role: _freedom(model, role, seen) for role in roles}, reduction, None, seen)
+        freedom = {role: _pinned(model, pinning, role) for role in roles}
+        return Fibre(scope, {}, freedom, None, pinning, model.rank)
+    if model.left is None:
+        seen = _rank(model.moments("right").root, model)
+        return Fibre(_scope(model), {}, {role: _freedom(model, role, seen) for role in roles}, None, None, seen)
+    if not _predicts_anything(model):
+        return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, None, 0)
+    basis = seen_directions(model, ())
+    seen, outside = basis.shape[1], _outside(model, basis)
+    freedom = {role: _freedom(model, role, seen) for role in roles}
+    return Fibre(_scope(model), outside, freedom, reduced(model), None, seen)
+
+
+def _rank(root: NDArray[np.float64], model: FactorModel) -> int:
+    s = np.linalg.svd(root, compute_uv=False)
+    return int((s > model.moments("right").precision * s[0]).sum())
 
 
 def _predicts_anything(model: FactorModel) -> bool:
-    """Whether some score depends on the factors."""
-    roots = [model.moments(side).root for side in ("left", "right")]
-    return bool(np.abs(roots[0] @ roots[1].T).max() > 0) and all(len(model.side(s).directed) for s in model.sides)
+    """Whether the factors make scores that no free bias could make without them."""
+    try:
+        return seen_directions(model, model.free_shifts).shape[1] > 0
+    except InputError:
+        return False
+
+
+def _anything(model: FactorModel) -> Freedom:
+    """Conclude where rows of zeros would predict the same, so that the other side may hold anything."""
+    text = f"Without its factors the model has every {noun(model)} the same, so equal models may hold any rows."
+    return Freedom(True, Kind.PROVEN, text)
+
+
+def _capped(model: FactorModel) -> bool:
+    """Whether probabilities may be equal where scores differ by more than a number a row."""
+    return isinstance(model.link, Softmax) and model.link.soft_cap is not None
 
 
 def _outside(model: FactorModel, basis: NDArray[np.float64]) -> dict[SideName, float]:
@@ -127,18 +150,17 @@ def _outside(model: FactorModel, basis: NDArray[np.float64]) -> dict[SideName, f
 def _scope(model: FactorModel) -> Scope:
     """Name what is known to predict the same, and say whether that is all."""
     if model.left is None and model.link == "identity":
-        return Scope("linear maps of the vectors, whatever they are multiplied with")
+        return Scope(f"vectors of rank {model.rank}, whatever they are multiplied with, if no bias takes part")
     words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
     text = " and ".join(words)
-    capped = isinstance(model.link, Softmax) and bool(model.link.guard)
-    if model.predicts is Equivalence.RANKINGS or capped:
+    if model.predicts is Equivalence.RANKINGS or _capped(model):
         return Scope(f"{text}, among others")
     return Scope(f"every model of rank {model.rank} with the same predictions", whole=True)
 
 
-def _pinned(pinning: Pinning, role: Role) -> Freedom:
-    if role == "cross":
-        return Freedom(False, Kind.PROVEN, "The predictions are these cosines.")
+def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
+    if role == "left" and role not in model.link.unit_sides and model.right_bias is not None:
+        return _shifted(model, "left")  # labels keep their lengths when inputs move
     moved = (pinning.moved or {}).get(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, pinning.explain())
@@ -147,25 +169,28 @@ def _pinned(pinning: Pinning, role: Role) -> Freedom:
     return Freedom(None, Kind.UNDECIDED, pinning.explain())
 
 
+def _shifted(model: FactorModel, side: SideName) -> Freedom:
+    title = model.title(side)
+    text = f"One vector added to every {title} row changes no {noun(model)}, and can make two {title}s opposite."
+    return Freedom(True, Kind.PROVEN, text)
+
+
 def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     pairs = Pairs(role)
     shifted = [side for side in pairs.sides if side in model.free_shifts]
     titles = f"{pairs.titled(model)} cosines"
     kept = noun(model)
     if shifted:
-        title = model.title(shifted[-1])
-        text = f"One vector added to every {title} row changes no {kept}, and can make any two {title}s opposite."
-        return Freedom(True, Kind.PROVEN, text)
+        return _shifted(model, shifted[-1])
     if model.rank > 1 and seen_rank < model.rank:
-        unseen = model.rank - seen_rank
-        text = f"{titles.capitalize()} also count {unseen} of {model.rank} dimensions that no {kept} shows."
-        return Freedom(True, Kind.PROVEN, text)
+        text = f"No {kept} shows more than {seen_rank} of {model.rank} dimensions: {titles} also count the others,"
+        return Freedom(True, Kind.PROVEN, f"{text} where rows of an equal model may hold anything.")
     if model.rank > 1:
         text = (
             f"A linear change of the axes changes no {kept} and, unbounded, can give two rows that are not parallel any"
         )
         return Freedom(True, Kind.PROVEN, f"{text} cosine short of ±1.")
-    if model.predicts is Equivalence.RANKINGS:
-        return Freedom(None, Kind.UNDECIDED, f"What else keeps the order may turn {titles}; that is not known here.")
-    text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one."
-    return Freedom(False, Kind.PROVEN, text)
+    if model.predicts is Equivalence.RANKINGS or _capped(model):
+        return Freedom(None, Kind.UNDECIDED, f"What else keeps every {kept} may turn {titles}; that is not known here.")
+    text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one"
+    return Freedom(False, Kind.PROVEN, f"{text}{', if no bias takes part' if model.left is None else ''}.")

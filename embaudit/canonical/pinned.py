@@ -113,7 +113,7 @@ def _rows_space(model: FactorModel, side: SideName) -> NDArray[np.float64]:
     absorbed = side == "left" and model.right_bias is not None and model.link.sees_biases
     _, s, vt = np.linalg.svd(moments.centred_root if absorbed else moments.root)
     # Rounding is that of the rows as they are: centred ones may be nothing else.
-    return np.asarray(vt[s > moments.precision * np.linalg.norm(moments.root, 2)].T)
+    return np.asarray(vt[s > 16 * moments.precision * np.linalg.norm(moments.root, 2)].T)
 
 
 def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None:

@@ -126,11 +126,14 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray
     p, q = (m.centred_root if side in shifts else m.root for side, m in sides.items())
     # Columns are evened out first: a diagonal gauge must not count as a loss of digits.
     sizes = np.linalg.norm(p, axis=0), np.linalg.norm(q, axis=0)
-    used = (sizes[0] > 0) & (sizes[1] > 0)
+    whole = [(m.root, np.linalg.norm(m.root, axis=0)) for m in sides.values()]
+    precision = max(m.precision for m in sides.values())
+    # Rounding is that of the rows as they are: centred ones may be nothing else.
+    used = (sizes[0] > 16 * precision * whole[0][1]) & (sizes[1] > 16 * precision * whole[1][1])
     scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
     p, q = (p * scale)[:, used], (q / scale)[:, used]
-    precision = max(m.precision for m in sides.values())
-    resolution = precision * np.linalg.norm(p, 2) * np.linalg.norm(q, 2) if used.any() else 0.0
+    longest = [np.linalg.norm((whole[0][0] * scale)[:, used], 2), np.linalg.norm((whole[1][0] / scale)[:, used], 2)]
+    resolution = precision * longest[0] * longest[1] if used.any() else 0.0
     rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum()) if used.any() else 0
     if rank == 0:
         raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")

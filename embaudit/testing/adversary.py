@@ -159,7 +159,8 @@ class _System:
         given = {"left_bias": model.left_bias, "right_bias": model.right_bias}
         self.biases = {name: b for name, b in given.items() if seen and b is not None}
         # Sides of one length: a step must not change one of them a million times as much.
-        even = 1.0 if self.units else float(np.sqrt(np.linalg.norm(rows["right"]) / np.linalg.norm(rows["left"])))
+        sizes = [float(np.linalg.norm(rows[side])) for side in ("right", "left")]
+        even = 1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
         parts = [rows["left"] * even, rows["right"] / even, *self.biases.values()]
         self.start = np.concatenate([part.ravel() for part in parts])
         self.target = self.visible(self.start)

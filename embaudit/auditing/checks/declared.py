@@ -25,6 +25,8 @@ def declared(evidence: Evidence) -> Iterator[Finding]:
         f"With it, removing the mean row changes a probability by {_relative(head.centred.change)}: that is another "
         f"head. {rest}"
     )
+    if head.centred.ok:
+        text = f"The labels lie at their mean row, whose removal changes no probability; other shifts would. {rest}"
     scope = Scope("the head less its mean row")
     claim = Claim("declared", Kind.SHOWN, "label cosines", scope, text, head.centred.change, "head")
     title = f"{head.link.guard} ties the origin of the labels"

@@ -27,7 +27,9 @@ def objective_of(evidence: Evidence) -> Objective | None:
 
 
 def training(evidence: Evidence) -> Iterator[Claim]:
-    """Tell what is assumed about training, or list the cases."""
+    """Tell what is assumed about training, or list the cases; it has no say in what the predictions pin down."""
+    if all(found.moves is False for found in evidence.fibre.freedom.values()):
+        return
     objective, scope = objective_of(evidence), Scope("models of the same predictions")
     if objective is not None:
         text = f"Training: it minimised {objective.loss}; under that objective the cosines are {objective.cosines}."
