@@ -132,8 +132,7 @@ class FactorModel:
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         require_agreement(objective, link, sides=1 if left is None else 2)
-        values = (left, right, link, float(offset), roles, objective)
-        for field, value in zip(fields(self), values, strict=True):
+        for field, value in zip(fields(self), (left, right, link, float(offset), roles, objective), strict=True):
             object.__setattr__(self, field.name, value)
         return self
 
@@ -382,11 +381,12 @@ class FactorModel:
         """
         roles = changes.pop("roles", self.roles)
         left, right = (self._changed(side, changes) for side in ("left", "right"))
-        link = Link.of(changes.pop("link", self.link))
-        offset, objective = changes.pop("offset", self.offset), changes.pop("objective", self.objective)
+        link, offset, objective = (
+            changes.pop(field, getattr(self, field)) for field in ("link", "offset", "objective")
+        )
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
-        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective)
+        return self._of(*map(_titled, (left, right), roles), Link.of(link), offset, roles, objective)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")
