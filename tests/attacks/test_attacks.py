@@ -38,17 +38,18 @@ def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> 
     k = 2 + seed % 4
     model = model_of(seed, n=16, k=k)
     group = kind(k, max_condition=kappa)
-    for role in ("left", "right", "cross"):
+    # Both sides take the same way; each is attacked with half of the seeds.
+    side = ("left", "right")[seed // 2]
+    for role in (side, "cross"):
         attack = quick(model, group, role=role, rng=seed)
         assert group.contains(attack.gauge)
         assert 0 < attack.achieved <= attack.bound + 1e-9
         assert attack.gap == attack.bound - attack.achieved
         assert f"proven: by at most {attack.bound:.2f}." in attack.explain()
-    role = ("left", "right")[seed // 2]
-    attack = quick(model, group, role=role, objective="neighbours", rng=seed)
+    attack = quick(model, group, role=side, objective="neighbours", rng=seed)
     assert group.contains(attack.gauge)
     assert attack.achieved <= attack.bound
-    assert_lists_keep_what_is_certified(model, role, attack.gauge, kappa)
+    assert_lists_keep_what_is_certified(model, side, attack.gauge, kappa)
 
 
 def assert_lists_keep_what_is_certified(model: FactorModel, role: str, gauge: object, kappa: float) -> None:

@@ -70,6 +70,7 @@ def test_declared_guards_change_the_verdict(embaudit, head):
         assert "EMB305" in text
 
 
+@pytest.mark.usefixtures("without_attacks")
 def test_a_checkpoint_is_audited_with_the_cap_of_its_configuration(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     weights = (draw.standard_normal((30, 6)) + 1.5).astype(np.float32)
