@@ -51,6 +51,8 @@ class Affine(GaugeGroup):
     Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, lemma on translations.
     """
 
+    kind = "affine"
+    title = "random affine maps"
     rank: int
     side: Literal["right", "left"] = field(default="right", kw_only=True)
     max_condition: float | None = field(default=None, kw_only=True)
@@ -59,6 +61,10 @@ class Affine(GaugeGroup):
     def __post_init__(self) -> None:
         # Each part checks its own budget.
         _ = self.linear, self.translation
+
+    def name_in(self, model: FactorModel) -> str:
+        """Say which rows are shifted."""
+        return f"{self.kind} of {model.title(self.side)}s"
 
     @property
     def linear(self) -> GeneralLinear:
