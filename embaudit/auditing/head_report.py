@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
 from embaudit.auditing.verdict import FAILED, head_paragraph
-from embaudit.errors import must_be
-from embaudit.foundation.checked import as_count
+from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ class HeadReport(HeadEvidence):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> rows = draw.standard_normal((40, 8))
@@ -80,7 +78,7 @@ def head_report(
     max_condition: float = 2.0,
     soft_cap: float | None = None,
     normalised: bool = False,
-    rng: np.random.Generator | int | None = 0,
+    rng: RNG = 0,
 ) -> HeadReport:
     """Audit a softmax head: how far do label cosines move while every probability stays the same?
 
@@ -126,11 +124,4 @@ def head_report(
     for name, value in counts.items():
         as_count(value, name, least=LEAST[name])
     head = declare(model, soft_cap, normalised=normalised)
-    return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=_generator(rng), **counts))
-
-
-def _generator(rng: np.random.Generator | int | None) -> np.random.Generator:
-    try:
-        return np.random.default_rng(rng)
-    except (TypeError, ValueError) as error:
-        raise must_be("rng", "a numpy Generator, an integer >= 0 or None", repr(rng)) from error
+    return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=as_generator(rng), **counts))
