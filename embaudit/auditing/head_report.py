@@ -14,7 +14,7 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
 from embaudit.auditing.verdict import statements, verdict
-from embaudit.foundation.checked import as_count, as_generator
+from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 

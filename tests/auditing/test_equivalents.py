@@ -11,7 +11,7 @@ from models import random_model
 from embaudit import gauges
 from embaudit.auditing.equivalents import GROUPS, KINDS, equivalent_models, one_equivalent
 from embaudit.errors import InputError
-from embaudit.gauges import Diagonal, GaugeGroup
+from embaudit.gauges import Affine, Diagonal, GaugeGroup
 from embaudit.model import Link
 from embaudit.model.drift import drift
 
@@ -70,6 +70,8 @@ def test_chosen_families_and_own_groups():
     assert kinds(MODELS["identity"], groups=["diagonal"]) == {"diagonal"}
     assert kinds(MODELS["identity"], groups=[Diagonal(4, max_condition=9.0)]) == {"diagonal"}
     assert kinds(MODELS["identity"], groups=["linear", Diagonal(4, max_condition=9.0)]) == {"linear", "diagonal"}
+    found = equivalent_models(MODELS["softmax"], groups=[Affine(4)], n_gauges=1, rng=np.random.default_rng(0))
+    assert [e.name for e in found] == ["affine of items 1"]
 
 
 def test_draws_of_two_groups_of_one_family_have_names_of_their_own():
@@ -78,10 +80,12 @@ def test_draws_of_two_groups_of_one_family_have_names_of_their_own():
     assert [e.name for e in found] == [f"diagonal {i}" for i in (1, 2, 3, 4)]
 
 
-def test_every_public_group_is_drawn_from_and_has_a_name_and_a_title_of_its_own():
+def test_every_public_group_has_a_name_and_a_title_of_its_own_and_all_but_the_composed_one_are_drawn_from():
     public = {group for group in vars(gauges).values() if isinstance(group, type) and issubclass(group, GaugeGroup)}
-    assert set(GROUPS) == public - {GaugeGroup}
-    assert len({group.kind for group in GROUPS}) == len({group.title for group in GROUPS}) == len(GROUPS)
+    public.remove(GaugeGroup)
+    assert set(GROUPS) == public - {Affine}
+    assert len({group.kind for group in public}) == len({group.title for group in public}) == len(public)
+    assert all("kind" in vars(group) and "gauges" not in group.title for group in public)
 
 
 @pytest.mark.parametrize(
