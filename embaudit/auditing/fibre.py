@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.canonical.pinning import Pinning
+    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Role, SideName
 
 OUTSIDE = 1e-12
@@ -116,7 +117,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
     return Fibre(_scope(model), outside, freedom, reduced(model), None, seen)
 
 
-def _rank(root: NDArray[np.float64], model: FactorModel) -> int:
+def _rank(root: Matrix, model: FactorModel) -> int:
     s = np.linalg.svd(root, compute_uv=False)
     return int((s > model.moments("right").precision * s[0]).sum())
 
@@ -124,7 +125,7 @@ def _rank(root: NDArray[np.float64], model: FactorModel) -> int:
 def _predicts_anything(model: FactorModel) -> bool:
     """Whether the factors make scores that no free bias could make without them."""
     try:
-        return seen_directions(model, model.free_shifts).shape[1] > 0
+        return bool(seen_directions(model, model.free_shifts).size)
     except InputError:
         return False
 
@@ -161,7 +162,7 @@ def _scope(model: FactorModel) -> Scope:
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     if role == "left" and role not in model.link.unit_sides and model.right_bias is not None:
         return _shifted(model, "left")  # labels keep their lengths when inputs move
-    moved = (pinning.moved or {}).get(role)
+    moved = None if role == "cross" else (pinning.moved or {}).get(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, pinning.explain())
     if pinning.status == "free" and moved is not None and moved.max_abs > 0:
