@@ -101,7 +101,10 @@ def equivalent_models(
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
             name = f"{family} {next(numbers[family])}"
-            found.append(EquivalentModel.by(group.sample(rng=rng), name, group.kind, title=group.title))
+            gauge = group.sample(rng=rng)
+            # The length of a shift means something beside the rows at hand, before the axes change.
+            shift = float(np.linalg.norm(group.shift_of(gauge))) if isinstance(group, Affine) else None
+            found.append(EquivalentModel.by(gauge, name, group.kind, title=group.title, shift=shift))
     if not found:
         raise must_be(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))

@@ -39,6 +39,8 @@ ATTACKED_RANK = 512
 """Above this rank no attack is made: each of its steps decomposes k×k matrices."""
 SHIFT = 0.1
 """Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
+SHIFTED_PAIRS = 500
+"""Pairs that an attack with shifts looks at."""
 SHIFTED_ROWS = 100
 """Rows whose lists are certified against shifts too, which takes every excluded row into account."""
 ATTACKED_ROWS = 50_000
@@ -148,23 +150,24 @@ class _Search:
         kinds: list[AttackObjective] = ["movement"]
         kinds += ["neighbours"] if n > 0 and len(side) <= ATTACKED_ROWS else []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        tried: list[tuple[GaugeGroup, AttackObjective]] = [(linear, kind) for kind in kinds]
+        starts, steps = (1, 3) if k > WIDE else (3, 20)
+        tried: list[tuple[GaugeGroup, AttackObjective, int, int]] = [(linear, kind, starts, steps) for kind in kinds]
         if self.shifted(role):
             length = side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
-            tried.append((affine, "movement"))
-        starts, steps = (1, 3) if k > WIDE else (3, 20)
-        for group, kind in track(tried, "attacks", len(tried)):
+            # Shift and metric take turns, so that each step costs many linear ones.
+            tried.append((affine, "movement", 1, 3))
+        for group, kind, n_starts, n_steps in track(tried, "attacks", len(tried)):
             yield worst_gauge(
                 self.model,
                 group,
                 role=role,
                 objective=kind,
                 n=max(n, 1),
-                n_pairs=self.n_pairs,
+                n_pairs=self.n_pairs if group is linear else min(self.n_pairs, SHIFTED_PAIRS),
                 n_rows=50,
-                n_starts=starts,
-                n_steps=steps,
+                n_starts=n_starts,
+                n_steps=n_steps,
                 rng=self.draw,
             )
 

@@ -48,10 +48,18 @@ class EquivalentModel:
 
     @classmethod
     def by(
-        cls, gauge: Gauge, name: str, kind: str, *, title: str | None = None, exponent: float | None = None
+        cls,
+        gauge: Gauge,
+        name: str,
+        kind: str,
+        *,
+        title: str | None = None,
+        exponent: float | None = None,
+        shift: float | None = None,
     ) -> EquivalentModel:
         """Name what a gauge makes of a model."""
-        shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
+        if shift is None:
+            shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
         return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
 
     def of(self, model: FactorModel) -> FactorModel:
