@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test check style mutants lock clean
+.PHONY: demo test check style mutants adversary lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -35,6 +35,10 @@ SEED ?= 0
 ROOMS ?= auditing comparison evaluation
 mutants: $(READY)
 	$(BIN)/python tests/mutation/run.py --number $(NUMBER) --seed $(SEED) --rooms $(ROOMS)
+
+# Search 500 random models for an equal one that moves what an audit calls pinned.
+adversary: $(READY)
+	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)

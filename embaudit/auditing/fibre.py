@@ -167,6 +167,10 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         return Freedom(False, Kind.PROVEN, pinning.explain())
     if pinning.status == "free" and moved is not None and moved.max_abs > 0:
         return Freedom(True, Kind.SHOWN, pinning.explain())
+    if moved is not None:
+        titles = f"{Pairs(role).titled(model)} cosines"
+        text = f"Whether the predictions pin {titles} is undecided: the equal model that was found moves others alone."
+        return Freedom(None, Kind.UNDECIDED, text)
     return Freedom(None, Kind.UNDECIDED, pinning.explain())
 
 

@@ -262,7 +262,7 @@ def _returned(system: _System, x: Array, floor: float) -> Array | None:
         if not jacobian.any():  # far beyond a cap nothing changes any more
             return None
         step = _damped(jacobian, miss)
-        x = x + step * min(1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step))))
+        x = x + step * min(1.0, float(np.linalg.norm(x) / (2 * np.linalg.norm(step) + EPS**2)))
     return None
 
 

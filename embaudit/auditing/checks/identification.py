@@ -40,7 +40,8 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
 def _free(evidence: Evidence) -> Finding:
     objective = objective_of(evidence)
     if evidence.model.predicts is Equivalence.COSINES:
-        text = f"{evidence.fibre.freedom[evidence.role].because} Training on left-right cosines alone leaves them open."
+        text = evidence.fibre.freedom[evidence.role].because
+        text += " Training on left-right cosines alone leaves them open." * ("left" in evidence.model.link.unit_sides)
         return _not_identified(_claim(evidence, text, Kind.SHOWN))
     if objective is None or objective.status is Status.UNKNOWN:
         names = ", ".join(row.name for row in usual_objectives(evidence.model.link))

@@ -49,14 +49,16 @@ def absorbable(evidence: Evidence) -> Iterator[Finding]:
     position, model = evidence.position, evidence.model
     for hidden in () if position is None else position.hidden_biases:
         other: SideName = "left" if hidden.role == "right" else "right"
+        if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
+            continue
         constant, title = model.title(hidden.role), model.title(other)
         where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
         given = model.side(other).bias is not None
         text = (
             f"{where} of the {constant}s is constant, {hidden.value:.3g}: what {title}s hold there adds a number to "
-            f"every score of a {title}, as a bias does, and their cosines count it as a likeness."
+            f"every score of one {title}, as a bias does, and their cosines count it as a likeness."
         )
-        free = f"The {title} bias could take it up: add" if given else f"Make it a {title} bias: take"
+        free = f"The {title} bias could take it up: add" if given else f"Make it the {title} bias: take"
         claim = Claim(
             f"absorbable:{other}", Kind.MEASURED, f"{title} cosines", Scope("the model at hand"), text, hidden.value,
             "position",

@@ -1,0 +1,299 @@
+"""The truth table: small models whose equal models are known by construction, and what an audit must say of them.
+
+Nothing here is computed by the package. F, P and U stand for cosines that are free, pinned or undecided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.model import FactorModel, Softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model and its truth."""
+
+    name: str
+    model: FactorModel
+    truth: Mapping[str, str]
+    """For a role, "F", "P" or "U"."""
+    findings: Mapping[str, str] = field(default_factory=dict)
+    """Code to severity; of a softmax head those of EMB3xx and EMB204 may come besides."""
+    says: tuple[str, ...] = ()
+    """Phrases that the verdict, the findings or a claim must hold."""
+    never: tuple[str, ...] = ()
+    """Phrases that none of them may hold, beside those of `NEVER`."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Of the audit."""
+    whole: bool = True
+    """Whether the audit may speak of all equal models."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether `--fail-on issue` must fail."""
+        return "issue" in self.findings.values()
+
+
+NEVER = (
+    "no change of the factors moves these cosines",
+    "Read them as trained",
+    "read the cosines as trained",
+    "No equivalent model",
+    "no equivalent model within",
+    "takes no part in the predictions",
+    "nothing moves",
+    "of whatever network",
+)
+"""What no audit says of anything."""
+LINKS = {
+    "identity": "identity",
+    "sigmoid": "sigmoid",
+    "softmax": "softmax",
+    "capped": Softmax(soft_cap=3.0),
+    "unit labels": Softmax(unit_rows=True),
+    "unit labels, capped": Softmax(soft_cap=3.0, unit_rows=True),
+    "cosine": "cosine",
+    "ranking": "ranking",
+}
+BIASES = {"none": (), "left": ("left_bias",), "right": ("right_bias",), "both": ("left_bias", "right_bias")}
+#                      no bias  left  right  both: cosines of the right side, then of the left one
+LINE = {
+    # A sign is turned by a shift alone.
+    "identity": ("PP", "FP", "PF", "FF"),
+    "sigmoid": ("PP", "FP", "PF", "FF"),
+    # A number for each row of scores is never seen.
+    "softmax": ("FP", "FP", "FF", "FF"),
+    # Equal probabilities do not imply equal scores.
+    "capped": ("UU", "FU", "UF", "FF"),
+    # Labels of length 1 hold their signs; inputs may be shifted where a label bias takes that up.
+    "unit labels": ("PP", "PP", "PF", "PF"),
+    "unit labels, capped": ("UU", "UU", "UF", "UF"),
+    "cosine": ("PP", "PP", "PP", "PP"),
+    "ranking": ("FU", "FU", "FF", "FF"),
+}
+PLANE = {
+    "identity": ("FF",) * 4,
+    "sigmoid": ("FF",) * 4,
+    "softmax": ("FF",) * 4,
+    "capped": ("FF",) * 4,
+    "unit labels": ("PP", "PP", "PF", "PF"),
+    "unit labels, capped": ("UU", "UU", "UF", "UF"),
+    "cosine": ("PP",) * 4,
+    "ranking": ("FF",) * 4,
+}
+FINDING = {"F": {"EMB102": "tip"}, "U": {"EMB105": "tip"}, "P": {}}
+FREE, TWO = {"right": "F", "left": "F"}, {"EMB102": "tip"}
+
+
+def drawn(n: int, k: int, seed: int = 0) -> np.ndarray:
+    """Rows in general position."""
+    return np.random.default_rng(seed).standard_normal((n, k))
+
+
+def centred(n: int, k: int, seed: int = 0) -> np.ndarray:
+    """Rows whose sum is 0."""
+    x = drawn(n, k, seed)
+    return x - x.mean(axis=0)
+
+
+def orthonormal(n: int, k: int, seed: int = 0) -> np.ndarray:
+    """Columns of length 1 at right angles."""
+    return np.linalg.qr(drawn(n, k, seed))[0]
+
+
+def grid() -> Iterator[Row]:
+    """Every link with every pattern of biases, in one dimension and in two."""
+    for k, table in ((1, LINE), (2, PLANE)):
+        for link, truths in table.items():
+            for (pattern, biases), truth in zip(BIASES.items(), truths, strict=True):
+                values = {name: np.linspace(-1, 1, 7 if name == "left_bias" else 6) for name in biases}
+                head = isinstance(LINKS[link], Softmax) or link == "softmax"
+                right = centred(6, k, 1) if head else drawn(6, k, 1)
+                found = dict(FINDING[truth[0]])
+                if "right" in pattern or "both" in pattern:
+                    found |= {"EMB202": "tip"} if link != "cosine" else {}
+                yield Row(
+                    f"rank {k}, {link}, bias {pattern}",
+                    FactorModel(drawn(7, k), right, link=LINKS[link], **values),
+                    {"right": truth[0], "left": truth[1]},
+                    found,
+                    never=("every equal model",) if link == "ranking" else (),
+                    whole=link not in ("capped", "ranking"),
+                )
+
+
+def deficient() -> Iterator[Row]:
+    """Directions that one side does not have, or has alike in every row."""
+    p, q, ones, zeros = drawn(7, 3), drawn(6, 3, 1), np.ones((7, 1)), np.zeros(6)
+    user = FactorModel.from_user_item
+    blind, few = {"EMB203": "issue", **TWO}, {"EMB203": "tip", **TWO}
+    says = ("more than 2 of 3 dimensions",)
+    yield Row("users miss a direction", user(p * [1, 1, 0], q), FREE, blind, says)
+    yield Row("items miss a direction", user(p, q * [1, 1, 0]), FREE, blind, says)
+    yield Row("both miss one", user(p * [1, 1, 0], q * [1, 1, 0]), FREE, TWO, says)
+    yield Row("users miss a mixture", user(p @ (np.eye(3) - 1 / 3), q), FREE, blind, says)
+    yield Row("users miss a direction, ranking", user(p * [1, 1, 0], q, link="ranking"), FREE, blind, whole=False)
+    yield Row("one direction is left", user(p * [1, 0, 0], q), FREE, blind, ("more than 1 of 3 dimensions",))
+    yield Row("two users in three dimensions", user(p[:2], q), FREE, few, ("2 users cannot span 3 dimensions",))
+    yield Row("two items in three dimensions", user(p, q[:2]), FREE, few, ("2 items cannot span 3 dimensions",))
+    line = user(np.column_stack([p[:, :1], 0 * ones]), np.column_stack([q[:, :1], np.ones(6)]))
+    yield Row("a line in the plane", line, FREE, blind, ("more than 1 of 2 dimensions",))
+    constant = np.column_stack([p[:, :2], 2 * ones])
+    absorbs = {"EMB204": "tip", **TWO}
+    yield Row("constant column of users", user(constant, q), FREE, absorbs, ("Make it the item bias",))
+    yield Row("the same with an item bias", user(constant, q, item_bias=zeros), FREE, absorbs, ("could take it up",))
+    constant = np.column_stack([q[:, :2], np.full(6, -3.0)])
+    yield Row("constant column of items", user(p, constant), FREE, absorbs, ("Make it the user bias",))
+    biased = user(p, constant, user_bias=np.zeros(7))
+    yield Row("the same with a user bias", biased, FREE, absorbs, ("could take it up",))
+    alike, pinned = user(p[:, :1], np.full((6, 1), 2.0)), {"right": "P", "left": "P"}
+    yield Row("items alike on a line", alike, pinned, {"EMB204": "tip"})
+    biased = alike.replace(left_bias=np.zeros(7))
+    yield Row("items alike, a user bias", biased, FREE, absorbs)
+    alike = user(np.ones((7, 1)), q[:, :1])
+    yield Row("users alike on a line", alike, pinned, {"EMB204": "tip"})
+    yield Row("users alike, an item bias", alike.replace(right_bias=zeros), FREE, absorbs, ("may hold any rows",))
+
+
+def shapes() -> Iterator[Row]:
+    """Twins, parallel rows, one side alone, few labels."""
+    p, q = drawn(7, 2), drawn(6, 2, 1)
+    user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
+    yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, TWO)
+    yield Row("parallel items", user(p, np.outer([1.0, 2, -3, 4], [1, 1])), FREE, {"EMB203": "issue", **TWO})
+    says = ("more than 1 of 2 dimensions",)
+    yield Row("parallel vectors", vectors(np.outer([1.0, 2, -3, 4], [1, 1])), alone, TWO, says)
+    yield Row("vectors", vectors(q), alone, TWO)
+    yield Row("vectors on a line", vectors(q[:, :1]), {"right": "P"}, says=("if no bias takes part",))
+    yield Row("a row of zeros", user(p, q * [[1], [1], [0], [1], [1], [1]]), FREE, {"EMB201": "tip", **TWO})
+    full = user(drawn(7, 5), drawn(6, 5, 1))
+    yield Row("nearly as many dimensions as rows", full, FREE, TWO)
+    single = FactorModel.from_vectors(drawn(8, 2)).replace(link="cosine")
+    yield Row("unit vectors alone", single, {"right": "P"}, whole=False, says=("if that has full rank",))
+    few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
+    yield Row("axes alone", few, {"right": "U"}, {"EMB105": "tip"})
+    head = FactorModel.from_softmax
+    yield Row("a head without inputs", head(centred(8, 2)), alone, TWO)
+    yield Row("a head off its mean", head(centred(8, 2) + 2), alone, {"EMB301": "issue", **TWO}, ("an origin",))
+    yield Row("a head of two labels", head([[1.0, 0.0], [0.0, 1.0]]), alone, {"EMB301": "issue", **TWO})
+    yield Row("axes as cosines", user(np.eye(2), np.eye(2), link="cosine"), {"right": "P", "left": "P"})
+
+
+def objectives() -> Iterator[Row]:
+    """Every way of training."""
+    p, q, user = orthonormal(9, 2), orthonormal(8, 2, 1), FactorModel.from_user_item
+    issue, chosen, unknown = {"EMB101": "issue"}, {"EMB103": "tip"}, {"EMB102": "tip"}
+    for link in ("identity", "ranking"):
+        made = user(p, q, link=link, objective="product")
+        yield Row(f"product, {link}", made, FREE, issue, ("every rescaling",), whole=link == "identity")
+    for link in ("identity", "sigmoid", "ranking"):
+        options = {"whole": link != "ranking"}
+        made = user(p, q, link=link)
+        for name, found, says in (
+            ("none", issue, "the objective sees the scores only"),
+            ("factors", chosen, "given the predictions, but chosen by the regulariser"),
+            ("factors-counted", chosen, "pinned by the penalty given the predictions"),
+            ("decoupled-decay", unknown, "no law is known"),
+        ):
+            yield Row(f"{name}, {link}", made.replace(objective=name), FREE, found, (says,), **options)
+    stretched = made.replace(left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors")
+    yield Row("factors, rescaled", stretched, FREE, {**chosen, "EMB104": "tip"}, ("are not balanced",))
+    labels = FactorModel.from_softmax(centred(8, 2))
+    for name, found, says in (
+        ("softmax", issue, "neither the origin nor the axes"),
+        ("softmax-decay", chosen, "given the predictions, but chosen by the regulariser"),
+        ("logistic", chosen, "where the inputs, with a constant, span every direction"),
+        ("logistic-decay", chosen, "unique given the predictions for these inputs"),
+        ("decoupled-decay", unknown, "no law is known"),
+    ):
+        yield Row(f"{name}, softmax", labels.replace(objective=name), {"right": "F"}, found, (says,))
+    made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
+    yield Row("a mean row against decay", made, {"right": "F"}, {**chosen, "EMB301": "issue", "EMB306": "tip"})
+    made = user(drawn(7, 2), drawn(6, 2, 1), link="cosine", objective="cosine")
+    yield Row("cosine, cosine", made, {"right": "P", "left": "P"})
+    made = user(np.eye(2, 3), drawn(6, 3, 1), link="cosine", objective="cosine")
+    yield Row("cosine, room left", made, {"right": "F"}, issue, ("reach into 1 directions no user has",))
+
+
+def wrong_before() -> Iterator[Row]:
+    """Models that audits judged wrongly; the numbers are those of the list of faults."""
+    p, q, user, head = drawn(9, 2), drawn(8, 2, 1), FactorModel.from_user_item, FactorModel.from_softmax
+    line, turned = user(p[:, :1], q[:, :1]), ("can make two items opposite",)
+    signs = {"right": "F", "left": "P"}
+    yield Row("1 a user bias on a line", line.replace(left_bias=np.zeros(9)), signs, TWO, turned)
+    yield Row(
+        "1 rankings on a line", line.replace(link="ranking"), {"right": "F", "left": "U"}, TWO, turned, whole=False
+    )
+    biased = line.replace(left_bias=np.zeros(9), right_bias=np.zeros(8))
+    yield Row("1 both biases on a line", biased, FREE, TWO, turned)
+    wide = user(drawn(30, 16), drawn(30, 16, 1), link="cosine")
+    yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("another metric keeps every length",))
+    axes = head(np.vstack([np.eye(3), -np.eye(3)]))
+    says = ("6 of 9 numbers of a gauge are fixed", "0.8 at most", "whose removal changes no probability")
+    never = ("only rotations", "part of what the model predicts", "that is another head")
+    opened = {"right": "F"}
+    yield Row("3 six axes", axes, opened, {"EMB101": "issue"}, says, never, {"normalised": True})
+    sixty = head(drawn(60, 16))
+    yield Row("3 sixty labels", sixty, opened, {"EMB101": "issue"}, (), never[:2], {"normalised": True})
+    bounded = user(p, q, user_bias=np.zeros(9))
+    yield Row("4 bounds beside a free bias", bounded, FREE, TWO, ("affine gauges within κ = 2 and a shift of",))
+    blind = user(p * [1, 0], q)
+    yield Row("4 bounds of deficient factors", blind, FREE, {"EMB203": "issue", **TWO}, ("more than 1 of 2",))
+    yield Row(
+        "4 bounds of rankings", user(p, q, link="ranking"), FREE, TWO, ("its rankings do not",), ("every equal",),
+        whole=False,
+    )  # fmt: skip
+    constant = user(np.column_stack([p, np.full(9, 3.0)]), drawn(8, 3, 1), item_bias=np.zeros(8))
+    says = ("The item bias could take it up: add 3 times that component of the items",)
+    yield Row("5 a direction a bias could absorb", constant, FREE, {"EMB204": "tip", **TWO}, says)
+    square = user(np.eye(4), np.eye(4))
+    says = ("A linear change of the axes",)
+    yield Row("6 axis-aligned rows, diagonal gauges", square, FREE, TWO, says, options={"groups": ["diagonal"]})
+    yield Row("6 a tiny budget", user(p, q), FREE, TWO, says, options={"max_condition": 1.0000005})
+    counts, chosen = {"user_counts": np.arange(1, 10), "item_counts": np.arange(2, 10)}, {"EMB103": "tip"}
+    law = user(
+        orthonormal(9, 2) / np.sqrt(counts["user_counts"])[:, None],
+        orthonormal(8, 2, 1) / np.sqrt(counts["item_counts"])[:, None],
+        objective="factors-counted",
+    )
+    yield Row("8 decay that counts, as it leaves them", law.replace(**_sides(counts)), FREE, chosen)
+    off = law.replace(left=law.left * [1, 1.5], right=law.right / [1, 1.5])
+    found = {**chosen, "EMB104": "tip"}
+    yield Row("8 decay that counts, rescaled", off.replace(**_sides(counts)), FREE, found, ("by its interactions",))
+    yield Row("8 the same without counts", off, FREE, chosen, never=("are not balanced",))
+    says = ("condition number 2 lies", "declare factors-counted")
+    yield Row("8 counted factors, declared plain", _counted(), FREE, found, says)
+    yield Row("9 inputs without a constant", head(centred(8, 2), objective="logistic"), opened, chosen, ("a constant",))
+    for stretch, codes in ((1.09, chosen), (1.11, found)):
+        near = user(orthonormal(9, 2) * [1, stretch], orthonormal(8, 2, 1) / [1, stretch])
+        yield Row(f"10 factors {stretch} from balance", near.replace(objective="factors"), FREE, codes)
+    edge = np.array([[1.0, 0], [-0.5, 0.8], [-0.5, -0.8], [-0.5, 1e-9]]) - [-0.125, 0]
+    says = ("more than 1e-06 of the spread",)
+    yield Row("11 a label at the edge", head(edge), opened, {"EMB304": "tip", **TWO}, says)
+    few = head(centred(4, 6), embeddings=drawn(20, 6, 1), objective="logistic")
+    # Four centred labels span three dimensions of six.
+    yield Row("12 fewer labels than features", few, FREE, {**chosen, "EMB203": "tip"}, ("4 labels cannot span",))
+    made = FactorModel.from_vectors(q).replace(objective="prediction")
+    yield Row("12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",))
+    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("12 equal models made",))
+
+
+def _counted() -> FactorModel:
+    """Factors with equal Gram matrices weighted by 1 and 16 interactions of users, 4 of items; κ = 16^¼ as they are."""
+    axes = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]] * 2) / 2
+    users = axes / np.where(axes[:, :1] != 0, 1, 4)
+    return FactorModel.from_user_item(users, axes / 2, objective="factors")
+
+
+def _sides(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {"left_counts": counts["user_counts"], "right_counts": counts["item_counts"]}
+
+
+TABLE = {row.name: row for part in (grid, deficient, shapes, objectives, wrong_before) for row in part()}

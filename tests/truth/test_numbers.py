@@ -1,0 +1,114 @@
+"""Every number of a verdict is computed again, from the models that the audit visited."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from table import drawn
+
+from embaudit import audit, save
+from embaudit.model import FactorModel
+
+pytestmark = pytest.mark.usefixtures("without_attacks")
+MODELS = {
+    "scores": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1)),
+    "a user bias": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1), user_bias=np.zeros(9)),
+    "rankings": FactorModel.from_user_item(drawn(9, 3), drawn(8, 3, 1), link="ranking"),
+    "sigmoid": FactorModel.from_user_item(drawn(9, 2), drawn(8, 2, 1), link="sigmoid"),
+    "deficient": FactorModel.from_user_item(drawn(9, 3) * [1, 1, 0], drawn(8, 3, 1)),
+}
+
+
+def cosines(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return (unit @ unit.T)[np.triu_indices(len(rows), 1)]
+
+
+def overlap(before, after, n):
+    """Share of the n nearest rows that stay."""
+
+    def nearest(rows):
+        unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.argsort(-(unit @ unit.T) + 3 * np.eye(len(rows)), axis=1)[:, :n]
+
+    pairs = zip(nearest(before), nearest(after), strict=True)
+    return np.mean([len(set(a) & set(b)) / n for a, b in pairs])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_movement_of_a_verdict(name):
+    model = MODELS[name]
+    found = audit(model, n_gauges=3, n_neighbours=4)
+    twins = {made.name: made.of(model) for made in found.evidence.equivalents}
+    moved = {label: np.abs(cosines(twin.right) - cosines(model.right)) for label, twin in twins.items()}
+    furthest = max(moved, key=lambda label: moved[label].mean())
+    said = re.search(
+        r"In one \((.*?)(?:, κ = [\d.]+)?(?:, a shift of [\d.]+)?\) item-item cosines differ by ([\d.]+) on average "
+        r"and by up to ([\d.]+), and (\d+) % of the 4 nearest stay\.",
+        found.verdict,
+    )
+    assert said[1] == furthest
+    assert (float(said[2]), float(said[3])) == (
+        pytest.approx(moved[furthest].mean(), abs=0.0051),
+        pytest.approx(moved[furthest].max(), abs=0.0051),
+    )
+    assert float(said[4]) == pytest.approx(100 * overlap(model.right, twins[furthest].right, 4), abs=0.51)
+    random = [label for label in twins if re.match(r"diagonal|linear", label)]
+    said = re.search(r"κ = 2 move them by ([\d.]+) on average, and (\d+) % of the 4 nearest stay", found.verdict)
+    assert float(said[1]) == pytest.approx(np.mean([moved[label].mean() for label in random]), abs=0.0051)
+    kept = [overlap(model.right, twins[label].right, 4) for label in random]
+    assert float(said[2]) == pytest.approx(100 * np.mean(kept), abs=0.51)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_predictions_of_a_verdict(name):
+    model = MODELS[name]
+    found = audit(model, n_gauges=2)
+    twins = [made.of(model) for made in found.evidence.equivalents]
+    assert f"{len(twins)} equal models made every" in found.verdict
+    largest = max(model.link.gap(model.scores(), twin.scores()) for twin in twins)
+    said = float(re.search(r"largest change ([\de.-]+)\)", found.verdict)[1])
+    assert said == pytest.approx(largest, rel=1, abs=1e-13)
+
+
+def test_the_numbers_of_a_head():
+    labels = drawn(12, 3) + 1
+    model = FactorModel.from_softmax(labels)
+    found = audit(model, n_gauges=2)
+    centred = labels - labels.mean(axis=0)
+    offset = np.linalg.norm(labels.mean(axis=0)) / np.median(np.linalg.norm(labels, axis=1))
+    assert f"which is {offset:.2g} of a typical row (median) long" in found.verdict
+    moved = np.abs(cosines(centred) - cosines(labels)).mean()
+    assert f"cosines differ by {moved:.2f} on average" in found.verdict
+    changed = 100 * (1 - overlap(labels, centred, 1))
+    assert f"{changed:.0f} % of labels have another nearest label" in found.verdict
+    made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
+    assert f"{made} equal models made every probability" in found.verdict
+    first, second = map(int, re.search(r"makes '(\d+)' and '(\d+)'", found.verdict).groups())
+    middle = -(labels[first] + labels[second]) / 2  # the shortest shift to opposite rows leads halfway between them
+    shift = np.linalg.norm(middle) / np.median(np.linalg.norm(labels, axis=1))
+    assert float(re.search(r"A shift of ([\d.]+) times", found.verdict)[1]) <= shift * 1.01
+    opposite = cosines((labels + middle)[[first, second]])
+    assert opposite == pytest.approx(-1)
+
+
+def test_unseen_dimensions_and_dimensions_in_all():
+    found = audit(MODELS["deficient"], n_gauges=1)
+    assert "No score shows more than 2 of 3 dimensions" in found.verdict
+    finding = next(f for f in found.findings if f.code == "EMB203")
+    shares = MODELS["deficient"].right[:, 2] ** 2 / (MODELS["deficient"].right ** 2).sum(axis=1)
+    assert f"Up to {100 * shares.max():.0f} % of a row's squared length lies in 1 of 3" in finding.claim.text
+    assert finding.value == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
+    save(MODELS[name], "model.npz")
+    assert embaudit("fix", "model.npz", "--as", "prediction", "--out", "vectors.npz").code == 0
+    result = embaudit("audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip")
+    said = " ".join(result.out.replace("│", " ").split())
+    assert "Read these cosines as cosines of those predictions." in said
+    assert "Do not read" not in said
+    assert result.code == 0
