@@ -80,10 +80,10 @@ def test_draws_of_two_groups_of_one_family_have_names_of_their_own():
     assert [e.name for e in found] == [f"diagonal {i}" for i in (1, 2, 3, 4)]
 
 
-def test_every_public_group_has_a_name_and_a_title_of_its_own_and_all_but_the_composed_one_are_drawn_from():
+def test_every_public_group_is_drawn_from_and_has_a_name_and_a_title_of_its_own():
     public = {group for group in vars(gauges).values() if isinstance(group, type) and issubclass(group, GaugeGroup)}
     public.remove(GaugeGroup)
-    assert set(GROUPS) == public - {Affine}
+    assert set(GROUPS) == public
     assert len({group.kind for group in public}) == len({group.title for group in public}) == len(public)
     assert all("kind" in vars(group) and "gauges" not in group.title for group in public)
 
