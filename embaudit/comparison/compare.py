@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.comparison.agreement import Agreement, agreement
-from embaudit.comparison.change import EXPLAINED, Fold, folds, held_out_error, role_change, serving, whole
+from embaudit.comparison.change import role_change, serving
+from embaudit.comparison.folds import EXPLAINED, Fold, folds, held_out_error, whole
 from embaudit.comparison.matching import match
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
+from embaudit.foundation.workers import one_blas_thread
 from embaudit.io import as_model
+from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.sizes import require_ordinary_size
 
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
+HALVINGS, HALVED = 5, 2_000
+"""How often at most few entities are cut in halves, which decides much there, and how many are cut in all."""
 
 
 def compare(
@@ -40,8 +45,9 @@ def compare(
     """Compare two trained models: how far a gauge explains why their cosines differ.
 
     Entities are matched by id. On one half of them the best rotation, diagonal, general linear and affine gauge are
-    fitted, on the other half they are judged, and the other way round; only gauges that keep the predictions count. The
-    change of a cosine is what the gauge takes away of it, what dimensions do that no prediction sees, and a remainder.
+    fitted, on the other half they are judged, and the other way round; few entities are cut so up to 5 times. Only
+    gauges that keep the predictions count. The change of a cosine is what the gauge takes away of it, what dimensions
+    do that no prediction sees, and a remainder.
 
     Parameters
     ----------
@@ -86,16 +92,24 @@ def compare(
     found = pairing(before, after, matches)
     predictions = agreement(before, after, matches["left"], matches["right"], rng=draw) if len(sides) == 2 else None
     parts, fits = _gauges(found, predictions, draw)
+    fewest = min(GROUPS, *map(len, matches.values()))
+    groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
     steps = track(chosen, "comparing cosines", len(chosen))
-    changes = {role: role_change(role, matches[role], found, parts, n=n_neighbours, rng=draw) for role in steps}
-    largest = max(parts, key=lambda fold: list(fold.fits).index(fold.chosen))
-    return Comparison(before.roles, changes, predictions, largest.chosen, largest.gauge.condition_number, fits)
+    # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
+    with one_blas_thread():
+        changes = {
+            role: role_change(role, matches[role], found, parts, groups, n=n_neighbours, rng=draw) for role in steps
+        }
+    typical = _typical(parts)
+    return Comparison(before.roles, changes, predictions, typical.chosen, typical.gauge.condition_number, fits)
 
 
 def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Generator) -> tuple[list[Fold], bool]:
     """Fit the gauges, on halves or, where the predictions are the same and halves hold too few rows, on all."""
     options = (found.groups, found.shifts)
-    parts = folds(found.fitted, draw, *options)
+    halvings = HALVED // sum(len(x) for x, _ in found.fitted.values())
+    cuts = range(min(HALVINGS, max(1, halvings)))
+    parts = [fold for _ in cuts for fold in folds(found.fitted, draw, *options)]
     if _fits(found, parts):
         return parts, True
     if predictions is not None and predictions.same:
@@ -106,8 +120,14 @@ def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Gener
 
 
 def _fits(found: Pairing, parts: list[Fold]) -> bool:
-    largest = max(parts, key=lambda fold: list(fold.fits).index(fold.chosen)).chosen
-    return bool(np.mean([held_out_error(role, found.fitted, parts)[largest] for role in found.fitted]) <= EXPLAINED)
+    group = _typical(parts).chosen
+    return bool(np.mean([held_out_error(role, found.fitted, parts)[group] for role in found.fitted]) <= EXPLAINED)
+
+
+def _typical(parts: list[Fold]) -> Fold:
+    """Take the fold whose group is the upper median: of two the larger, of many no odd one out."""
+    by_size = sorted(parts, key=lambda fold: list(fold.fits).index(fold.chosen), reverse=True)
+    return by_size[(len(parts) - 1) // 2]
 
 
 def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | str] | None) -> tuple[SideName, ...]:

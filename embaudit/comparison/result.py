@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.comparison.change import TIED
+from embaudit.comparison.change import OUTCOMES, PARTS, TIED
 from embaudit.errors import must_be
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
@@ -59,13 +59,16 @@ class Comparison(Result):
         return frame[frame["total"] > TIED].head(n)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each side compared."""
+        """Return one row for each side compared; mean changes and shares of neighbours with their 95 % intervals."""
         import pandas as pd
 
         return pd.DataFrame([self._record(role) for role in self.changes])
 
     def _record(self, role: SideName) -> dict[str, Any]:
         change = self.changes[role]
+        names = dict(zip(PARTS, ("change", "gauge", "unseen", "remainder"), strict=True))
+        ends = {f"mean_abs_{title}": change.interval(name) for name, title in names.items()}
+        ends |= {name: change.interval(name) for name in OUTCOMES}
         return {
             "role": role,
             "shared": len(change.match),
@@ -79,6 +82,11 @@ class Comparison(Result):
             "pearson_without_gauge": change.gauged_correlation,
             "n_neighbours": change.n_neighbours,
             **change.neighbour_shares,
+            **{
+                f"{name}_ci_{end}": x
+                for name, pair in ends.items()
+                for end, x in zip(("low", "high"), pair, strict=True)
+            },
             **{f"unexplained_{group}": value for group, value in change.unexplained.items()},
         }
 

@@ -60,8 +60,14 @@ def _side(comparison: Comparison, role: SideName) -> str:
     if change.mean_total < STILL:
         size = "" if change.mean_total < 1e-6 else f" to {change.mean_total:.2g} on average"
         return f"The {title}s' cosines are the same{size}."
-    start = f"The {title}s' cosines differ by {change.mean_total:.2f} on average"
+    start = f"The {title}s' cosines differ by {_mean(change, 'total', '95 %: ')} on average"
     return f"{start}{_parts(comparison, change, title)}.{_neighbours(comparison, change, title)}"
+
+
+def _mean(change: RoleChange, name: str, label: str = "") -> str:
+    """Tell a mean and its interval, unless two digits show none."""
+    value, *ends = (f"{x:.2f}" for x in (getattr(change, f"mean_{name}"), *change.interval(name)))
+    return value if set(ends) == {value} else f"{value} ({label}{' to '.join(ends)})"
 
 
 def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
@@ -69,13 +75,13 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     parts = []
     if change.mean_gauge >= SHOWN:
         cause = f"{_GAUGES[comparison.group]} (condition number {comparison.condition_number:.3g})"
-        parts.append(f"{change.mean_gauge:.2f} {'is' if known else 'could be'} the work of {cause}")
+        parts.append(f"{_mean(change, 'gauge')} {'is' if known else 'could be'} the work of {cause}")
     if change.mean_unseen >= SHOWN:
-        parts.append(f"{change.mean_unseen:.2f} comes from dimensions that no prediction sees")
+        parts.append(f"{_mean(change, 'unseen')} comes from dimensions that no prediction sees")
     if not parts:
         return ", and no gauge explains it"
     if change.mean_remainder >= SHOWN:
-        parts.append(f"{change.mean_remainder:.2f} remains, on {title}s that were not used to find it")
+        parts.append(f"{_mean(change, 'remainder')} remains, on {title}s that were not used to find it")
     return ": " + ", ".join(parts)
 
 

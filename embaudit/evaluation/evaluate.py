@@ -127,7 +127,7 @@ class Evaluation(Result):
     def _margin(self, replicates: NDArray[np.float64], n_intervals: int) -> float:
         # What none of n queries shows may still hold for 3 in n of them (rule of three): 1.0 is never certain.
         unseen = -np.log(0.05) / len(self.queries)
-        return max(unseen, float(jackknife_margin(replicates, n_intervals)))
+        return float(max(unseen, jackknife_margin(replicates, n_intervals)))
 
     def explain(self) -> str:
         """Say in plain words which similarity serves these entities best."""

@@ -11,7 +11,7 @@ from embaudit.kernels.nearest import Largest
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.floating]
+    Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Groups = NDArray[np.uint8]
 
@@ -73,7 +73,7 @@ class LeftOut:
         return found
 
     @staticmethod
-    def _remaining(counts: Floats) -> NDArray[np.float64]:
+    def _remaining(counts: NDArray[np.floating]) -> NDArray[np.float64]:
         """Count what remains without each group, and without none."""
         total = counts.sum(axis=1, keepdims=True, dtype=np.float64)
         return np.hstack([total - counts, total])

@@ -60,7 +60,7 @@ def query_measures(
     def block(part: slice) -> NDArray[np.float64]:
         chosen = queries[part]
         itself = (np.arange(len(chosen)), chosen)
-        gains = truth.gains(rows[chosen], rows)
+        gains = truth.gains(rows[chosen], rows).astype(np.float64)
         gains[itself] = -np.inf
         left_out, found = LeftOut(gains, groups, n), []
         for vectors in versions.values():

@@ -48,10 +48,10 @@ def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def draw_groups(n_rows: int, rng: np.random.Generator) -> NDArray[np.uint8]:
-    """Assign each entity to one of `GROUPS` parts of equal size, or to one of its own where there are fewer."""
+def draw_groups(n_rows: int, rng: np.random.Generator, *, most: int = GROUPS) -> NDArray[np.uint8]:
+    """Assign each entity to one of at most `most` parts of equal size, none of them empty."""
     # A byte each: numpy sorts bytes by counting them.
-    return (rng.permutation(n_rows) % min(GROUPS, n_rows)).astype(np.uint8)
+    return (rng.permutation(n_rows) % min(most, n_rows)).astype(np.uint8)
 
 
 def jackknife_margin(replicates: NDArray[np.float64], n_intervals: int = 1) -> NDArray[np.float64]:
@@ -73,4 +73,5 @@ def jackknife_margin(replicates: NDArray[np.float64], n_intervals: int = 1) -> N
 
     n_groups = len(replicates)
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0))
-    return np.nan_to_num(error * stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals), nan=np.inf)
+    factor = float(stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals))
+    return np.asarray(np.nan_to_num(error * factor, nan=np.inf))

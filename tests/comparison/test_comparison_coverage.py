@@ -1,0 +1,110 @@
+"""How often the 95 % intervals of a comparison hold the truth, over draws of entities and over seeds."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from embaudit.comparison import compare
+from embaudit.comparison.change import _row_means, _without
+from embaudit.gauges import GeneralLinear
+from embaudit.kernels.intervals import draw_groups
+from embaudit.model import FactorModel
+
+MODULE = import_module("embaudit.comparison.compare")
+M, K = 30, 3
+NAMES = ("total", "gauge", "remainder", "kept", "lost_to_gauge", "lost_to_learning")
+GAUGE = GeneralLinear(K, max_condition=6.0).sample(rng=7)
+
+
+def change(entities, seed=0, n=M):
+    """Compare a model with one that a gauge carried away and that learned something else besides."""
+    draw = np.random.default_rng(entities)
+    one = FactorModel.from_vectors(draw.standard_normal((n, K)))
+    two = GAUGE.act(one).right + 0.4 * draw.standard_normal((n, K))
+    return compare(one, FactorModel.from_vectors(two), rng=seed, n_neighbours=4).changes["right"]
+
+
+def value(found, name):
+    return found.neighbour_shares[name] if name in found.neighbour_shares else getattr(found, f"mean_{name}")
+
+
+def covered(changes):
+    """Coverage of the mean of all, by name."""
+    held = {}
+    for name in NAMES:
+        ends = np.array([found.interval(name) for found in changes])
+        truth = np.mean([value(found, name) for found in changes])
+        held[name] = float(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
+    return held
+
+
+def test_other_entities(monkeypatch):
+    monkeypatch.setattr(MODULE, "HALVINGS", 1)
+    changes = [change(seed) for seed in range(120)]
+    assert min(covered(changes).values()) >= 0.93
+    # Rows share pairs, which an interval from their spread does not see.
+    totals = np.array([found.total for found in changes])
+    naive = 1.96 * totals.std(axis=1, ddof=1) / np.sqrt(M)
+    assert np.mean(np.abs(totals.mean(axis=1) - totals.mean()) <= naive) < 0.85
+
+
+def test_other_seeds(monkeypatch):
+    changes = [change(0, seed) for seed in range(30)]
+    assert min(covered(changes).values()) >= 0.93
+    spread = np.std([found.mean_total for found in changes]) / changes[0].mean_total
+    monkeypatch.setattr(MODULE, "HALVINGS", 1)
+    once = np.std([change(0, seed).mean_total for seed in range(30)]) / changes[0].mean_total
+    assert spread < 0.6 * once
+
+
+def test_intervals_shrink_with_the_entities_and_are_shown():
+    wide, narrow = (np.diff(change(0, n=n).interval("total"))[0] for n in (40, 640))
+    assert wide / narrow == pytest.approx(4, rel=0.5)
+
+
+def test_replicates_are_the_means_of_pairs_that_remain():
+    draw = np.random.default_rng(0)
+    pairs = draw.permuted(np.tile(np.arange(12), (80, 1)), axis=1)[:, :2]
+    values, groups = draw.random(80), draw_groups(12, draw, most=5)
+    values[:5] = np.nan
+    found = _row_means(values, pairs, groups)
+    replicates = _without(found[:, :-1], groups)
+    for group in range(6):
+        rest = np.isfinite(values) & ~(groups[pairs] == group).any(axis=1)
+        means = [values[rest & (pairs == row).any(axis=1)].mean() for row in np.flatnonzero(groups != group)]
+        np.testing.assert_allclose(found[groups != group, group], means)
+        if group < 5:
+            assert replicates[group] == pytest.approx(np.mean(means))
+
+
+def test_the_interval_is_that_of_a_jackknife():
+    from scipy.stats import t
+
+    found = change(3, n=16)
+    for name in NAMES:
+        without = found.replicates[name]
+        assert len(without) == 16
+        margin = t.ppf(0.975, 15) * np.sqrt(15 / 16 * ((without - without.mean()) ** 2).sum())
+        low, high = found.interval(name)
+        assert low == pytest.approx(max(0, value(found, name) - margin))
+        assert high == pytest.approx(
+            min(2 if name in ("total", "gauge", "remainder") else 1, value(found, name) + margin)
+        )
+
+
+def test_a_comparison_tells_its_intervals():
+    draw = np.random.default_rng(0)
+    one = FactorModel.from_vectors(draw.standard_normal((30, K)))
+    found = compare(one, FactorModel.from_vectors(one.right * [4, 1, 1] + draw.standard_normal((30, K)) / 3))
+    change = found.changes["right"]
+    low, high = change.interval("total")
+    assert f"differ by {change.mean_total:.2f} (95 %: {low:.2f} to {high:.2f}) on average" in found.explain()
+    low, high = change.interval("gauge")
+    assert f"{change.mean_gauge:.2f} ({low:.2f} to {high:.2f}) could be the work" in found.explain()
+    (row,) = found.to_dict()["changes"]
+    assert (row["mean_abs_gauge_ci_low"], row["mean_abs_gauge_ci_high"]) == (low, high)
+    assert (row["kept_ci_low"], row["kept_ci_high"]) == change.interval("kept")
+    assert "differ by 0.00 " not in compare(one, one).explain()
