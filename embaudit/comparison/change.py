@@ -38,7 +38,7 @@ SEARCHED = 2_000
 """Rows whose neighbours are looked up."""
 TIED = 1e-6
 """Cosines closer than this are one in float32, and which of them makes a list is chance."""
-PROBED = (20_000, 100)
+PROBED = (4_000, 100)
 """Pairs and rows of a half by which gauges fitted without a group of entities are judged."""
 
 
@@ -144,11 +144,16 @@ class _Path:
         old, old_seen, _, new_seen, new = self.versions
         return old_seen is not old or new_seen is not new
 
+    @property
+    def end(self) -> NDArray[np.float64]:
+        """Where the gauge should lead."""
+        return self.versions[3 if self.reasons[1] == "gauge" else 1]
+
     def changes(self, pairs: NDArray[np.intp]) -> tuple[NDArray[np.float64], ...]:
         """Compute cosines before, after, gauged and where the gauge should lead, and as far as seen, of each pair."""
         cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in self.versions}.items()}
         old, old_seen, gauged, new_seen, new = (cosines[id(x)] for x in self.versions)
-        return old, new, gauged, new_seen if self.reasons[1] == "gauge" else old_seen, new_seen - old_seen
+        return old, new, gauged, cosines[id(self.end)], new_seen - old_seen
 
     def gauged_by(self, fold: Fold, role: SideName, found: Pairing) -> _Path:
         """Take another gauge; all else stays the same arrays."""
@@ -232,7 +237,7 @@ def _remains(
     path: _Path, pairs: NDArray[np.intp], rows: Indices, n: int, searched: dict[int, NeighbourLists]
 ) -> list[float]:
     """Return the mean change beyond the gauge and the share of each outcome."""
-    _, _, gauged, end, _ = path.changes(pairs)
+    gauged, end = (pair_cosines(x, x, pairs) for x in (path.versions[2], path.end))
     outcomes = _lost(path, rows, n, searched)[0].sum(axis=(1, 2))
     return [_mean(end - gauged), *outcomes / max(1, outcomes.sum())]
 
