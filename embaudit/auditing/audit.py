@@ -207,8 +207,8 @@ def audit(
     model : FactorModel, path or object
         One side or both: a model, a file that `load` reads, or what `embaudit.io.from_object` takes.
     groups : sequence of str or GaugeGroup, optional
-        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation") or groups
-        of your own; all that keep the predictions by default.
+        Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine") or
+        groups of your own; all that keep the predictions by default.
     roles : sequence of {"left", "right", "cross"}, optional
         Which cosines; all that the model has by default.
     n_gauges : int

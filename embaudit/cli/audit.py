@@ -42,7 +42,7 @@ def audit(
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
     group: Annotated[
         list[str] | None,
-        typer.Option(help="Only these equivalent models: canonical, diagonal, linear, orthogonal, translation."),
+        typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
     pairs: Annotated[int, typer.Option(help="Pairs to sample where there are too many to visit.")] = 100_000,

@@ -18,7 +18,7 @@ def gauge(
     out: Annotated[Path, typer.Option(help="The model file to write.")],
     group: Annotated[
         str | None,
-        typer.Option(help="Which change: diagonal, linear, orthogonal, translation.", show_default="diagonal"),
+        typer.Option(help="Which change: diagonal, linear, orthogonal, translation, affine.", show_default="diagonal"),
     ] = None,
     exponent: Annotated[
         float | None, typer.Option(help="Go to the canonical model P = U s^e, Q = V s^(1-e) instead of a random one.")

@@ -117,7 +117,8 @@ def test_gauge_writes_another_model_with_the_same_scores(model, embaudit):
     assert embaudit("gauge", model, "--out", "e.npz", "--exponent", "0.5").code == 0
     refused = embaudit("gauge", model, "--out", "f.npz", "--group", "magic")
     assert refused.code == 2
-    assert "group must be one of canonical, diagonal, linear, orthogonal, translation; got 'magic'" in refused.err
+    families = "canonical, diagonal, linear, orthogonal, translation, affine"
+    assert f"group must be one of {families}; got 'magic'" in refused.err
     balanced = ea.load("e.npz")
     np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-9)
 
