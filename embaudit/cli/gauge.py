@@ -58,6 +58,6 @@ def gauge(
     if after.objective != model.objective:
         console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)
     if model.left is not None:
-        moved = drift(model, after, condition_number=chosen.condition_number, rng=seed)
+        moved = drift(model, after, condition_number=chosen.amplification, rng=seed)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
