@@ -132,6 +132,11 @@ def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
     return [attack.explain(model.roles) for attack in limits.attacks]
 
 
+def unattacked_sentences(audit: Audit) -> list[str]:
+    """Say where no attack was made."""
+    return [claim.text for claim in audit.claims if claim.name == "reached:none"]
+
+
 def head_grids(head: HeadEvidence) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
@@ -185,7 +190,7 @@ def grids(audit: Audit) -> tuple[Grid, ...]:
 def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
     found = [] if audit.head is None else head_sentences(audit.head)
-    found += attack_sentences(audit.evidence.limits, audit.evidence.model)
+    found += attack_sentences(audit.evidence.limits, audit.evidence.model) + unattacked_sentences(audit)
     position = audit.evidence.position
     return found if position is None else [*found, position.explain()]
 

@@ -165,7 +165,9 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
     largest = float(max(entries.max(), -entries.min())) if entries.size else 0.0
     if largest == 0 or SMALLEST <= largest <= 1 / SMALLEST:
         return X, 1.0
-    return (sp.csr_array((X.data / largest, X.indices, X.indptr), X.shape) if is_sparse(X) else X / largest), largest
+    # A power of two changes no digit, whatever the precision of X.
+    scale = float(2.0 ** np.floor(np.log2(largest)))
+    return (sp.csr_array((X.data / scale, X.indices, X.indptr), X.shape) if is_sparse(X) else X / scale), scale
 
 
 def zero_below(shape: tuple[int, ...], largest: float) -> float:

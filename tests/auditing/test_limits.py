@@ -9,7 +9,11 @@ import pytest
 from models import random_model
 
 from embaudit.auditing import limits as module
-from embaudit.auditing.limits import limits
+from embaudit.auditing.claims import Kind
+from embaudit.auditing.claims.limits import attacks
+from embaudit.auditing.evidence import Evidence
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.limits import ATTACKED_RANK, Limits, limits
 from embaudit.gauges import GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
@@ -83,3 +87,15 @@ def test_the_work_is_bounded_where_there_is_very_much(model, monkeypatch):
     assert [attack.objective for attack in found.attacks] == ["movement"]
     monkeypatch.setattr(module, "ATTACKED_RANK", 2)
     assert limits(many, ["right"], max_condition=2.0).attacks == ()
+
+
+def test_it_is_said_where_no_attack_was_made():
+    small, wide = (
+        Evidence(model, fibre_of(model, ("right",)), limits=Limits(rank=rank))
+        for rank in (ATTACKED_RANK, ATTACKED_RANK + 1)
+        for model in [random_model()]
+    )
+    assert not list(attacks(small))
+    (claim,) = attacks(wide)
+    assert claim.kind is Kind.UNDECIDED
+    assert claim.text.startswith("No attack was made")

@@ -274,3 +274,15 @@ def test_a_failed_range_of_eigenvalues_falls_back_to_all_of_them(monkeypatch: py
     expected = truncated_svd(X, 4, solver="gram").singular_values
     monkeypatch.setattr("scipy.linalg.eigh", fail)
     np.testing.assert_allclose(truncated_svd(X, 4, solver="gram").singular_values, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("size", [3e13, 7e-14])
+def test_a_matrix_of_extraordinary_size_loses_no_digit_by_being_scaled(size):
+    draw = np.random.default_rng(0)
+    x = (draw.standard_normal((60, 20)) * np.geomspace(1, 0.3, 20) * size).astype(np.float32)
+    found = truncated_svd(x, 5)
+    expected = np.linalg.svd(x.astype(np.float64), compute_uv=False)[:5]
+    np.testing.assert_allclose(found.singular_values, expected, rtol=1e-12)
+    gram = x.astype(np.float64).T @ x.astype(np.float64)
+    apart = gram @ found.right - found.right * expected**2
+    assert np.abs(apart).max() <= 1e-12 * expected[0] ** 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.auditing.limits import ATTACKED_RANK
 from embaudit.foundation.words import counted, percent
 from embaudit.model import Pairs
 
@@ -40,7 +41,10 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
 
 
 def attacks(evidence: Evidence) -> Iterator[Claim]:
-    """Tell what a concrete gauge reached, and what none of its set can exceed."""
+    """Tell what a concrete gauge reached, and what none of its set can exceed; or that none was tried."""
+    if evidence.limits.rank > ATTACKED_RANK:
+        text = f"No attack was made: above rank {ATTACKED_RANK} it costs too much; what a gauge reaches is open."
+        yield Claim("reached:none", Kind.UNDECIDED, "cosines", Scope("no gauge"), text, evidence="attacks")
     for attack in evidence.limits.attacks:
         group = attack.group
         scope = Scope(f"{group.kind} gauges", getattr(group, "max_condition", None), getattr(group, "max_shift", None))
