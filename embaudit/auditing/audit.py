@@ -172,6 +172,7 @@ class Audit(Drawn):
                     "drift": self._drift_records(),
                     "movement": self._movement_records(),
                     **evidence.limits.to_dict(),
+                    "fibre": evidence.fibre.to_dict(),
                     "position": None if position is None else position.to_dict(),
                     "head": None if self.head is None else self.head.to_dict(),
                     "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},

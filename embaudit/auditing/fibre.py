@@ -7,7 +7,7 @@ the whole fibre moves nothing, never because few gauges, or short ones, were tri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,6 +76,13 @@ class Fibre:
     def moves(self, role: Role) -> bool | None:
         """Whether cosines of a role may be others in an equal model; None where that is not known."""
         return self.freedom[role].moves
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `fibre` of the audit's JSON."""
+        pinning = None if self.pinning is None else self.pinning.to_dict()
+        moves = {role: found.moves for role, found in self.freedom.items()}
+        scope, outside = self.scope.to_dict(), dict(self.outside)
+        return {"scope": scope, "moves": moves, "outside": outside, "seen_rank": self.seen_rank, "pinning": pinning}
 
 
 def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibre:

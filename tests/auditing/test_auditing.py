@@ -57,6 +57,7 @@ def test_the_json_has_the_documented_fields_and_no_nan():
     assert found["schema_version"] == 2
     names = [claim["name"] for claim in found["claims"]]
     assert len(names) == len(set(names))
+    assert {claim["evidence"] for claim in found["claims"]} <= set(found)
     assert {name for said in found["statements"] for name in said["claims"]} <= set(names)
     assert {finding["claim"] for finding in found["findings"]} <= set(names)
     assert found["verdict"] == " ".join(said["text"] for said in found["statements"])
