@@ -37,6 +37,8 @@ WIDE = 256
 """Above this rank fewer pairs and shorter attacks have to do."""
 ATTACKED_RANK = 512
 """Above this rank no attack is made: each of its steps decomposes k×k matrices."""
+LENGTH = 1.0
+"""Length of the shifts that ranges and attacks allow for, in median rows."""
 SHIFT = 0.1
 """Length of the shifts that lists are certified against, in median rows; beside longer ones nothing is certain."""
 SHIFTED_PAIRS = 500
@@ -109,7 +111,7 @@ class _Search:
         few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
         sides: list[SideName] = [*self.shifted(role), "right"]
         side = "right" if "right" in sides[:-1] else sides[0]
-        shifts = [self.model.side(side).median_length] if self.shifted(role) else []
+        shifts = [LENGTH * self.model.side(side).median_length] if self.shifted(role) else []
         yield from range_summary(
             self.model, role=role, budgets=self.kappas, shifts=shifts, side=side, n_pairs=few, rng=self.draw
         )
@@ -153,7 +155,7 @@ class _Search:
         starts, steps = (1, 3) if k > WIDE else (3, 20)
         tried: list[tuple[GaugeGroup, AttackObjective, int, int]] = [(linear, kind, starts, steps) for kind in kinds]
         if self.shifted(role):
-            length = side.median_length
+            length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             # Shift and metric take turns, so that each step costs many linear ones.
             tried.append((affine, "movement", 1, 3))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from models import random_model
 
+from embaudit.auditing import audit
 from embaudit.auditing import limits as module
 from embaudit.auditing.claims import Kind
 from embaudit.auditing.claims.limits import attacks
@@ -99,3 +100,11 @@ def test_it_is_said_where_no_attack_was_made():
     (claim,) = attacks(wide)
     assert claim.kind is Kind.UNDECIDED
     assert claim.text.startswith("No attack was made")
+
+
+def test_shifts_are_named_in_typical_rows_whatever_the_scale_of_the_head():
+    draw = np.random.default_rng(0)
+    head = FactorModel.from_softmax(40 * draw.standard_normal((20, 3)))
+    found = audit(head, n_gauges=1)
+    shifts = {claim.scope.max_shift for claim in found.claims if claim.scope.models == "affine gauges"}
+    assert shifts == {1.0, 0.1}

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.auditing.limits import ATTACKED_RANK
+from embaudit.auditing.limits import ATTACKED_RANK, LENGTH
 from embaudit.foundation.words import counted, percent
+from embaudit.gauges import Affine
 from embaudit.model import Pairs
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
     """Tell how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
         subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
-        scope = Scope(f"{summary.group} gauges", summary.max_condition, summary.max_shift or None)
+        scope = Scope(f"{summary.group} gauges", summary.max_condition, LENGTH if summary.max_shift else None)
         width = summary.width_quantiles[0.5]
         text = (
             f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
@@ -47,7 +48,8 @@ def attacks(evidence: Evidence) -> Iterator[Claim]:
         yield Claim("reached:none", Kind.UNDECIDED, "cosines", Scope("no gauge"), text, evidence="attacks")
     for attack in evidence.limits.attacks:
         group = attack.group
-        scope = Scope(f"{group.kind} gauges", getattr(group, "max_condition", None), getattr(group, "max_shift", None))
+        shift = LENGTH if isinstance(group, Affine) else None
+        scope = Scope(f"{group.kind} gauges", getattr(group, "max_condition", None), shift)
         subject = f"{counted(attack.n_items, evidence.model.title(attack.role))}"
         texts = attack.explain(evidence.model.roles)
         name = f"{attack.objective}:{attack.role}:{group.kind}"
