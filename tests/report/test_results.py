@@ -8,9 +8,11 @@ import pkgutil
 from functools import cache
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 import embaudit as ea
 from embaudit.canonical import pinned_test
@@ -129,20 +131,20 @@ def test_hostile_names_reach_the_pages_at_all():
 
 @pytest.mark.parametrize("name", sorted(DRAWN))
 def test_a_picture_is_drawn_where_told_or_on_a_figure_of_its_own(name):
-    given = mpl.figure.Figure().add_subplot()
+    given = Figure().add_subplot()
     on_given, alone = results()[name].plot(given), results()[name].plot()
     assert on_given.ax_ is given
     assert alone.figure_ is not given.figure
     for shown in (on_given, alone):
         assert shown.ax_.has_data()
         shown.figure_.canvas.draw()
-    mpl.pyplot.close(alone.figure_)
+    plt.close(alone.figure_)
 
 
 def test_the_picture_of_an_audit_shows_the_role_asked_for():
     audit = results()["Audit"]
     means = [record.mean_abs for records in audit.evidence.movement for record in records if record.role == "left"]
-    shown = audit.plot(mpl.figure.Figure().add_subplot(), role="left")
+    shown = audit.plot(Figure().add_subplot(), role="left")
     assert shown.means.tolist() == means
     assert (np.diff(shown.quantiles) >= 0).all()
     with pytest.raises(ea.errors.InputError, match="role must be one of right, left, cross"):
