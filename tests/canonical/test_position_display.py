@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from models import random_model
@@ -32,4 +33,4 @@ def test_curve_and_mark():
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert "nearest: 0.70" in texts[1]
     assert display.ax_.get_title() == "40 users × 30 items, rank 4"
-    mpl.pyplot.close(display.figure_)
+    plt.close(display.figure_)
