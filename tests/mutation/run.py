@@ -8,6 +8,7 @@ code could be wrong and no test would say so. Mutants that change nothing anybod
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import shutil
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from mutate import Mutant, mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
@@ -52,32 +53,54 @@ def copy_of_project(folder: Path) -> Path:
     return target
 
 
-def run_tests(project: Path, arguments: Sequence[str], limit: float | None = None) -> int:
-    """Run pytest in a copy; a run past its limit counts as failed."""
-    environment = os.environ | {"PYTHONPATH": str(project), "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *arguments]
-    try:
-        done = subprocess.run(command, cwd=project, env=environment, timeout=limit, capture_output=True, check=False)
-    except subprocess.TimeoutExpired:
-        return 1
-    return done.returncode
+class Copy:
+    """A copy of the project, and a process that runs tests in it; a run past its limit counts as failed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.project = copy_of_project(folder)
+        self.environment = os.environ | {"PYTHONPATH": str(self.project), "OPENBLAS_NUM_THREADS": "1"}
+        self.server = subprocess.Popen(
+            [sys.executable, str(Path(__file__).with_name("serve.py")), str(LIMIT)],
+            cwd=self.project, env=self.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+
+    def run(self, *arguments: str) -> int:
+        """Return the exit status of pytest."""
+        assert self.server.stdin is not None
+        assert self.server.stdout is not None
+        print(json.dumps(arguments), file=self.server.stdin, flush=True)
+        return int(self.server.stdout.readline())
+
+    def notices(self, mutant: Mutant, tests: Sequence[str]) -> bool:
+        """Whether a test fails where a mutant stands."""
+        if not tests:
+            return False
+        path = self.project / mutant.path
+        text = path.read_text()
+        path.write_text(mutant.applied(text))
+        try:
+            return self.run("-x", *tests) != 0
+        finally:
+            path.write_text(text)
 
 
-def tests_by_line(project: Path, tests: Sequence[str], jobs: int) -> dict[str, dict[int, set[str]]]:
+def tests_by_line(copy: Copy, tests: Sequence[str], jobs: int) -> dict[str, dict[int, set[str]]]:
     """Run the tests once and note which of them touch which line of which file."""
     covered = ["--cov=embaudit", "--cov-context=test", "--cov-report=", "-n", str(jobs), "--dist", "worksteal"]
-    if run_tests(project, [*tests, *covered]) not in (0, 1):
-        raise SystemExit("the tests could not be run; install the test group of pyproject.toml")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", *tests, *covered]
+    done = subprocess.run(command, cwd=copy.project, env=copy.environment, capture_output=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"the tests must pass before the code is changed\n{done.stdout.decode()[-2000:]}")
     from coverage.numbits import numbits_to_nums
 
     found: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    with sqlite3.connect(project / ".coverage") as base:
+    with sqlite3.connect(copy.project / ".coverage") as base:
         rows = base.execute(
             "select file.path, context.context, line_bits.numbits from line_bits "
             "join file on file.id = file_id join context on context.id = context_id"
         )
         for path, context, bits in rows:
-            lines = found[str(Path(path).relative_to(project))]
+            lines = found[str(Path(path).relative_to(copy.project))]
             for line in numbits_to_nums(bits):
                 lines[line].add(context.removesuffix("|run").removesuffix("|setup").removesuffix("|teardown"))
     return found
@@ -89,6 +112,11 @@ def chosen_tests(lines: dict[int, set[str]], line: int, breadth: Counter[str]) -
     if not touching:
         touching = set().union(*lines.values()) - {""} if "" in lines.get(line, {""}) else set()
     return sorted(touching, key=lambda name: (breadth[name], name))[:MOST_TESTS]
+
+
+def files_of(place: Path) -> list[Path]:
+    """List the code of a room, or a file by itself."""
+    return [place] if place.suffix else list(place.rglob("*.py"))
 
 
 def known_equivalents() -> set[str]:
@@ -106,24 +134,17 @@ def without_line(mutant: Mutant) -> str:
 
 
 def judge(
-    sample: Iterable[Mutant], copies: Queue[Path], tests: dict[Mutant, list[str]], jobs: int
+    sample: Sequence[Mutant], copies: Queue[Copy], tests: dict[Mutant, list[str]], jobs: int
 ) -> dict[Mutant, bool]:
     """Tell for each mutant whether a test failed."""
 
     def noticed(mutant: Mutant) -> bool:
-        if not tests[mutant]:
-            return False
-        project = copies.get()
-        path = project / mutant.path
-        text = path.read_text()
+        copy = copies.get()
         try:
-            path.write_text(mutant.applied(text))
-            return run_tests(project, ["-x", *tests[mutant]], LIMIT) != 0
+            return copy.notices(mutant, tests[mutant])
         finally:
-            path.write_text(text)
-            copies.put(project)
+            copies.put(copy)
 
-    sample = list(sample)
     with ThreadPoolExecutor(jobs) as pool:
         results = {}
         for mutant, found in zip(sample, pool.map(noticed, sample), strict=True):
@@ -142,31 +163,33 @@ def main() -> None:
     parser.add_argument("--tests", nargs="+", default=["tests"])
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
-    files = sorted(path for room in given.rooms for path in (ROOT / "embaudit" / room).rglob("*.py"))
+    files = sorted(path for room in given.rooms for path in files_of(ROOT / "embaudit" / room))
     everything = [m for path in files for m in mutants(str(path.relative_to(ROOT)), path.read_text())]
     skipped = known_equivalents()
     everything = [mutant for mutant in everything if without_line(mutant) not in skipped]
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
     with tempfile.TemporaryDirectory() as folder:
-        copies: Queue[Path] = Queue()
-        for number in range(given.jobs):
-            copies.put(copy_of_project(Path(folder) / str(number)))
-        first = copies.get()
-        touched = tests_by_line(first, given.tests, given.jobs)
-        copies.put(first)
+        made = [Copy(Path(folder) / str(number)) for number in range(given.jobs)]
+        touched = tests_by_line(made[0], given.tests, given.jobs)
+        copies: Queue[Copy] = Queue()
+        for copy in made:
+            copies.put(copy)
         breadth = Counter(name for lines in touched.values() for names in lines.values() for name in names)
         tests = {m: chosen_tests(touched.get(m.path, {}), m.line, breadth) for m in sample}
+        if made[0].run(*next(filter(None, tests.values()))):
+            raise SystemExit("the tests must pass before the code is changed, in a process that serves them too")
         report(judge(sample, copies, tests, given.jobs), given, len(everything))
 
 
 def report(results: dict[Mutant, bool], given: argparse.Namespace, total: int) -> None:
-    """Print the share noticed in each room."""
-    rooms: dict[str, list[bool]] = defaultdict(list)
+    """Print the share noticed in each file and in each room."""
+    places: dict[str, list[bool]] = defaultdict(list)
     for mutant, noticed in results.items():
-        rooms[mutant.path.split("/")[1]].append(noticed)
+        places[mutant.path].append(noticed)
+        places[mutant.path.split("/")[1]].append(noticed)
     print(f"{len(results)} of {total} mutants, seed {given.seed}")
-    for room, outcomes in sorted(rooms.items()):
-        print(f"{room:12} {sum(outcomes):4} of {len(outcomes):4} noticed  {100 * sum(outcomes) / len(outcomes):.1f} %")
+    for place, outcomes in sorted(places.items(), key=lambda item: ("/" not in item[0], item[0])):
+        print(f"{place:45} {sum(outcomes):4} of {len(outcomes):4} noticed  {100 * sum(outcomes) / len(outcomes):.1f} %")
 
 
 if __name__ == "__main__":
