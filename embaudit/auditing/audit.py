@@ -143,8 +143,7 @@ class Audit(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; see the README for the schema."""
-        model, evidence = self.model, self.evidence
-        position = evidence.position
+        model, evidence, position = self.model, self.evidence, self.evidence.position
         return dict(
             plain(
                 {
@@ -172,6 +171,7 @@ class Audit(Drawn):
                     "drift": self._drift_records(),
                     "movement": self._movement_records(),
                     **evidence.limits.to_dict(),
+                    "traits": [one.to_dict() for one in evidence.traits],
                     "fibre": evidence.fibre.to_dict(),
                     "position": None if position is None else position.to_dict(),
                     "head": None if self.head is None else self.head.to_dict(),

@@ -11,6 +11,7 @@ from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence
 from embaudit.auditing.limits import Limits, limits
+from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
@@ -71,6 +72,8 @@ class Evidence:
     """Neighbours of a few right rows in the model and in that one."""
     head: HeadEvidence | None = None
     """What was measured besides on a softmax head, on all of its labels."""
+    traits: tuple[Traits, ...] = ()
+    """What the rows are like, a record a side; of a head those of all of its labels."""
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -150,7 +153,7 @@ def gather(
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
-    head = None
+    whole, head = model, None
     if isinstance(model.link, Softmax):
         own = np.random.default_rng(rng)
         head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
@@ -181,6 +184,7 @@ def gather(
         shown_in=shown_in,
         examples=examples,
         head=head,
+        traits=all_traits(whole, chosen, rng=np.random.default_rng(rng)),
     )
 
 

@@ -1,0 +1,50 @@
+"""`embaudit explain`: what a code of a finding, or a word of a report, means."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from embaudit.cli.app import app
+from embaudit.cli.terminal import make_console
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.glossary import Entry
+
+WIDTH = 80
+"""Characters of a line, wherever it is read."""
+
+
+@app.command(short_help="Say what a code or a word of a report means.")
+def explain(
+    name: Annotated[
+        list[str] | None, typer.Argument(help="A code such as EMB101, or a word such as gauge.", show_default=False)
+    ] = None,
+) -> None:
+    """Say what a code or a word means, why it matters and what to do; without a name, list all of them."""
+    from embaudit.auditing.glossary import entry
+
+    lines = _all() if not name else _one(entry(" ".join(name)))
+    console = make_console(quiet=False)
+    for line in lines:
+        console.print(line, markup=False)
+
+
+def _one(found: Entry) -> Iterator[str]:
+    """Write an entry: its heading, and every section under its own."""
+    yield fill(found.heading, WIDTH, break_on_hyphens=False)
+    for heading, text in found.sections:
+        yield fill(f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _all() -> Iterator[str]:
+    """Write a line for each code, and the words in one paragraph."""
+    from embaudit.auditing.glossary import CODES, WORDS
+
+    for code in CODES.values():
+        yield fill(f"{code.name}  {code.title} ({code.severity})", WIDTH, subsequent_indent=" " * 8)
+    yield fill(f"Words: {', '.join(WORDS)}.", WIDTH)
