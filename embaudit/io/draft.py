@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Stream
-from embaudit.model import Link
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.request import Kind
-    from embaudit.model import FactorModel
+from embaudit.io.request import Kind
+from embaudit.model import FactorModel, Link
 
 LABELS = (
     "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",

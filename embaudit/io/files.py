@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import secrets
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
+from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
 
 from embaudit.errors import InputError, must_be
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from contextlib import AbstractContextManager
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
+from embaudit.io.files import AnyPath
 from embaudit.io.objects.live import from_object
 from embaudit.io.registry import load
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from embaudit.io.files import AnyPath
 
 
 def as_model(given: FactorModel | AnyPath | object) -> FactorModel:

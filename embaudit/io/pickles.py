@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from embaudit.errors import InputError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
 _TORCH = (

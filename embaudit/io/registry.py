@@ -6,22 +6,18 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
-from embaudit.io.files import existing_path, plain_suffix, writable, written_whole
+from embaudit.io.files import AnyPath, existing_path, plain_suffix, writable, written_whole
 from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
 
 ALWAYS = ("labels", "link", "objective", "left_counts", "right_counts")
 """Options that every format takes."""

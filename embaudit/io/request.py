@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.errors import InputError, must_be
-
-if TYPE_CHECKING:
-    from embaudit.model import FactorModel
+from embaudit.model import FactorModel
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.npy import Npy
@@ -10,9 +10,6 @@ from embaudit.io.codecs.npz import Npz
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import existing_path
 from embaudit.io.pickles import refuse_pickles
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def open_arrays(path: Path) -> Safetensors | Npz | Npy:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeAlias
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import row_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from numpy.typing import NDArray
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = "Callable[[int], NDArray[Any]]"

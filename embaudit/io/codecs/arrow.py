@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.arrays import Stream
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-    from typing import IO
-
     import pyarrow as pa
-    from numpy.typing import NDArray
 
-    from embaudit.io.codecs.arrays import Stream
 
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"

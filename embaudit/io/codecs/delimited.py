@@ -7,18 +7,18 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import existing_file, plain_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
     import pyarrow as pa
+
 
 Cell: TypeAlias = Literal["id", "number", "text"]
 Header: TypeAlias = Literal["auto"] | bool

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embaudit.io.codecs.arrays import Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Read
+from embaudit.io.codecs.arrays import Read, Tensor
 
 
 def as_array(values: Any) -> NDArray[Any]:

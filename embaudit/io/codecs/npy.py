@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from contextlib import AbstractContextManager
+from pathlib import Path
 from tokenize import TokenError
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError
-from embaudit.io.codecs.arrays import UNNAMED, Place, Tensor
+from embaudit.io.codecs.arrays import UNNAMED, Place, Read, Shape, Stream, Tensor
 from embaudit.io.codecs.memory import Memory
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Read, Shape, Stream
 
 BROKEN = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,

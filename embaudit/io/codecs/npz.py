@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npy
-from embaudit.io.codecs.arrays import Place, read_exactly
+from embaudit.io.codecs.arrays import Place, Read, Shape, Stream, read_exactly
 from embaudit.io.codecs.memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Read, Shape, Stream
 
 
 class Npz:

@@ -6,22 +6,17 @@ Reference: https://huggingface.co/docs/safetensors (format).
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.io.codecs.arrays import Place, Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Read, Stream
+from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from typing import IO, TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.workers import row_blocks
+from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.delimited import open_bytes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Stream
 
 FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from embaudit.io.readers.implicit import objective_of, split_columns, trained_wi
 from embaudit.io.registry import ALWAYS, finish
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 LIGHTFM = ("user_biases", "item_biases", "user_embeddings", "item_embeddings")
 

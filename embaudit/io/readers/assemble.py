@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.readers.layout import choose
+from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.readers.layout import Layout, choose
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Arrays
-    from embaudit.io.readers.layout import Layout
-    from embaudit.io.request import Request
 
 
 def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:

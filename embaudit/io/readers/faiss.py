@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from embaudit.io.request import Request
 
 
 def read(path: Path, request: Request) -> FactorModel:

@@ -6,21 +6,16 @@ BPR scores items by `p·q + b` with the factors stored as (p, 1) and (q, b); log
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.npz import Npz
-from embaudit.io.request import as_kind
+from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.request import Request
 
 NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from embaudit.errors import InputError, must_be
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from embaudit.io.request import Request
+from embaudit.io.request import Request
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
 

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npz
 from embaudit.io.codecs.npz import Npz
-from embaudit.io.draft import FIELDS, LABELS, link_of, text_of
-from embaudit.io.request import as_kind
+from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import IO
-
-    from embaudit.io.draft import Draft
-    from embaudit.io.request import Request
 
 VERSION = 1
 MARK = "embaudit_format"

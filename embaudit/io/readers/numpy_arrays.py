@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import IO
 
 from embaudit.errors import must_be
 from embaudit.io.codecs import npy
@@ -10,17 +11,12 @@ from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
+from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
 from embaudit.io.readers.assemble import assemble
 from embaudit.io.readers.layout import FACTORS, plain
 from embaudit.io.request import Request, as_kind
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import IO
-
-    from embaudit.io.draft import Draft
-    from embaudit.model import FactorModel
+from embaudit.model import FactorModel
 
 FILES = ("left", "bias", "left_bias", "embedding")
 """Options that name other `.npy` files beside a single one."""

@@ -6,22 +6,16 @@ Only the header is read to find a tensor; float32 and float64 stay on disk, floa
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
-from embaudit.io.draft import said
+from embaudit.io.draft import Draft, said
 from embaudit.io.readers.assemble import assemble
-from embaudit.model import Softmax
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import IO
-
-    from embaudit.io.draft import Draft
-    from embaudit.io.request import Request
-    from embaudit.model import FactorModel
+from embaudit.io.request import Request
+from embaudit.model import FactorModel, Softmax
 
 CAP = "final_logit_softcapping"
 """What the configuration of a network calls the c of logits `c tanh(s/c)`."""

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrow import stacked
-from embaudit.io.request import as_kind
+from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.request import Request
 
 LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))
 

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
-from embaudit.io.codecs.delimited import NUMBER
-from embaudit.io.draft import said
+from embaudit.io.codecs.delimited import NUMBER, Cell
+from embaudit.io.draft import Draft, said
+from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns
 from embaudit.io.tables.titles import ID_NAMES
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import IO
-
     import pyarrow as pa
-    from numpy.typing import NDArray
 
-    from embaudit.io.codecs.delimited import Cell
-    from embaudit.io.draft import Draft
-    from embaudit.io.request import Request
 
 __all__ = ["keeps", "read", "stored_rows", "write"]
 KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import word2vec
+from embaudit.io.draft import Draft
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from typing import IO
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.draft import Draft
-    from embaudit.io.request import Request
 
 
 def read(path: Path, request: Request) -> FactorModel:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
-from embaudit.io.files import existing_file
+from embaudit.io.files import AnyPath, existing_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
 
 
 @dataclass(frozen=True)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.npy import Npy
-from embaudit.io.files import existing_file
+from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
 from embaudit.io.tables.interactions import USER_NAMES
 from embaudit.io.tables.titles import ID_NAMES
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
-    from embaudit.model.side import Side
+from embaudit.model.side import Side
 
 IDS = ID_NAMES | USER_NAMES
 COUNT_NAMES = frozenset({

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.delimited import Cell, Header
+from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
+from embaudit.model import SideName
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from scipy.sparse import csr_matrix
 
-    from embaudit.io.files import AnyPath
-    from embaudit.model import SideName
 
 Duplicates: TypeAlias = Literal["error", "sum", "mean", "last", "max"]
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import existing_file
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
+from embaudit.io.files import AnyPath, existing_file
 
 
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
+from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import chosen_with, codes, open_table, read_columns
 from embaudit.io.tables.interactions import ITEM_NAMES
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
 
 TITLE_NAMES = frozenset({
     "title", "name", "label", "movietitle", "booktitle", "productname", "itemname", "artistname", "trackname",
