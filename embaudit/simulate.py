@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_generator, frozen
+from embaudit.foundation.checked import RNG, Floats, as_generator, frozen
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
     from scipy.sparse import csr_array
+
 
 PopularityLaw = Literal["zipf", "density"]
 _ROUNDS = 3
@@ -78,11 +78,11 @@ class SimulatedInteractions:
     """(n, p) binary float64, sorted indices; every user has at least `min_items` items."""
     clusters: NDArray[np.int64]
     """(p,) the cluster of every item."""
-    popularity: NDArray[np.float64]
+    popularity: Floats
     """(p,) baseline popularity of every item, a distribution over each cluster: its items sum to one."""
-    exponents: NDArray[np.float64]
+    exponents: Floats
     """(C,) power-law exponent of the popularities in every cluster."""
-    preferences: NDArray[np.float64]
+    preferences: Floats
     """(n, C) how much every user likes every cluster; rows sum to one."""
     parameters: SimulationParameters
     """The choices it was drawn with."""
@@ -206,8 +206,8 @@ def simulate_interactions(
 
 
 def _popularities(
-    rng: np.random.Generator, clusters: NDArray[np.int64], exponents: NDArray[np.float64], law: PopularityLaw
-) -> NDArray[np.float64]:
+    rng: np.random.Generator, clusters: NDArray[np.int64], exponents: Floats, law: PopularityLaw
+) -> Floats:
     popularity = np.empty(len(clusters))
     for cluster, exponent in enumerate(exponents):
         items = np.flatnonzero(clusters == cluster)
@@ -219,7 +219,7 @@ def _popularities(
     return popularity
 
 
-def _power_density(uniform: NDArray[np.float64], exponent: float, lowest: float) -> NDArray[np.float64]:
+def _power_density(uniform: Floats, exponent: float, lowest: float) -> Floats:
     """Turn uniform numbers into draws of the density ∝ x^-exponent on [lowest, 1] by the inverse distribution."""
     if abs(exponent - 1) < 1e-9:
         return np.asarray(lowest ** (1 - uniform))
@@ -227,7 +227,7 @@ def _power_density(uniform: NDArray[np.float64], exponent: float, lowest: float)
     return np.asarray((ends + uniform * (1 - ends)) ** (1 / (1 - exponent)))
 
 
-def _log_dirichlet(rng: np.random.Generator, n: int, n_clusters: int, concentration: float) -> NDArray[np.float64]:
+def _log_dirichlet(rng: np.random.Generator, n: int, n_clusters: int, concentration: float) -> Floats:
     """Draw symmetric Dirichlet rows as logarithms, where small concentrations do not underflow to zero."""
     # Gamma(a) = Gamma(a + 1) · U^(1/a)
     logs = np.log(rng.gamma(concentration + 1, size=(n, n_clusters)))
@@ -246,7 +246,7 @@ def _activity(rng: np.random.Generator, parameters: SimulationParameters) -> NDA
 class _Sampler:
     """The weights p_{u,c}·p_i, ready for a race over all items and for draws cluster by cluster."""
 
-    def __init__(self, clusters: NDArray[np.int64], popularity: NDArray[np.float64], n_clusters: int) -> None:
+    def __init__(self, clusters: NDArray[np.int64], popularity: Floats, n_clusters: int) -> None:
         self.clusters = clusters
         self.log_popularity = np.log(popularity)
         self.n_items = len(clusters)
@@ -260,17 +260,15 @@ class _Sampler:
             # Cluster c owns the interval [c, c + 1), so that one search serves all clusters.
             self.table[part] = cluster + np.cumsum(sorted_popularity[part]) / max(self.mass[cluster], 1e-300)
 
-    def race(self, rng: np.random.Generator, log_preferences: NDArray[np.float64]) -> NDArray[np.float64]:
+    def race(self, rng: np.random.Generator, log_preferences: Floats) -> Floats:
         """Arrival times, in logarithms, of every item for every user: independent clocks with rates p_ui."""
         with np.errstate(divide="ignore"):
-            times: NDArray[np.float64] = np.log(rng.standard_exponential((len(log_preferences), self.n_items)))
+            times: Floats = np.log(rng.standard_exponential((len(log_preferences), self.n_items)))
         times -= log_preferences[:, self.clusters]
         times -= self.log_popularity
         return times
 
-    def draw(
-        self, rng: np.random.Generator, log_preferences: NDArray[np.float64], users: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, log_preferences: Floats, users: NDArray[np.int64]) -> NDArray[np.int64]:
         """One item, with replacement, for every entry of `users`."""
         with np.errstate(divide="ignore"):
             weights = log_preferences + np.log(self.mass)
@@ -287,7 +285,7 @@ class _Sampler:
 
 
 def _draw_rows(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: NDArray[np.float64], counts: NDArray[np.int64]
+    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
 ) -> csr_array[Any]:
     from scipy.sparse import csr_array
 
@@ -305,7 +303,7 @@ def _draw_rows(
 
 
 def _block(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: NDArray[np.float64], counts: NDArray[np.int64]
+    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Items of every user of a block, one user after the other, sorted within each."""
     keys = _few(rng, sampler, log_preferences, np.where(counts * _DENSE_SHARE > sampler.n_items, 0, counts))
@@ -327,7 +325,7 @@ def _block(
 
 
 def _few(
-    rng: np.random.Generator, sampler: _Sampler, log_preferences: NDArray[np.float64], counts: NDArray[np.int64]
+    rng: np.random.Generator, sampler: _Sampler, log_preferences: Floats, counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Draw with replacement, skip repeats, keep the first `counts`: keys `user · n_items + item`, some users short."""
     keys = np.empty(0, dtype=np.int64)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from embaudit.attacks.metric import Metric
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from embaudit.attacks.targets import Target
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
+from embaudit.attacks.targets import Target
+from embaudit.foundation.checked import Floats
+from embaudit.model import SideName
 
 N_ROUNDS = 3
 """So many times shift and metric take turns."""
@@ -27,7 +21,7 @@ class Found(NamedTuple):
     """A value, and the shift and the metric that reach it."""
 
     value: float
-    shift: Array
+    shift: Floats
     metric: Metric
 
 
@@ -38,14 +32,14 @@ def _value(found: Found) -> float:
 class JointSearch(NamedTuple):
     """One search among the gauges that shift one side and then change the metric."""
 
-    target_at: Callable[[Array], Target]
+    target_at: Callable[[Floats], Target]
     """What the attack maximises once the rows are shifted."""
-    search: Callable[[Target, Array, Metric | None], tuple[float, Metric]]
+    search: Callable[[Target, Floats, Metric | None], tuple[float, Metric]]
     """The best metric for that target, not below one that is given."""
     side: SideName
-    spread: Array
+    spread: Floats
     """Second moments of the rows shifted, about 0."""
-    mean: Array
+    mean: Floats
     radius: float
     goal: float
     n_starts: int
@@ -65,11 +59,11 @@ class JointSearch(NamedTuple):
                 break
         return best
 
-    def _searched(self, shift: Array, metric: Metric | None) -> tuple[float, Array, Metric]:
+    def _searched(self, shift: Floats, metric: Metric | None) -> tuple[float, Floats, Metric]:
         value, found = self.search(self.target_at(shift), shift, metric)
         return value, shift, found
 
-    def _at(self, shift: Array, metric: Metric) -> Found:
+    def _at(self, shift: Floats, metric: Metric) -> Found:
         return Found(self.target_at(shift).value(metric), shift, metric)
 
     def _starts(self, metric: Metric) -> list[Found]:
@@ -82,7 +76,7 @@ class JointSearch(NamedTuple):
         ]
         return heapq.nlargest(self.n_starts, [self._at(shift, metric) for shift in whole], key=_value)
 
-    def _within(self, shift: Array) -> Array:
+    def _within(self, shift: Floats) -> Floats:
         # A hair inside, so that rounding never spends more than the budget.
         length = float(np.linalg.norm(shift)) * (1 + 1e-12)
         return shift if length <= self.radius else shift * (self.radius / length)

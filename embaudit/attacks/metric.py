@@ -9,33 +9,28 @@ so a gradient is one k×k matrix. A budget κ is a window of width `2 ln κ` for
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.model import Role
-
-    Array = NDArray[np.float64]
+from embaudit.model import Role
 
 
 class Metric(NamedTuple):
     """A gauge by the metric `A diag(exp(l)) Aᵀ` it puts on the side attacked (left for cross pairs)."""
 
-    axes: Array | None
+    axes: Floats | None
     """A, orthogonal; None for the coordinates, where the gauge is diagonal."""
-    logs: Array
+    logs: Floats
 
-    def root(self, sign: float = 1.0) -> Array:
+    def root(self, sign: float = 1.0) -> Floats:
         """Return the symmetric root, or its inverse with `sign = -1`."""
         scales = np.exp(sign * self.logs / 2)
         return np.diag(scales) if self.axes is None else np.asarray((self.axes * scales) @ self.axes.T)
 
-    def apply(self, rows: Array, sign: float = 1.0) -> Array:
+    def apply(self, rows: Floats, sign: float = 1.0) -> Floats:
         """Multiply rows by the root."""
         return rows * np.exp(sign * self.logs / 2) if self.axes is None else np.asarray(rows @ self.root(sign))
 
@@ -43,7 +38,7 @@ class Metric(NamedTuple):
         """Return the gauge that puts this metric on the side."""
         return Gauge(self.root(-1), self.root()) if role == "right" else Gauge(self.root(), self.root(-1))
 
-    def step(self, direction: Array, size: float, window: float, *, diagonal: bool) -> Metric:
+    def step(self, direction: Floats, size: float, window: float, *, diagonal: bool) -> Metric:
         """Go along a direction and clip the logarithms to a window."""
         if diagonal:
             return Metric(None, clipped(self.logs + size * np.diag(direction), window))
@@ -55,14 +50,14 @@ class Metric(NamedTuple):
         return Metric(axes, clipped(np.log(np.maximum(squares, floor)), window))
 
 
-def clipped(logs: Array, window: float) -> Array:
+def clipped(logs: Floats, window: float) -> Floats:
     """Clip to the window of that width that moves the values least at either end, centred on 0."""
     middle = (logs.max(axis=-1, keepdims=True) + logs.min(axis=-1, keepdims=True)) / 2
     # A hair inside, so that rounding never spends more than the budget.
     return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * (1 - 1e-12))
 
 
-def rate(x: Array, y: Array, cosine: Array, push: Array, *, cross: bool) -> Array:
+def rate(x: Floats, y: Floats, cosine: Floats, push: Floats, *, cross: bool) -> Floats:
     """Return H of steepest ascent of `Σ push · cos`, for unit rows; across, the metric of y is the inverse."""
     own = (x * (push * cosine)[:, None]).T @ x
     other = (y * (push * cosine)[:, None]).T @ y
@@ -72,6 +67,6 @@ def rate(x: Array, y: Array, cosine: Array, push: Array, *, cross: bool) -> Arra
     return np.asarray((both + both.T - own - other) / 2)
 
 
-def drag(x: Array, y: Array, cosine: Array, push: Array) -> Array:
+def drag(x: Floats, y: Floats, cosine: Floats, push: Floats) -> Floats:
     """Return `Σ push · (y - cos x)`: how a common shift of all x changes the cosines, for unit rows."""
     return np.asarray(push @ (y - cosine[:, None] * x))

@@ -9,22 +9,16 @@ they cost.
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from itertools import chain, product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from embaudit.attacks.metric import Metric, clipped
+from embaudit.attacks.targets import Target
+from embaudit.foundation.checked import Floats
 from embaudit.gauges.group import random_rotation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.attacks.targets import Target
-
-    Array = NDArray[np.float64]
 
 BUDGET = 1e9
 """Multiplications that screening may spend, and again polishing."""
@@ -44,7 +38,7 @@ class Search(NamedTuple):
     """One search, among all linear gauges or the diagonal ones."""
 
     target: Target
-    spread: Array
+    spread: Floats
     """Gram matrix of the rows attacked, for their principal axes."""
     window: float
     goal: float
@@ -87,18 +81,18 @@ class Search(NamedTuple):
         n_more = max(1, self.n_starts - 2)
         yield from (metric for _, metric in heapq.nlargest(n_more, found, key=_first))
 
-    def _axes(self, turn: int) -> Array | None:
+    def _axes(self, turn: int) -> Floats | None:
         if self.diagonal or turn == 1:
             return None
         return np.linalg.eigh(self.spread)[1] if turn == 0 else random_rotation(self.rank, self.draw)
 
-    def _ramps(self, axes: Array | None) -> Array:
+    def _ramps(self, axes: Floats | None) -> Floats:
         """Spectra in order of the energy along each axis, rising and falling."""
         energy = np.diag(self.spread if axes is None else axes.T @ self.spread @ axes)
         ramp = np.argsort(np.argsort(energy)) / max(1, self.rank - 1) - 0.5
         return clipped(np.outer([1, -1], ramp) * self.window, self.window)
 
-    def _random_logs(self, *, vertices: bool) -> Iterator[Array]:
+    def _random_logs(self, *, vertices: bool) -> Iterator[Floats]:
         """Yield vertices of the window, all of them if they are few, and points inside that span it."""
         k, draw = self.rank, self.draw
         if vertices:
@@ -128,7 +122,7 @@ class Search(NamedTuple):
                 size /= 2
         return best, metric
 
-    def _direction(self, metric: Metric) -> Array:
+    def _direction(self, metric: Metric) -> Floats:
         direction = self.target.gradient(metric)
         if self.diagonal:
             direction = np.diag(np.diag(direction))
@@ -151,12 +145,12 @@ class Search(NamedTuple):
                 size *= 0.9
         return metric
 
-    def _turned(self, axes: Array | None, size: float) -> Array:
+    def _turned(self, axes: Floats | None, size: float) -> Floats:
         start = np.eye(self.rank) if axes is None else axes
         q, r = np.linalg.qr(start + size * self.draw.standard_normal(start.shape) / np.sqrt(self.rank))
         return np.asarray(q * np.sign(np.diag(r)))
 
-    def _near(self, logs: Array, size: float) -> Array:
+    def _near(self, logs: Floats, size: float) -> Floats:
         """The same spectrum, some with one logarithm at the other end, some with two exchanged, some shaken."""
         many = np.tile(logs, (BATCH, 1))
         third = BATCH // 3

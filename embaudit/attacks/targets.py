@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embaudit.attacks.metric import drag, rate
+from embaudit.attacks.metric import Metric, drag, rate
+from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, Largest
 from embaudit.kernels.rows import row_norms, unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.attacks.metric import Metric
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, Role, SideName
-    from embaudit.ranges import CertifiedNeighbours
-
-    Array = NDArray[np.float64]
+from embaudit.model import FactorModel, Role, SideName
+from embaudit.ranges import CertifiedNeighbours
 
 N_RIVALS = 3
 """The smooth objective follows this many times N excluded items of each list."""
@@ -43,27 +36,27 @@ class Target(Protocol):
         """Return what counts in the end, under a metric."""
         ...
 
-    def screen(self, axes: Array | None, logs: Array) -> Array:
+    def screen(self, axes: Floats | None, logs: Floats) -> Floats:
         """Return about the value of many metrics with the same axes, for (m, k) spectra."""
         ...
 
-    def gradient(self, metric: Metric) -> Array:
+    def gradient(self, metric: Metric) -> Floats:
         """Direction H of steepest ascent of something smooth that follows the value, k×k symmetric."""
         ...
 
-    def pull(self, metric: Metric, shifted: SideName) -> Array:
+    def pull(self, metric: Metric, shifted: SideName) -> Floats:
         """Gradient of the same for a shift of the rows of one side, before the metric; of length k."""
         ...
 
 
-def _along(rows: Array, axes: Array | None) -> Array:
+def _along(rows: Floats, axes: Floats | None) -> Floats:
     return rows if axes is None else np.asarray(rows @ axes)
 
 
 class Movement:
     """Mean |Δcos| over sampled pairs."""
 
-    def __init__(self, model: FactorModel, role: Role, pairs: NDArray[np.intp], before: Array) -> None:
+    def __init__(self, model: FactorModel, role: Role, pairs: NDArray[np.intp], before: Floats) -> None:
         sides = ("left", "right") if role == "cross" else (role, role)
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
@@ -76,7 +69,7 @@ class Movement:
         m, k = self.x.shape
         self.cost = (2.0 * m * k * k + 30.0 * m * k, 3.0 * m * (k + 20))
 
-    def _moved(self, metric: Metric) -> tuple[Array, Array, Array]:
+    def _moved(self, metric: Metric) -> tuple[Floats, Floats, Floats]:
         x = unit_rows(metric.apply(self.x))
         y = unit_rows(metric.apply(self.y, -1.0 if self.cross else 1.0))
         return x, y, np.einsum("ij,ij->i", x, y)
@@ -85,7 +78,7 @@ class Movement:
         """Mean |Δcos|."""
         return float(np.abs(self._moved(metric)[2] - self.before).mean())
 
-    def screen(self, axes: Array | None, logs: Array) -> Array:
+    def screen(self, axes: Floats | None, logs: Floats) -> Floats:
         """Return the value itself, of many metrics."""
         x, y, weights = _along(self.x, axes), _along(self.y, axes), np.exp(logs.T)
         if self.cross:
@@ -94,12 +87,12 @@ class Movement:
             dot, norms = x * y @ weights, (x * x @ weights) * (y * y @ weights)
         return np.asarray(np.abs(dot / np.sqrt(norms) - self.before[:, None]).mean(axis=0))
 
-    def gradient(self, metric: Metric) -> Array:
+    def gradient(self, metric: Metric) -> Floats:
         """Push each cosine on in the direction it moved."""
         x, y, cosine = self._moved(metric)
         return rate(x, y, cosine, np.sign(cosine - self.before), cross=self.cross)
 
-    def pull(self, metric: Metric, shifted: SideName) -> Array:
+    def pull(self, metric: Metric, shifted: SideName) -> Floats:
         """Push each cosine on in the direction it moved, by whichever of its rows is shifted."""
         x, y, cosine = self._moved(metric)
         push = np.sign(cosine - self.before)
@@ -111,7 +104,7 @@ class Movement:
             total += metric.apply(drag(y, x, cosine, push / self._stretched(metric, 1)), sign)
         return total
 
-    def _stretched(self, metric: Metric, second: int) -> Array:
+    def _stretched(self, metric: Metric, second: int) -> Floats:
         """Lengths of the first or second rows of all pairs under a metric."""
         sign = -1.0 if self.cross and second else 1.0
         return np.asarray(self.lengths[second] * row_norms(metric.apply((self.x, self.y)[second], sign)))
@@ -123,8 +116,8 @@ class Lists:
     def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours) -> None:
         self.all = unit_rows(model.factors(side), none=0)
         self.lengths = row_norms(model.factors(side))
-        self.empty: NDArray[np.bool_] = np.asarray(~self.all.any(axis=1))
-        self._last: tuple[Metric, Array] | None = None
+        self.empty: Flags = np.asarray(~self.all.any(axis=1))
+        self._last: tuple[Metric, Floats] | None = None
         whole = ~np.isnan(found.radii).any(axis=1)
         self.rows, self.entries = found.rows[whole], found.indices[whole]
         self._outside = max(0, len(self.all) - int(self.empty.sum()) - found.n - 1)
@@ -155,19 +148,19 @@ class Lists:
         k, size = self.all.shape[1], self.places.size
         return float(len(self.known) * k * k + 10 * size * k), float(size * (k + 60))
 
-    def _cosines(self, rows: Array) -> Array:
+    def _cosines(self, rows: Floats) -> Floats:
         cosines = rows[self.rows] @ rows.T
         cosines[:, self.empty] = -np.inf
         cosines[np.arange(len(self.rows)), self.rows] = -np.inf
         return np.asarray(cosines)
 
-    def _excluded(self, rows: Array, count: int) -> Indices:
+    def _excluded(self, rows: Floats, count: int) -> Indices:
         """Strongest items outside each list."""
         cosines = self._cosines(rows)
         np.put_along_axis(cosines, self.entries, -np.inf, axis=1)
         return Largest(len(cosines), count).add(cosines).columns
 
-    def _moved(self, metric: Metric) -> Array:
+    def _moved(self, metric: Metric) -> Floats:
         """Unit rows under a metric; the gradient asks for those its value has just been taken from."""
         if self._last is None or self._last[0] is not metric:
             rows = metric.apply(self.all)
@@ -182,7 +175,7 @@ class Lists:
         entries = np.take_along_axis(negated, self.entries, axis=1)
         return float(_driven_out(entries, negated, self.entries.shape[1]).mean())
 
-    def screen(self, axes: Array | None, logs: Array) -> Array:
+    def screen(self, axes: Floats | None, logs: Floats) -> Floats:
         """Never more than the value: an item that is not looked at drives nothing out."""
         weights, rows = np.exp(logs), _along(self.all[self.known], axes)
         void = self.empty[self.known]
@@ -199,7 +192,7 @@ class Lists:
             out += _driven_out(negated[..., :n], negated, n).sum(axis=(1, 2))
         return np.asarray(out / self.entries.size)
 
-    def _pushes(self, rows: Array) -> Iterator[tuple[Indices, Indices, Array, Array]]:
+    def _pushes(self, rows: Floats) -> Iterator[tuple[Indices, Indices, Floats, Floats]]:
         """Push every rival above every entry it is near to, weighted by a logistic function of how near."""
         rivals = self._excluded(rows, self.n_rivals)
         a = rows[self.rows]
@@ -210,7 +203,7 @@ class Lists:
         for index, cosine, force in ((rivals, outside, push.sum(1)), (self.entries, inside, -push.sum(2))):
             yield np.repeat(self.rows, index.shape[1]), index.ravel(), cosine.ravel(), force.ravel()
 
-    def gradient(self, metric: Metric) -> Array:
+    def gradient(self, metric: Metric) -> Floats:
         """Steepest ascent of the pushes."""
         rows = self._moved(metric)
         total = np.zeros((rows.shape[1],) * 2)
@@ -218,7 +211,7 @@ class Lists:
             total += rate(rows[first], rows[second], cosine, force, cross=False)
         return total
 
-    def pull(self, metric: Metric, shifted: SideName) -> Array:  # noqa: ARG002
+    def pull(self, metric: Metric, shifted: SideName) -> Floats:  # noqa: ARG002
         """Gradient of the pushes for a shift of all rows."""
         rows = self._moved(metric)
         total = np.zeros(rows.shape[1])
@@ -229,7 +222,7 @@ class Lists:
         return metric.apply(total)
 
 
-def _driven_out(entries: Array, all_: Array, n: int) -> NDArray[np.bool_]:
+def _driven_out(entries: Floats, all_: Floats, n: int) -> Flags:
     """Which entries have n others ahead of them, by negated cosines; equal within rounding is not ahead.
 
     No search for neighbours: a few rows are asked about under very many metrics, and only for the N-th cosine.

@@ -7,17 +7,19 @@ must find one for all, and the search may stop at a local optimum.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.attacks.joint import JointSearch
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
-from embaudit.attacks.targets import Lists, Movement
+from embaudit.attacks.targets import Lists, Movement, Target
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_count, as_generator
+from embaudit.foundation.checked import RNG, Floats, Matrix, as_count, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
@@ -26,18 +28,8 @@ from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import gram
+from embaudit.model import FactorModel, Role
 from embaudit.ranges import certified_neighbours, cosine_range
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from embaudit.attacks.targets import Target
-    from embaudit.foundation.checked import Matrix
-    from embaudit.model import FactorModel, Role
-
-    Array = NDArray[np.float64]
 
 Objective: TypeAlias = Literal["movement", "neighbours"]
 
@@ -263,7 +255,7 @@ class _Plan(NamedTuple):
         return best, metric
 
 
-def _spread(factors: Matrix) -> Array:
+def _spread(factors: Matrix) -> Floats:
     total = gram(factors)
     return np.asarray(total / max(float(np.trace(total)), np.finfo(float).tiny))
 

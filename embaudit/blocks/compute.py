@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.partition import (
+    AnyLayout,
     Boundaries,
     Coordinates,
     Edges,
@@ -28,12 +30,7 @@ from embaudit.foundation.words import counted
 from embaudit.foundation.workers import ordered_map
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.memory import Memory
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from embaudit.blocks.partition import AnyLayout
-    from embaudit.model import FactorModel
+from embaudit.model import FactorModel
 
 MAX_BLOCKS = 20_000_000
 """More would take gigabytes for the result alone."""

@@ -13,28 +13,25 @@ Source: Su, "Local and global cosine similarity" (kexue.fm 9931); its upper boun
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.blocks.partition import Partition
+from embaudit.blocks.sums import BlockSums
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted
+from embaudit.io.codecs.arrays import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.blocks.partition import Partition
-    from embaudit.blocks.sums import BlockSums
-    from embaudit.io.codecs.arrays import Shape
-
-    Floats = NDArray[np.float64]
 
 ROUNDING = 1e-14
 """A gap below this is no gap."""
@@ -174,7 +171,7 @@ class BlockCosines(Drawn):
         return abs(self.global_cosine - math.fsum(self.contributions))
 
     @cached_property
-    def is_defined(self) -> NDArray[np.bool_]:
+    def is_defined(self) -> Flags:
         """Blocks that have a local cosine."""
         return ~np.isnan(self.cosines)
 

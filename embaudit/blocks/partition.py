@@ -10,17 +10,14 @@ import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import is_integer
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.io.codecs.arrays import Shape
+from embaudit.io.codecs.arrays import Shape
 
 
 @dataclass(frozen=True)

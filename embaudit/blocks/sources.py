@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.io.codecs import open_arrays
+from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.io.codecs.arrays import Arrays
 
 
 def _from_path(path: Path) -> Arrays:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.blocks.partition import AnyLayout, Layout
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
+from embaudit.io.codecs.arrays import Arrays, Read
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Arrays, Read
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 PIECE = 2**15
 """Entries worked on at a time: the float64 copies and products stay in the second-level cache."""

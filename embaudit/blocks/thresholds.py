@@ -9,18 +9,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import Floats, is_number
 from embaudit.foundation.results import Result
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 SideXY: TypeAlias = Literal["x", "y"]
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any
 
-from embaudit.io.codecs.arrays import UNNAMED, Arrays
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from numpy.typing import NDArray
-
-    from embaudit.io.codecs.arrays import Read
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, Read
 
 
 def is_single(source: Arrays) -> bool:

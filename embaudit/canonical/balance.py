@@ -7,18 +7,11 @@ decay at every rating (ALS-WR, Spark ALS, SGD by samples) has the number of rati
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.kernels.passes import float64_blocks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix, Vector
-    from embaudit.model import FactorModel
-
+from embaudit.model import FactorModel
 
 BALANCED = 1.1
 """Condition number of the gauge to the balanced model up to which factors count as balanced."""
@@ -79,7 +72,7 @@ def counted_balance(model: FactorModel, rank: int) -> float | None:
     return balance_condition(*roots, rank) if seen else None
 
 
-def weighted_root(x: Matrix, weights: Vector) -> NDArray[np.float64]:
+def weighted_root(x: Matrix, weights: Vector) -> Floats:
     """Compute R with `RᵀR = Xᵀ diag(w) X`, streamed by QR.
 
     Examples
@@ -87,7 +80,7 @@ def weighted_root(x: Matrix, weights: Vector) -> NDArray[np.float64]:
     >>> weighted_root(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])).round(9) ** 2
     array([[25.]])
     """
-    root: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    root: Floats = np.zeros((0, x.shape[1]))
     for rows, block in float64_blocks(x):
         root = np.asarray(np.linalg.qr(np.vstack([root, block * np.sqrt(weights[rows, None])]), mode="r"))
     return root

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.gauges import Gauge
-    from embaudit.model import FactorModel
 
 CANONICAL = "canonical"
 """The kind of the models at an exponent."""

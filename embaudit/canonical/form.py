@@ -8,30 +8,25 @@ those of the projector V Vᵀ). Nothing n×p is ever built.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Matrix, Vector, frozen, is_number
+from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.passes import cached_blocks, each_chunk, float64_blocks
 from embaudit.kernels.rows import gram
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from numpy.typing import NDArray
-
-    from embaudit.model import FactorModel, SideName
-
-RowMap: TypeAlias = "Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+RowMap: TypeAlias = "Callable[[Floats], Floats]"
 """Turns a few float64 rows of a side into as many vectors."""
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
@@ -99,12 +94,12 @@ class CanonicalForm:
         """(r, r) `BᵀB` of the right map at exponent 0; others are scaled by powers of s."""
         return gram(self.left_root.T @ self.u)
 
-    def left_map(self, exponent: float) -> NDArray[np.float64]:
+    def left_map(self, exponent: float) -> Floats:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""
         s = self.singular_values[: self.rank]
         return np.asarray((self.right_root.T @ self.v) * s ** (require_exponent(exponent) - 1))
 
-    def right_map(self, exponent: float) -> NDArray[np.float64]:
+    def right_map(self, exponent: float) -> Floats:
         """Return B (k, r) with `(Q − centre) B = V s¹⁻ᵉ` and `AᵀB = I`."""
         s = self.singular_values[: self.rank]
         return np.asarray((self.left_root.T @ self.u) * s ** -require_exponent(exponent))
@@ -231,8 +226,8 @@ def affine(centre: Vector, linear: Matrix) -> RowMap:
     """Return the function `x → (x − centre) · linear` of rows."""
     shift = centre @ linear
 
-    def function(block: NDArray[np.float64]) -> NDArray[np.float64]:
-        result: NDArray[np.float64] = block @ linear
+    def function(block: Floats) -> Floats:
+        result: Floats = block @ linear
         result -= shift
         return result
 
@@ -347,7 +342,7 @@ def _times(x: Matrix, centre: Vector, vector: Vector) -> Vector:
     return np.concatenate([(block - centre) @ vector for _, block in float64_blocks(x)])
 
 
-def prediction_map(form: CanonicalForm, role: SideName) -> NDArray[np.float64]:
+def prediction_map(form: CanonicalForm, role: SideName) -> Floats:
     """Return the (k, r) matrix that turns centred rows of a side into rows whose cosine is the prediction cosine."""
     if role == "right":
         return form.right_map(0.0)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.canonical.balance import BALANCED
-
-if TYPE_CHECKING:
-    from embaudit.canonical.form import CanonicalForm
-    from embaudit.foundation.checked import Matrix
+from embaudit.canonical.form import CanonicalForm
+from embaudit.foundation.checked import Matrix
 
 SAME_SHAPE = 1e-3
 """How far a Gram matrix may be, relatively, from a shape that a library writes exactly (float32 stays below)."""

@@ -6,12 +6,14 @@ left entities the cosine of their rows. It needs the scores only, so no gauge mo
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.canonical.form import (
     CanonicalForm,
+    RowMap,
     affine,
     canonical_form,
     gathered,
@@ -19,17 +21,10 @@ from embaudit.canonical.form import (
     prediction_map,
     require_both_sides,
 )
-from embaudit.foundation.checked import Matrix, Vector
+from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.canonical.form import RowMap
-    from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName
 
 
 def identified_factors(
@@ -135,7 +130,7 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
     precision = (form.right if role == "right" else form.left).precision
     mapped_rows = affine(centre, linear)
 
-    def function(block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def function(block: Floats) -> Floats:
         block = model.seen(role, block)
         result = mapped_rows(block)
         lengths = np.sqrt(np.einsum("ij,ij->i", result, result))
@@ -156,7 +151,7 @@ def identified_cosines(
     pairs: ArrayLike | None = None,
     biases: bool = False,
     form: CanonicalForm | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Compute the prediction cosine of pairs: that of two columns (right) or rows (left) of the scores.
 
     Never densely: in k dimensions, with the metric `PᵀP` for right and `QᵀQ` for left entities. For a

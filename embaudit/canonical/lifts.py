@@ -7,18 +7,12 @@ are orthogonal to the span of those products; only where it is everything is `T 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cholesky
 
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Floats, Matrix, frozen
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST = 2_200
@@ -29,7 +23,7 @@ FIRM = 1e-8
 """A span whose least singular value is below this share of the largest is neither full nor short of it."""
 
 
-def lifted(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def lifted(block: Floats) -> Floats:
     """List the entries of `r rᵀ` on and above the diagonal, the latter times √2, so that lengths are kept.
 
     Examples
@@ -41,13 +35,13 @@ def lifted(block: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(block[:, i] * block[:, j] * np.where(i == j, 1, np.sqrt(2)))
 
 
-def packed(form: NDArray[np.float64]) -> NDArray[np.float64]:
+def packed(form: Floats) -> Floats:
     """List the entries of symmetric matrices (..., k, k) as `lifted` does, inner products kept."""
     i, j = np.triu_indices(form.shape[-1])
     return np.asarray(form[..., i, j] * np.where(i == j, 1, np.sqrt(2)))
 
 
-def symmetric(entries: NDArray[np.float64], k: int) -> NDArray[np.float64]:
+def symmetric(entries: Floats, k: int) -> Floats:
     """Undo `packed`.
 
     Examples
@@ -83,7 +77,7 @@ class Span:
         return self.clear and self.rank == self.needed
 
 
-def span_of(x: Matrix, basis: NDArray[np.float64], *, affine: bool = False) -> Span:
+def span_of(x: Matrix, basis: Floats, *, affine: bool = False) -> Span:
     """Find the span over the unit rows of `x`, in coordinates of an orthonormal basis (k, m).
 
     Streamed QR: a Gram matrix would leave forms that vanish up to 1e-8 only. Beyond 2,200 numbers only a full span is
@@ -116,7 +110,7 @@ def n_forms(k: int, *, affine: bool = False) -> int:
     return k * (k + 1) // 2 + (k if affine else 0)
 
 
-def _units(rows: Matrix, basis: NDArray[np.float64]) -> NDArray[np.float64]:
+def _units(rows: Matrix, basis: Floats) -> Floats:
     return unit_rows(rows, none=0) @ basis
 
 
@@ -125,7 +119,7 @@ def _firm(x: Matrix, needed: int) -> float:
     return FIRM if x.dtype == np.float64 else needed * float(np.finfo(x.dtype).eps)
 
 
-def _spans(x: Matrix, basis: NDArray[np.float64], needed: int, *, affine: bool) -> bool:
+def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
     """Show that as many rows as there are numbers, drawn at random, span everything: a sufficient test, and fast.
 
     Inner products of lifts are `(r·r')²`, those of lifts with their rows `(r·r')² + r·r'`; a Cholesky decomposition of
@@ -144,7 +138,7 @@ def _spans(x: Matrix, basis: NDArray[np.float64], needed: int, *, affine: bool) 
     return True
 
 
-def _split(factor: NDArray[np.float64], firm: float) -> Span:
+def _split(factor: Floats, firm: float) -> Span:
     needed = factor.shape[1]
     s = np.linalg.svd(factor, compute_uv=False)
     rank = int((s > needed * EPS * s[0]).sum())
@@ -155,7 +149,7 @@ def _split(factor: NDArray[np.float64], firm: float) -> Span:
     return Span(rank, needed, clear, frozen(vt[:rank].T), frozen(vt[rank:].T))
 
 
-def tangent(left: Span, right: Span) -> NDArray[np.float64]:
+def tangent(left: Span, right: Span) -> Floats:
     """Return an orthonormal basis, as rows, of the forms that vanish on the rows of both sides."""
     if left.held is None or right.held is None:
         return np.zeros((0, left.needed))

@@ -8,21 +8,16 @@ k(k+1)/2 dimensions of the symmetric matrices. Normalising after training pins n
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from embaudit.canonical.lifts import lifted, symmetric
 from embaudit.errors import must_be
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Floats, Matrix, frozen
 from embaudit.foundation.results import Result
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
-    from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName
 
 LARGEST = 8_000
 """Most dimensions of symmetric matrices that are tried (k = 126): half a gigabyte."""
@@ -55,7 +50,7 @@ class NormalisationTest(Result):
         """Whether only rotations are left."""
         return self.rank == self.needed
 
-    def witness(self, size: float = 0.5) -> NDArray[np.float64]:
+    def witness(self, size: float = 0.5) -> Floats:
         """Return M with `M Mᵀ = I + size · T`: another gauge that keeps the length of every row.
 
         Raises
@@ -139,5 +134,5 @@ def normalisation_test(model: FactorModel, *, role: SideName | str = "right") ->
     return NormalisationTest(role, title, used, rank, needed, firmness, free)
 
 
-def _unit(form: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(form: Floats) -> Floats:
     return np.asarray(form / np.linalg.norm(form, 2))

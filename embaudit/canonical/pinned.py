@@ -7,25 +7,17 @@ anything that has length 1 on every label, a translation included. Normalising *
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, n_forms, packed, span_of, symmetric, tangent
+from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of, symmetric, tangent
 from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_generator, frozen
+from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.canonical.lifts import Span
-    from embaudit.foundation.checked import RNG, Matrix
-    from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName
 
 LEAST = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root."""
@@ -107,7 +99,7 @@ def _one_side(model: FactorModel) -> Pinning:
     return Pinning("undecided", because, scope, span.rank, needed)
 
 
-def _rows_space(model: FactorModel, side: SideName) -> NDArray[np.float64]:
+def _rows_space(model: FactorModel, side: SideName) -> Floats:
     """Return an orthonormal basis (k, r) of the directions that rows of a side have, less what a free bias absorbs."""
     moments = model.moments(side)
     absorbed = side == "left" and model.right_bias is not None and model.link.sees_biases
@@ -135,7 +127,7 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
     return _with_movement(model, found)
 
 
-def _half(shares: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _half(shares: Floats) -> Flags:
     """Choose every second of the rows that lie in one direction, so that pairs of them come apart."""
     order = np.argsort(-np.abs(shares), kind="stable")
     chosen = np.zeros(len(shares), dtype=bool)
@@ -181,7 +173,7 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     return _searched(model, (left, right), basis, rank, most, draw)
 
 
-def _proof(model: FactorModel, left: Span, right: Span, basis: NDArray[np.float64]) -> str | None:
+def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:
     """Return the argument that no metric but I is left, if one of the known ones holds."""
     m = basis.shape[1]
     if m < model.rank:
@@ -202,7 +194,7 @@ def _matrices(model: FactorModel) -> tuple[Matrix, Matrix]:
 def _searched(
     model: FactorModel,
     spans: tuple[Span, Span],
-    basis: NDArray[np.float64],
+    basis: Floats,
     rank: int,
     most: float,
     draw: np.random.Generator,
@@ -224,7 +216,7 @@ def _searched(
     return Pinning("undecided", because, scope, rank, needed)
 
 
-def _in_all_directions(metric: NDArray[np.float64], basis: NDArray[np.float64]) -> Gauge:
+def _in_all_directions(metric: Floats, basis: Floats) -> Gauge:
     """Return the gauge `M = S^½` on the basis and 1 elsewhere."""
     values, vectors = np.linalg.eigh(metric)
     inside = basis @ vectors
@@ -274,9 +266,7 @@ def _counted(model: FactorModel) -> Pinning | None:
     return Pinning("free", because, SCOPES["head"], n, n_forms(k))
 
 
-def _candidates(
-    span: Span, units: NDArray[np.float64], draw: np.random.Generator, *, affine: bool
-) -> list[NDArray[np.float64]]:
+def _candidates(span: Span, units: Floats, draw: np.random.Generator, *, affine: bool) -> list[Floats]:
     """Return free forms: those nearest to moving one pair, some at random, each in both signs."""
     i, j = draw.integers(len(units), size=(2, CANDIDATES))
     products = np.einsum("ni,nj->nij", units[i], units[j])
@@ -290,7 +280,7 @@ def _candidates(
     return [*forms, *-forms]
 
 
-def _head_gauge(free: NDArray[np.float64], k: int, most: float) -> Gauge:
+def _head_gauge(free: Floats, k: int, most: float) -> Gauge:
     """Return `ŵ' = N ŵ + v` of `N² = s(I + tT)`, `N v = s t g/2`, with t as large as κ(N) allows.
 
     On the labels `ŵᵀTŵ + g·ŵ = 0`, so that `‖ŵ'‖² = s + ‖v‖²`, which is 1 for `s = 1/(1 + hᵀ(I + tT)⁻¹h)`, `h = t g/2`.

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.results import Result
+from embaudit.gauges import Gauge
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.gauges import Gauge
-    from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName
 
 Status: TypeAlias = Literal["pinned", "free", "undecided"]
 
@@ -44,7 +40,7 @@ class Flip:
     unseen: Matrix
     """(k, k) projector onto the directions that no row of the other side has, or all have alike if a bias is free."""
 
-    def flipped(self, model: FactorModel, rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    def flipped(self, model: FactorModel, rows: Floats) -> dict[str, Floats]:
         """Return the reflected rows, and the bias that takes up what all rows of the other side have alike."""
         change = np.zeros_like(rows)
         change[self.rows] = -2 * (rows[self.rows] @ self.unseen)

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.canonical.form import EXPONENTS
+from embaudit.canonical.form import EXPONENTS, CanonicalForm
+from embaudit.canonical.habits import Habit
+from embaudit.foundation.checked import Vector
 from embaudit.foundation.results import Drawn
+from embaudit.model import Link, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from embaudit.canonical.form import CanonicalForm
-    from embaudit.canonical.habits import Habit
-    from embaudit.foundation.checked import Vector
-    from embaudit.model import Link, SideName
 
 
 @dataclass(frozen=True)

@@ -6,23 +6,17 @@ Hilbert's projective metric between their metrics `S = M Mᵀ`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from embaudit.canonical.balance import counted_balance
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Floats, frozen
 from embaudit.io import as_model
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.io.files import AnyPath
-    from embaudit.kernels.moments import Moments
-    from embaudit.model import FactorModel, SideName
+from embaudit.io.files import AnyPath
+from embaudit.kernels.moments import Moments
+from embaudit.model import FactorModel, SideName
 
 
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
@@ -93,10 +87,10 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
     return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
 
 
-def balancedness(form: CanonicalForm) -> NDArray[np.float64]:
+def balancedness(form: CanonicalForm) -> Floats:
     """Compute the eigenvalues of `(PᵀP)^-½ (QᵀQ) (PᵀP)^-½`, as squared singular values of `R_Q R_P⁻¹`."""
     ratio = form.right_root @ np.linalg.pinv(form.left_root, rcond=form.left.precision)
-    values: NDArray[np.float64] = np.linalg.svd(ratio, compute_uv=False)[: form.rank] ** 2
+    values: Floats = np.linalg.svd(ratio, compute_uv=False)[: form.rank] ** 2
     return values
 
 

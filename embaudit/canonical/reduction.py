@@ -7,21 +7,15 @@ Where a bias is free, a direction that the other side has alike in every row is 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.canonical.form import absorbed_biases, mapped, require_both_sides
 from embaudit.errors import InputError
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.kernels.passes import float64_blocks
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix, Vector
-    from embaudit.model import FactorModel, SideName
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,7 +94,7 @@ def reduced(model: FactorModel) -> Reduction:
     return Reduction(smaller, frozen(basis), shares["left"], shares["right"])
 
 
-def outside_shares(x: Matrix, basis: NDArray[np.float64]) -> Vector:
+def outside_shares(x: Matrix, basis: Floats) -> Vector:
     """Compute for each row the share of its squared length that lies outside a (k, r) orthonormal basis."""
     shares = np.zeros(len(x))
     for rows, block in float64_blocks(x):
@@ -112,7 +106,7 @@ def outside_shares(x: Matrix, basis: NDArray[np.float64]) -> Vector:
     return np.asarray(frozen(shares))
 
 
-def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray[np.float64]:
+def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     """Return a (k, r) orthonormal basis: in it the rows of both sides have the same scores, and r is their rank.
 
     Raises
@@ -143,9 +137,7 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> NDArray
     return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
 
 
-def _basis(
-    p: NDArray[np.float64], q: NDArray[np.float64], scale: NDArray[np.float64], rank: int, precision: float
-) -> NDArray[np.float64]:
+def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:
     """Return the row space of the left rows `p / scale`, as far as the right rows `q scale` have a part in it."""
     _, s, vt = np.linalg.svd(p)
     rows = vt[: max(rank, int((s > precision * s[0]).sum()))] / scale

@@ -7,20 +7,13 @@ right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from scipy.linalg import solve
 from scipy.optimize import nnls
 
-from embaudit.canonical.lifts import EPS, lifted, packed, symmetric, tangent
+from embaudit.canonical.lifts import EPS, Span, lifted, packed, symmetric, tangent
+from embaudit.foundation.checked import Floats, Matrix
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.canonical.lifts import Span
-    from embaudit.foundation.checked import Matrix
 
 STARTS = 9
 """Random starts of the search."""
@@ -58,7 +51,7 @@ def certificate(left: Span, right: Span, k: int) -> float:
     return 0.0
 
 
-def cone_certificate(left: Matrix, right: Matrix, basis: NDArray[np.float64]) -> bool:
+def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:
     """Whether I is a sum of `p pᵀ`, and one of `q qᵀ`, with weights ≥ 0.
 
     Then S = I even among metrics with `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1`: those of models that also use directions
@@ -73,7 +66,7 @@ def cone_certificate(left: Matrix, right: Matrix, basis: NDArray[np.float64]) ->
     return True
 
 
-def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, most: float) -> list[NDArray[np.float64]]:
+def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, most: float) -> list[Floats]:
     """Search metrics S ≠ I that keep the length of every row of both sides, by Gauss–Newton from random starts.
 
     Parameters
@@ -104,7 +97,7 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
     return found
 
 
-def _solved(metric: NDArray[np.float64], left: Span, right: Span) -> tuple[NDArray[np.float64], float]:
+def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
     """Gauss–Newton with least steps, shortened so that S stays positive; ends where steps no longer help."""
     k = len(metric)
     assert left.held is not None
@@ -128,7 +121,7 @@ def _solved(metric: NDArray[np.float64], left: Span, right: Span) -> tuple[NDArr
     return best, gap
 
 
-def _advanced(metric: NDArray[np.float64], step: NDArray[np.float64]) -> NDArray[np.float64]:
+def _advanced(metric: Floats, step: Floats) -> Floats:
     least = np.linalg.eigvalsh(metric)[0]
     for _ in range(40):
         if np.linalg.eigvalsh(metric + step)[0] >= 0.2 * least:

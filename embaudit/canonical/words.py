@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.habits import NEAR, Habit
+from embaudit.canonical.position import Position
 from embaudit.model import Equivalence
-
-if TYPE_CHECKING:
-    from embaudit.canonical.position import Position
-
 
 AT = 0.01
 """ln κ below which a model counts as being at a canonical gauge."""

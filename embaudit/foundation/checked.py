@@ -17,6 +17,8 @@ Matrix: TypeAlias = NDArray[np.floating[Any]]
 """Two-dimensional, rows are entities, columns are latent dimensions."""
 Vector: TypeAlias = NDArray[np.floating[Any]]
 """One-dimensional, one number an entity or a latent dimension."""
+Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
 """Where random numbers come from: a generator that moves on, a seed, or None for other numbers each time."""

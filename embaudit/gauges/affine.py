@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.checked import RNG, Vector, as_generator
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, random_rotation, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import Vector
-    from embaudit.model import FactorModel
-    from embaudit.model.equivalence import Equivalence
+from embaudit.model import FactorModel
+from embaudit.model.equivalence import Equivalence
 
 
 @dataclass(frozen=True)

@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.foundation.checked import Floats, Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.kernels.passes import float64_blocks
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.model import FactorModel, SideName
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -28,7 +25,7 @@ def require_rank(rank: int) -> None:
     as_count(rank, "rank")
 
 
-def _square(array: ArrayLike, name: str) -> NDArray[np.float64]:
+def _square(array: ArrayLike, name: str) -> Floats:
     given = as_factors(array, name)
     if given.shape[0] != given.shape[1]:
         raise must_be(name, "a square matrix", f"shape {given.shape}")

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_generator, is_number
+from embaudit.foundation.checked import RNG, Vector, as_generator, is_number
 from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import Vector
-    from embaudit.model import FactorModel
 
 
 class GaugeGroup(ABC):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, covers, require_budget, within_budget
+from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
-
-if TYPE_CHECKING:
-    from embaudit.model import FactorModel
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,10 @@ Statistics 9, 1981: such a variance is never too small on average).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from embaudit.foundation.checked import Floats
 
 Z95 = 1.959963984540054
 """95 % of a normal distribution lie within this many standard deviations."""
@@ -36,7 +34,7 @@ def wilson_interval(share: float, n: int) -> tuple[float, float]:
     return float(middle - half), float(middle + half)
 
 
-def percentile_interval(values: NDArray[np.float64]) -> tuple[float, float]:
+def percentile_interval(values: Floats) -> tuple[float, float]:
     """Interval that holds the middle 95 % of resampled values, as a percentile bootstrap takes it.
 
     Examples
@@ -54,7 +52,7 @@ def draw_groups(n_rows: int, rng: np.random.Generator, *, most: int = GROUPS) ->
     return (rng.permutation(n_rows) % min(most, n_rows)).astype(np.uint8)
 
 
-def jackknife_margin(replicates: NDArray[np.float64], n_intervals: int = 1) -> NDArray[np.float64]:
+def jackknife_margin(replicates: Floats, n_intervals: int = 1) -> Floats:
     """Compute half the width of a 95 % interval from what an estimate is without each group of entities in turn.
 
     Parameters

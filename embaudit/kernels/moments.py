@@ -6,20 +6,16 @@ matrix, `RᵀR = Σ (x − x̄)(x − x̄)ᵀ`. Everything a linear gauge can do
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
-from embaudit.foundation.checked import Matrix, Vector, frozen
+from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.kernels.passes import cached_blocks, each_chunk
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
 EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
@@ -89,14 +85,14 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     return Moments(len(x), frozen(mean), frozen(root), precision, "gram" if use_gram else "qr")
 
 
-def _qr(blocks: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+def _qr(blocks: list[Floats]) -> Floats:
     return np.asarray(np.linalg.qr(np.vstack(blocks), mode="r"))
 
 
 def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     k = x.shape[1]
 
-    def triangle(chunk: slice) -> NDArray[np.float64]:
+    def triangle(chunk: slice) -> Floats:
         factor = np.zeros((k + 1, k + 1))
         for block in _chunk_blocks(x, chunk, normalise=normalise):
             factor = _qr([factor, np.column_stack([np.ones(len(block)), block])])
@@ -108,7 +104,7 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     return factor[0, 1:] / factor[0, 0], factor[1:, 1:]
 
 
-def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[NDArray[np.float64]]:
+def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[Floats]:
     """Yield the cached blocks of a chunk, their rows of length 1 if `normalise`."""
     for _, block in cached_blocks(x, chunk):
         yield unit_rows(block, none=0) if normalise else block
@@ -120,7 +116,7 @@ def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     first = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise)))
     origin = first.mean(axis=0)
 
-    def sums(chunk: slice) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def sums(chunk: slice) -> tuple[Floats, Floats]:
         gram, total = np.zeros((k, k)), np.zeros(k)
         for block in _chunk_blocks(x, chunk, normalise=normalise):
             block -= origin
@@ -136,7 +132,7 @@ def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     return origin + shift, gram_root(gram - len(x) * np.outer(shift, shift))
 
 
-def gram_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+def gram_root(gram: Floats) -> Floats:
     """Compute R with `RᵀR = G` for a positive semidefinite G, whatever the scales of its columns.
 
     Examples
@@ -148,5 +144,5 @@ def gram_root(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     scale = np.sqrt(np.maximum(np.diag(gram), 0))
     scale[scale == 0] = 1
     values, vectors = np.linalg.eigh(gram / scale[:, None] / scale)
-    root: NDArray[np.float64] = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * scale
+    root: Floats = np.sqrt(np.maximum(values, 0))[:, None] * vectors.T * scale
     return root

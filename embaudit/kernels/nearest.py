@@ -6,24 +6,19 @@ closely only where it exceeds the last of them; no p×p and no m×p matrix is ev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Indices, Matrix, Vector, as_count, as_rows
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike
-
-Floats: TypeAlias = NDArray[np.float64]
 Hits: TypeAlias = tuple[Indices, Indices, Floats]
 """Row, column and value of some entries of a tile, in order of rows and then of columns."""
 
@@ -59,7 +54,7 @@ class NeighbourLists:
     """(k,) what was added to each of them."""
 
     @property
-    def tied(self) -> NDArray[np.bool_]:
+    def tied(self) -> Flags:
         """(m,) whether the last neighbour ties with the first row left out."""
         return self.cosines[:, -1] - self.runner_up <= TIE
 
@@ -75,7 +70,7 @@ class NeighbourLists:
         fields = ("rows", "indices", "cosines", "runner_up")
         return replace(self, **{name: getattr(self, name)[which] for name in fields})
 
-    def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> NDArray[np.bool_]:
+    def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> Flags:
         """Tell which neighbours are still among the nearest of the same rows elsewhere.
 
         Parameters
@@ -112,7 +107,7 @@ class NeighbourLists:
         return int(np.count_nonzero(self.kept_in(other, tie=tie))) / max(1, int(np.count_nonzero(self.indices >= 0)))
 
 
-def _listed(indices: Indices, others: Indices) -> NDArray[np.bool_]:
+def _listed(indices: Indices, others: Indices) -> Flags:
     """Whether each index of a row is among the others of that row."""
     found = np.zeros(indices.shape, dtype=bool)
     for column in others.T:
@@ -120,7 +115,7 @@ def _listed(indices: Indices, others: Indices) -> NDArray[np.bool_]:
     return found
 
 
-def _foremost(tile: Floats, keep: int) -> NDArray[np.bool_]:
+def _foremost(tile: Floats, keep: int) -> Flags:
     """Mark the `keep` largest of each row, and of equals the first: a partition alone leaves them to chance."""
     if keep >= tile.shape[1]:
         return np.ones(tile.shape, dtype=bool)

@@ -7,21 +7,15 @@ products of the sums and of the Gram matrices.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Matrix
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.passes import float64_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +55,8 @@ class RowSums:
     """Number, sum and Gram matrix of unit rows, those without direction counting as zero."""
 
     count: int
-    total: NDArray[np.float64]
-    gram: NDArray[np.float64]
+    total: Floats
+    gram: Floats
 
     @classmethod
     def of(cls, unit: Matrix) -> RowSums:
@@ -77,7 +71,7 @@ class RowSums:
         return cls(count, total, square)
 
 
-def cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
+def cross_gram(before: Matrix, after: Matrix) -> Floats:
     """Compute `BᵀC` of unit rows, those without direction counting as zero."""
     square = np.zeros((before.shape[1], after.shape[1]))
     for rows in row_blocks(len(before), square.size // len(square) + len(square)):
@@ -86,7 +80,7 @@ def cross_gram(before: Matrix, after: Matrix) -> NDArray[np.float64]:
     return square
 
 
-def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[NDArray[np.float64]]) -> CosineSums:
+def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[Floats]) -> CosineSums:
     """Sum the cosines over the pairs i < j of one side, or over all pairs of two sides.
 
     Parameters

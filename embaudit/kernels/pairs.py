@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Matrix, Vector
-
 
 ALL_PAIRS = 5_000_000
 """Pairs of a model up to which all of them are taken where none were named."""
@@ -66,7 +59,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None = None) -> NDArray[np.float64]:
+def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None = None) -> Floats:
     """Compute `cos(x_i, y_j)` for each pair (i, j), a block of pairs at a time.
 
     Parameters

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Matrix
 from embaudit.foundation.workers import ordered_map, row_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
 
 T = TypeVar("T")
 CACHE_BYTES = 2**20
@@ -31,7 +26,7 @@ class Addable(Protocol):
 A = TypeVar("A", bound=Addable)
 
 
-def float64_blocks(x: Matrix) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def float64_blocks(x: Matrix) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
     for rows in row_blocks(*x.shape):
         yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)
@@ -42,12 +37,12 @@ def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     return ordered_map(function, row_blocks(*x.shape))
 
 
-def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
 
     The block is a buffer, overwritten by the next one.
     """
-    buffer: NDArray[np.float64] | None = None
+    buffer: Floats | None = None
     for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=CACHE_BYTES):
         rows = slice(chunk.start + part.start, chunk.start + part.stop)
         buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer

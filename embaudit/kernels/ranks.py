@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from embaudit.foundation.checked import Flags, Floats
 
 
-def area_under_curve(values: NDArray[np.float64], positive: NDArray[np.bool_]) -> float:
+def area_under_curve(values: Floats, positive: Flags) -> float:
     """Compute the probability that a positive value exceeds a negative one, ties counted half (Mann-Whitney).
 
     Examples

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
+from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.kernels.passes import float64_blocks, in_order
-
-if TYPE_CHECKING:
-    from numpy.typing import DTypeLike, NDArray
-
-    from embaudit.foundation.checked import Indices, Matrix
 
 
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
@@ -35,7 +32,7 @@ def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Ind
     return np.sort(pool if len(pool) <= size else rng.choice(pool, size, replace=False))
 
 
-def row_norms(x: Matrix) -> NDArray[np.float64]:
+def row_norms(x: Matrix) -> Floats:
     """Euclidean norm of every row in float64, free of overflow and underflow.
 
     Examples
@@ -49,9 +46,9 @@ def row_norms(x: Matrix) -> NDArray[np.float64]:
     return norms
 
 
-def _block_norms(block: NDArray[np.float64]) -> NDArray[np.float64]:
+def _block_norms(block: Floats) -> Floats:
     with np.errstate(over="ignore", under="ignore"):
-        norms: NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", block, block))
+        norms: Floats = np.sqrt(np.einsum("ij,ij->i", block, block))
     extreme = (norms < 1e-140) | (norms > 1e140)
     if extreme.any():
         largest = np.abs(block[extreme]).max(axis=1, keepdims=True)
@@ -61,7 +58,7 @@ def _block_norms(block: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @overload
-def unit_rows(x: Matrix, *, none: float = np.nan) -> NDArray[np.float64]: ...
+def unit_rows(x: Matrix, *, none: float = np.nan) -> Floats: ...
 @overload
 def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
 def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
@@ -90,7 +87,7 @@ def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike = np.float64)
     return unit
 
 
-def _block_units(block: NDArray[np.float64], none: float) -> NDArray[np.float64]:
+def _block_units(block: Floats, none: float) -> Floats:
     norms = _block_norms(block)
     zero = norms == 0
     norms[zero] = 1
@@ -104,7 +101,7 @@ def _block_units(block: NDArray[np.float64], none: float) -> NDArray[np.float64]
     return unit
 
 
-def gram(x: Matrix, y: Matrix | None = None) -> NDArray[np.float64]:
+def gram(x: Matrix, y: Matrix | None = None) -> Floats:
     """Compute `xᵀy` (`xᵀx` without `y`), k×k, streamed over rows in float64."""
     return in_order(
         block.T @ (block if y is None or y is x else np.asarray(y[rows], dtype=np.float64))
@@ -112,7 +109,7 @@ def gram(x: Matrix, y: Matrix | None = None) -> NDArray[np.float64]:
     )
 
 
-def triangular_factor(x: Matrix) -> NDArray[np.float64]:
+def triangular_factor(x: Matrix) -> Floats:
     """Compute R with `RᵀR = xᵀx` by streamed QR, which does not square the condition number as a Gram matrix does.
 
     Examples
@@ -120,7 +117,7 @@ def triangular_factor(x: Matrix) -> NDArray[np.float64]:
     >>> np.abs(triangular_factor(np.array([[3.0], [4.0]])))
     array([[5.]])
     """
-    factor: NDArray[np.float64] = np.zeros((0, x.shape[1]))
+    factor: Floats = np.zeros((0, x.shape[1]))
     for _, block in float64_blocks(x):
         factor = np.asarray(np.linalg.qr(np.vstack([factor, block]), mode="r"))
     return factor

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.workers import ordered_map
 from embaudit.kernels.intervals import percentile_interval
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.passes import in_order
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TILE = 256
 """Rows of a square tile: a handful of them in float64 stay in the second-level cache."""
@@ -39,7 +37,7 @@ class _RankBins:
     table: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sample: NDArray[np.float64]) -> _RankBins:
+    def of(cls, sample: Floats) -> _RankBins:
         lowest, width = float(sample.min()), float(np.ptp(sample))
         # Cosines that differ by rounding only have one rank.
         scale = (GRID - 1) / width if width > TIE else 0.0
@@ -47,9 +45,7 @@ class _RankBins:
         middle = np.cumsum(cells) - cells / 2
         return cls(lowest, scale, np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64))
 
-    def of_cosines(
-        self, cosines: NDArray[np.float64], *, value: NDArray[np.float64], cell: NDArray[np.intp], out: NDArray[np.intp]
-    ) -> None:
+    def of_cosines(self, cosines: Floats, *, value: Floats, cell: NDArray[np.intp], out: NDArray[np.intp]) -> None:
         """Write the bin of each cosine to `out`; the other two are scratch."""
         np.subtract(cosines, self.lowest, out=value)
         np.multiply(value, self.scale, out=cell, casting="unsafe")
@@ -123,7 +119,7 @@ class _Sheet:
         self.cells = np.empty((3, size), dtype=np.intp)
         self.tally = PairTally(0, 0.0, 0.0, 0, np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64))
 
-    def add(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> None:
+    def add(self, before: Floats, after: Floats) -> None:
         """Add flat arrays of cosines."""
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
@@ -143,7 +139,7 @@ class _Sheet:
         )
 
 
-def tally_pairs(before: NDArray[np.float64], after: NDArray[np.float64]) -> PairTally:
+def tally_pairs(before: Floats, after: Floats) -> PairTally:
     """Tally given pairs.
 
     Parameters
@@ -162,9 +158,7 @@ def tally_pairs(before: NDArray[np.float64], after: NDArray[np.float64]) -> Pair
     return sheet.tally
 
 
-def _sampled_bins(
-    sides: tuple[NDArray[np.float64], ...], others: tuple[NDArray[np.float64], ...]
-) -> tuple[_RankBins, ...]:
+def _sampled_bins(sides: tuple[Floats, ...], others: tuple[Floats, ...]) -> tuple[_RankBins, ...]:
     """Rank bins from about 65,000 pairs spread evenly over the rows."""
     step, step_other = max(1, len(sides[0]) // TILE), max(1, len(others[0]) // TILE)
     samples = (x[::step] @ y[step_other // 2 :: step_other].T for x, y in zip(sides, others, strict=True))
@@ -172,10 +166,10 @@ def _sampled_bins(
 
 
 def tally_all_pairs(
-    before: NDArray[np.float64],
-    after: NDArray[np.float64],
-    before_other: NDArray[np.float64] | None = None,
-    after_other: NDArray[np.float64] | None = None,
+    before: Floats,
+    after: Floats,
+    before_other: Floats | None = None,
+    after_other: Floats | None = None,
 ) -> PairTally:
     """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over several threads.
 

@@ -8,21 +8,18 @@ that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖�
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.checked import RNG, Indices, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import sample_rows
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import Indices
-    from embaudit.model.equivalence import Equivalence
-    from embaudit.model.factor_model import FactorModel
+from embaudit.model.equivalence import Equivalence
+from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""

@@ -6,12 +6,10 @@ Sources: Steck, Ekanadham & Kallus (2024) for scores; Nielsen (2026) for probabi
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from embaudit.foundation.checked import Floats
 
 
 class Equivalence(IntEnum):
@@ -43,14 +41,14 @@ class Equivalence(IntEnum):
         return self.name.lower()
 
 
-def log_softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_softmax(scores: Floats) -> Floats:
     """Log-probabilities of each row, `s - log Σ exp s`, without overflow."""
     centred = scores - scores.max(axis=1, keepdims=True)
-    result: NDArray[np.float64] = centred - np.log(np.exp(centred).sum(axis=1, keepdims=True))
+    result: Floats = centred - np.log(np.exp(centred).sum(axis=1, keepdims=True))
     return result
 
 
-def _inversion_gap(before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def _inversion_gap(before: Floats, after: Floats) -> float:
     """Largest score difference of a pair whose order turned around.
 
     Walking down the new order, an entity that the old scores put above one already seen is inverted
@@ -61,7 +59,7 @@ def _inversion_gap(before: NDArray[np.float64], after: NDArray[np.float64]) -> f
     return float((walk - np.minimum.accumulate(walk, axis=1)).max())
 
 
-def largest_gap(level: Equivalence, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
     """Measure how far two blocks of scores (rows × right entities) disagree at a level.
 
     Parameters

@@ -7,13 +7,13 @@ labels), left bias a, right bias b and offset c.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Indices, Matrix, Vector, as_rows, is_number
+from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
@@ -21,9 +21,6 @@ from embaudit.model.links import Link
 from embaudit.model.objectives import require_agreement
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 def _require_nothing_of(title: str, given: dict[str, Any]) -> None:
@@ -289,7 +286,7 @@ class FactorModel:
         side = self.side(role)
         return side.unit_moments if role in self.link.unit_sides else side.moments
 
-    def seen(self, role: SideName, block: NDArray[np.float64]) -> NDArray[np.float64]:
+    def seen(self, role: SideName, block: Floats) -> Floats:
         """Return float64 rows of a side as the link multiplies them; a zero row stays zero."""
         return unit_rows(block, none=0) if role in self.link.unit_sides else block
 
@@ -305,7 +302,7 @@ class FactorModel:
         """Return the rows that have no direction, hence no cosine."""
         return self.side(role).zero_rows
 
-    def scores(self, rows: ArrayLike | slice | None = None) -> NDArray[np.float64]:
+    def scores(self, rows: ArrayLike | slice | None = None) -> Floats:
         """Compute the scores of selected left rows against all right ones, in float64.
 
         Parameters
@@ -325,7 +322,7 @@ class FactorModel:
             unit_rows(x) if side in self.link.unit_sides else np.asarray(x, dtype=np.float64)
             for side, x in factors.items()
         )
-        scores: NDArray[np.float64] = block @ right.T
+        scores: Floats = block @ right.T
         if self.link.sees_biases:
             scores += self.offset
             scores += 0.0 if left.bias is None else left.bias[chosen][:, None]
@@ -348,7 +345,7 @@ class FactorModel:
         """
         return self.link.predict(self.scores(rows))
 
-    def cosines(self, role: str, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
+    def cosines(self, role: str, pairs: ArrayLike | None = None) -> Floats:
         """Compute the cosine of each pair.
 
         Parameters

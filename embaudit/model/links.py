@@ -6,21 +6,17 @@ A link knows everything that depends on it, so that nobody else has to ask which
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import Floats, is_number
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.model.side import Sided, SideName
+from embaudit.model.side import Sided, SideName
 
 T = TypeVar("T")
 
@@ -77,10 +73,10 @@ class Link(metaclass=_Named):
         return self.level
 
     @abstractmethod
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+    def predict(self, scores: Floats) -> NDArray[Any]:
         """Turn rows of scores into predictions."""
 
-    def gap(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    def gap(self, before: Floats, after: Floats) -> float:
         """Measure how far the predictions from two blocks of scores are apart."""
         return largest_gap(self.level, before, after)
 
@@ -139,7 +135,7 @@ class Identity(Link):
     name = "identity"
     level = Equivalence.SCORES
 
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, scores: Floats) -> Floats:
         """Return the scores."""
         return scores
 
@@ -190,15 +186,15 @@ class Softmax(Link):
         parts = [f"a logit soft-cap of {self.soft_cap:g}"] if self.soft_cap is not None else []
         return " and ".join([*parts, "label rows of length 1"] if self.unit_rows else parts)
 
-    def log_probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_probabilities(self, scores: Floats) -> Floats:
         """Compute the logarithms of the predictions."""
         return log_softmax(scores if self.soft_cap is None else self.soft_cap * np.tanh(scores / self.soft_cap))
 
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, scores: Floats) -> Floats:
         """Return probabilities; each row sums to 1."""
         return np.exp(self.log_probabilities(scores))
 
-    def gap(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> float:
+    def gap(self, before: Floats, after: Floats) -> float:
         """Return the largest change of a log-probability: a relative change of a probability."""
         return float(np.abs(self.log_probabilities(after) - self.log_probabilities(before)).max())
 
@@ -224,7 +220,7 @@ class Sigmoid(Link):
     level = Equivalence.SCORES
     noun = "logits"
 
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, scores: Floats) -> Floats:
         """Return one probability a score."""
         return 0.5 + 0.5 * np.tanh(scores / 2)
 
@@ -243,7 +239,7 @@ class Cosine(Link):
         """Both."""
         return ("left", "right")
 
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    def predict(self, scores: Floats) -> Floats:
         """Return the cosines, which the scores already are."""
         return scores
 
@@ -260,7 +256,7 @@ class Ranking(Link):
     level = Equivalence.RANKINGS
     sensitivity = 2.0
 
-    def predict(self, scores: NDArray[np.float64]) -> NDArray[np.intp]:
+    def predict(self, scores: Floats) -> NDArray[np.intp]:
         """Return the right rows in order, best first."""
         return np.argsort(-scores, axis=1, kind="stable")
 

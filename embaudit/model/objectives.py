@@ -10,17 +10,13 @@ weight decay for every row with decay on both factors: `l_P PᵀP = l_Q QᵀQ` w
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from embaudit.model.links import Link
-    from embaudit.model.side import SideName
+from embaudit.model.links import Link
+from embaudit.model.side import SideName
 
 
 class Linear(IntEnum):

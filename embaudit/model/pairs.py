@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG
+from embaudit.foundation.checked import RNG, Floats, Matrix
 from embaudit.kernels.pairs import n_pairs, pair_cosines, pairs_or_all, sample_pairs
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Matrix
-    from embaudit.model.side import Sided, SideName
+from embaudit.model.side import Sided, SideName
 
 Role: TypeAlias = Literal["left", "right", "cross"]
 """Names of the three kinds of pairs."""
@@ -97,6 +94,6 @@ class Pairs(StrEnum):
         n_rows, n_columns = self.shape(model)
         return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)
 
-    def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> NDArray[np.float64]:
+    def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:
         """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""
         return pair_cosines(*self.rows(model), pairs_or_all(pairs, *self.shape(model)))

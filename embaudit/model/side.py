@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Indices, Matrix, Vector, as_factors, as_vector, frozen
+from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_factors, as_vector, frozen
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.rows import row_norms
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Self
-
 
 T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
@@ -136,7 +132,7 @@ class Side:
         return len(self.rows)
 
     @cached_property
-    def norms(self) -> NDArray[np.float64]:
+    def norms(self) -> Floats:
         """(n,) lengths of the rows."""
         return frozen(row_norms(self.rows))
 

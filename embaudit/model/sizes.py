@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from embaudit.errors import must_be
-
-if TYPE_CHECKING:
-    from embaudit.model.factor_model import FactorModel
+from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
 """Lengths between which products of two factors and of a gauge neither overflow nor vanish."""

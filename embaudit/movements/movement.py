@@ -7,28 +7,21 @@ sampled pairs, with a bootstrap confidence interval, where there are more.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embaudit.foundation.checked import RNG, Matrix, as_generator
+from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
-from embaudit.model import Pairs
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.movements.moved import Movement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, Role, SideName
 
 EXACT_PAIRS = 5_000_000
 """Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
@@ -47,7 +40,7 @@ class _Snapshot:
         self.unit = {side: unit_rows(model.factors(side), dtype=model.factors(side).dtype) for side in sides}
         self.sums = {side: RowSums.of(unit) for side, unit in self.unit.items()}
 
-    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> NDArray[np.float64]:
+    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> Floats:
         """Cosines of given pairs of rows."""
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
         found = np.empty(len(pairs))
@@ -86,7 +79,7 @@ class _Plan:
     n_zero: int
     pairs: NDArray[np.intp] | None
     """None where all pairs are visited."""
-    cosines: NDArray[np.float64] | None
+    cosines: Floats | None
     """Of the sampled pairs, before."""
     top_n: int
     lists: NeighbourLists | None

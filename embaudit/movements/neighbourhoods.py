@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Indices
 from embaudit.kernels.nearest import NeighbourLists, neighbours
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName
 
 
 @dataclass(frozen=True)
@@ -112,7 +108,7 @@ def by_name(names: NDArray[Any], before: NeighbourLists, after: NeighbourLists) 
     texts, pair = names.astype(str), (before, after)
     marks = zip(before.kept_in(after), after.kept_in(before), strict=True)
 
-    def written(at: int, stay: NDArray[np.bool_], stayed: NDArray[np.bool_]) -> Neighbourhood:
+    def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
         n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)
         one, other = (
             tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))

@@ -14,25 +14,19 @@ with c, so again the ends come from lo and from hi.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from embaudit.gauges import Affine
+from embaudit.foundation.checked import Floats
+from embaudit.gauges import Affine, Gauge
+from embaudit.model import SideName
 from embaudit.ranges.cross import CrossLinearReach, depth_of
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.half_angle import tamed
 from embaudit.ranges.linear import LinearReach, stretched
 from embaudit.ranges.reach import End, Ends
 from embaudit.ranges.translation import TranslationReach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.gauges import Gauge
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
 
 
 class AffineReach(NamedTuple):
@@ -43,7 +37,7 @@ class AffineReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; equal rows keep a cosine of 1."""
         shifted = TranslationReach(self.side, self.max_shift).ends(x, y)
         if self.max_condition is not None:
@@ -59,7 +53,7 @@ class AffineReach(NamedTuple):
             shifted.upper_attained & (shifted.upper == upper),
         )
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift to the end of the translation's range, then stretch the shifted pair."""
         translation = TranslationReach(self.side, self.max_shift)
         shift = translation.shift(x, y, end, tol, self.max_condition or 1.0)
@@ -77,7 +71,7 @@ class CrossAffineReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; a shift may turn the sign over, the linear part does not."""
         shifted = CrossTranslationReach(self.side, self.max_shift).ends(x, y)
         linear = CrossLinearReach(self.max_condition)
@@ -89,7 +83,7 @@ class CrossAffineReach(NamedTuple):
             upper.upper_attained & shifted.upper_attained,
         )
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift to the end of the translation's range, then stretch what was shifted against what was not."""
         translation = CrossTranslationReach(self.side, self.max_shift).witness(x, y, end, tol)
         shift = translation.right_shift if self.side == "right" else translation.left_shift

@@ -8,19 +8,22 @@ This is a sufficient condition, as certified radii are in adversarial robustness
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Translation
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.model import FactorModel, SideName
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
@@ -28,13 +31,8 @@ from embaudit.ranges.rivals import SLACK, nearest_rivals
 from embaudit.ranges.translation import TranslationReach
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.model import FactorModel, SideName
     from embaudit.report.display import Display
 
 _NEAR = 0.999
@@ -56,11 +54,11 @@ class CertifiedNeighbours(Drawn):
     """(m,) the rows asked for."""
     indices: Indices
     """(m, N) their neighbours, best first; equal cosines in order of row number."""
-    cosines: NDArray[np.float64]
+    cosines: Floats
     """(m, N) their cosines."""
-    runner_up: NDArray[np.float64]
+    runner_up: Floats
     """(m,) the cosine of the first excluded row, -inf where none is left."""
-    radii: NDArray[np.float64]
+    radii: Floats
     """(m, N) certified radii, at least 1; NaN for a row without direction or a place it cannot fill."""
     max_shift: float | None = 0.0
     """The longest shift before the linear gauge that the radii allow for; None for any length."""
@@ -85,7 +83,7 @@ class CertifiedNeighbours(Drawn):
         known = self.radii[~np.isnan(self.radii)]
         return float((known <= 1).mean()) if known.size else float("nan")
 
-    def curve(self, kappas: ArrayLike) -> NDArray[np.float64]:
+    def curve(self, kappas: ArrayLike) -> Floats:
         """Compute the share of entries that stay in their list under every gauge of condition κ (and `max_shift`).
 
         Examples
@@ -97,13 +95,13 @@ class CertifiedNeighbours(Drawn):
         """
         return _share_above(self.radii[~np.isnan(self.radii)], kappas)
 
-    def list_curve(self, kappas: ArrayLike) -> NDArray[np.float64]:
+    def list_curve(self, kappas: ArrayLike) -> Floats:
         """Compute the share of rows whose whole list is certified at κ."""
         known = ~np.isnan(self.radii)
         shortest = np.where(known, self.radii, np.inf).min(axis=1, initial=np.inf)
         return _share_above(shortest[known.any(axis=1)], kappas)
 
-    def certified(self, kappa: float) -> NDArray[np.bool_]:
+    def certified(self, kappa: float) -> Flags:
         """Which entries, as (m, N), are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
 
@@ -136,19 +134,19 @@ class CertifiedNeighbours(Drawn):
         return self._drawn(ax, attacks=attacks)
 
 
-def _as_conditions(kappas: ArrayLike) -> NDArray[np.float64]:
+def _as_conditions(kappas: ArrayLike) -> Floats:
     given = as_numbers(kappas, "condition numbers")
     if not (given >= 1).all():
         raise must_be("condition numbers", "at least 1", given.min())
     return given
 
 
-def _share_above(radii: NDArray[np.float64], kappas: ArrayLike) -> NDArray[np.float64]:
+def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
     wanted = _as_conditions(kappas)
     if not radii.size:
         return np.full(wanted.shape, np.nan)
     above = radii.size - np.searchsorted(np.sort(radii), wanted, side="right")
-    share: NDArray[np.float64] = above / radii.size
+    share: Floats = above / radii.size
     return share
 
 
@@ -224,7 +222,7 @@ def _shift_of(model: FactorModel, role: SideName, group: Affine | Translation | 
     return group.max_shift if role == group.side else 0.0
 
 
-def _shifted_radii(factors: Matrix, found: NeighbourLists, max_shift: float | None) -> NDArray[np.float64]:
+def _shifted_radii(factors: Matrix, found: NeighbourLists, max_shift: float | None) -> Floats:
     radius = np.inf if max_shift is None else max_shift
     here = np.argwhere(found.indices >= 0)
     table = np.column_stack([found.rows[here[:, 0]], found.indices[tuple(here.T)]]).astype(np.intp)
@@ -242,7 +240,7 @@ def _shifted_radii(factors: Matrix, found: NeighbourLists, max_shift: float | No
     return np.asarray(np.where(tied, 1.0, np.maximum(radii, 1.0)))
 
 
-def _radii(factors: Matrix, found: NeighbourLists) -> NDArray[np.float64]:
+def _radii(factors: Matrix, found: NeighbourLists) -> Floats:
     # A list is only as sure as its cosines: the entry is taken a rounding lower, the excluded item one higher.
     rounding = 4 * (8 + np.sqrt(factors.shape[1])) * EPS
     depth = _depth(found.cosines - rounding)
@@ -260,7 +258,7 @@ def _radii(factors: Matrix, found: NeighbourLists) -> NDArray[np.float64]:
     return np.asarray(radii)
 
 
-def _depth(cosines: NDArray[Any]) -> NDArray[np.float64]:
+def _depth(cosines: NDArray[Any]) -> Floats:
     """Compute artanh, infinite beyond ±1."""
     with np.errstate(divide="ignore"):
         return np.asarray(-np.log(tangent_of(np.clip(cosines, -1, 1))))

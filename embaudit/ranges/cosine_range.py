@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import frozen, is_integer, is_number
+from embaudit.foundation.checked import Flags, Floats, Matrix, frozen, is_integer, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import percent
@@ -16,6 +17,7 @@ from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.pairs import pair_cosines, pairs_or_all
+from embaudit.model import FactorModel, Role
 from embaudit.ranges.affine import AffineReach, CrossAffineReach
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
@@ -28,10 +30,6 @@ from embaudit.ranges.translation import TranslationReach
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Matrix
-    from embaudit.model import FactorModel, Role
 
 SLACK = 1e-9
 """What rounding may add to a cosine at an end of its range."""
@@ -62,16 +60,16 @@ class CosineRange(Drawn):
         `tan(θ/2)` at the ends, which keeps the digits that a cosine near ±1 has lost.
     """
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    lower_attained: NDArray[np.bool_]
-    upper_attained: NDArray[np.bool_]
+    lower: Floats
+    upper: Floats
+    lower_attained: Flags
+    upper_attained: Flags
     pairs: NDArray[np.integer[Any]]
     group: GaugeGroup
     role: Role
     model: FactorModel
-    lower_tangent: NDArray[np.float64] = field(kw_only=True)
-    upper_tangent: NDArray[np.float64] = field(kw_only=True)
+    lower_tangent: Floats = field(kw_only=True)
+    upper_tangent: Floats = field(kw_only=True)
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -80,7 +78,7 @@ class CosineRange(Drawn):
         return f"CosineRange({len(self):,} {self.role} pairs, {self.group})"
 
     @property
-    def before(self) -> NDArray[np.float64]:
+    def before(self) -> Floats:
         """The cosines of the model as it is."""
         x, y = _rows(self.model, self.role)
         if self.pairs.shape[1] == 2:
@@ -89,18 +87,18 @@ class CosineRange(Drawn):
         return cosine_of(fixed.lower)
 
     @property
-    def width(self) -> NDArray[np.float64]:
+    def width(self) -> Floats:
         """Upper less lower end, from 0 to 2."""
-        width: NDArray[np.float64] = self.upper - self.lower
+        width: Floats = self.upper - self.lower
         return width
 
     @property
-    def is_vacuous(self) -> NDArray[np.bool_]:
+    def is_vacuous(self) -> Flags:
         """Whether the range says nothing: it goes from -1 to 1."""
         return np.asarray(self.width >= 2 - SLACK)
 
     @property
-    def is_sign_definite(self) -> NDArray[np.bool_]:
+    def is_sign_definite(self) -> Flags:
         """Whether no gauge of the set turns the sign over."""
         return np.asarray((self.lower >= 0) | (self.upper <= 0))
 
@@ -109,7 +107,7 @@ class CosineRange(Drawn):
         """Number of pairs with a zero row, which have no cosine."""
         return int(np.isnan(self.lower).sum())
 
-    def contains(self, cosines: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, cosines: ArrayLike) -> Flags:
         """Whether each cosine lies in its range, up to a rounding of 1e-9; False for NaN."""
         given = np.asarray(cosines, dtype=np.float64)
         return np.asarray((given >= self.lower - SLACK) & (given <= self.upper + SLACK))

@@ -6,19 +6,15 @@ turning one of the rows by a right angle in their plane makes it the same-side s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.ranges.half_angle import between, compensated_dot, dots, tamed
 from embaudit.ranges.linear import SHOWN, stretch
 from embaudit.ranges.reach import End, Ends
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 _CANCELLED = 1e-4
 """Below this |cosine| the dot product is summed in twice the precision: its relative error is what counts."""
@@ -30,11 +26,11 @@ class CrossLinearReach(NamedTuple):
     max_condition: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; a cosine of 0 stays 0, without a budget every other one comes as near to 0 as you like."""
         return self.around(*signed_depth(x, y))
 
-    def around(self, depth: Array, negative: NDArray[np.bool_]) -> Ends:
+    def around(self, depth: Floats, negative: Flags) -> Ends:
         """Both ends for cosines of `± sech(depth)`; one counts as reached where float64 rows can show it."""
         if self.max_condition is None:
             # Infinite depth is a cosine of 0, which stays; any other goes down to 0 without reaching it.
@@ -50,7 +46,7 @@ class CrossLinearReach(NamedTuple):
             shown = np.isinf(depth) | (depth - shallow <= np.log(SHOWN))
         return signed_ends(deep, shallow, negative, deep_reached, shown)
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Stretch along the bisector of x and y turned by a right angle, or along its normal."""
         depths, negatives = signed_depth(x[None], y[None])
         depth, negative = float(depths[0]), bool(negatives[0])
@@ -65,7 +61,7 @@ class CrossLinearReach(NamedTuple):
         return stretch(*_turned_axes(x, -y if negative else y), float(factor), "left")
 
 
-def signed_depth(x: Array, y: Array) -> tuple[Array, NDArray[np.bool_]]:
+def signed_depth(x: Floats, y: Floats) -> tuple[Floats, Flags]:
     """Compute `w = arsech|cos|`, from 0 (parallel) to infinity (orthogonal), and whether the cosine is negative."""
     x, y = tamed(x), tamed(y)
     tangent = between(x, y)
@@ -81,18 +77,18 @@ def signed_depth(x: Array, y: Array) -> tuple[Array, NDArray[np.bool_]]:
     return depth, negative
 
 
-def depth_of(tangent: Array) -> tuple[Array, NDArray[np.bool_]]:
+def depth_of(tangent: Floats) -> tuple[Floats, Flags]:
     """Compute `arsech|cos|` and whether the cosine is negative from half-angle tangents."""
     with np.errstate(divide="ignore"):
         return 2 * np.arctanh(np.minimum(tangent, 1 / tangent)), tangent > 1
 
 
 def signed_ends(
-    deep: Array,
-    shallow: Array,
-    negative: NDArray[np.bool_],
-    deep_attained: NDArray[np.bool_],
-    shallow_attained: NDArray[np.bool_],
+    deep: Floats,
+    shallow: Floats,
+    negative: Flags,
+    deep_attained: Flags,
+    shallow_attained: Flags,
 ) -> Ends:
     """Order the ends of |cos| = sech(depth) by the sign of the cosine."""
     near_zero, far = np.tanh(deep / 2), np.tanh(shallow / 2)
@@ -105,7 +101,7 @@ def signed_ends(
         )
 
 
-def _turned_axes(x: Array, y: Array) -> tuple[Array, Array]:
+def _turned_axes(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Orthonormal vectors along the bisector of x and y, y turned by a right angle towards x, and along its normal.
 
     Orthogonal rows fall together when turned, so the angle comes from their cosine.

@@ -9,28 +9,23 @@ Without a budget both ends are closed forms: `|Σ x y| / Σ|x y|`, and 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
 from embaudit.ranges.diagonal import weighing
 from embaudit.ranges.half_angle import between, compensated_dot, cosine_of, dots, tamed
 from embaudit.ranges.reach import End, Ends
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-
 
 class _Far(NamedTuple):
     """The end towards 0: its bound, whether a vertex attains it, and the best vertex."""
 
-    tangent: Array
+    tangent: Floats
     attained: Flags
-    weights: Array
+    weights: Floats
 
 
 class CrossDiagonalReach(NamedTuple):
@@ -39,7 +34,7 @@ class CrossDiagonalReach(NamedTuple):
     max_condition: float | None
     block_bytes: int = 2**18
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; a cosine of 0 stays 0 and no cosine changes its sign."""
         x, y = tamed(x), tamed(y)
         dot = compensated_dot(x, y)
@@ -60,7 +55,7 @@ class CrossDiagonalReach(NamedTuple):
         lower_attained = np.where(negative, near_attained, far.attained) | still
         return Ends(lower, upper, lower_attained, np.where(negative, far.attained, near_attained) | still)
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Return the gauge of the best weights known; the end towards 0 of a bounded range may have none."""
         x, y = tamed(x[None]), tamed(y[None])
         dot = compensated_dot(x, y)
@@ -79,22 +74,22 @@ class CrossDiagonalReach(NamedTuple):
         return weighing(limit(x, y, share)[0], "left")
 
 
-def _directed(x: Array, y: Array) -> Flags:
+def _directed(x: Floats, y: Floats) -> Flags:
     return np.asarray((dots(x, x) > 0) & (dots(y, y) > 0))
 
 
-def _after(x: Array, y: Array, weights: Array) -> Array:
+def _after(x: Floats, y: Floats, weights: Floats) -> Floats:
     """Half-angle tangent of each pair under the gauge `D² = weights`."""
     roots = np.sqrt(weights)
     return between(tamed(roots * x), tamed(y / roots))
 
 
-def _acute(tangent: Array) -> Array:
+def _acute(tangent: Floats) -> Floats:
     with np.errstate(divide="ignore"):
         return np.asarray(np.minimum(tangent, 1 / tangent))
 
 
-def _unbounded_near(x: Array, y: Array) -> Array:
+def _unbounded_near(x: Floats, y: Floats) -> Floats:
     """Tangent where |cos| is `|Σr| / Σ|r|`: the root of the smaller over the larger of the sums of either sign."""
     positive, negative = np.maximum(x * y, 0).sum(axis=1), -np.minimum(x * y, 0).sum(axis=1)
     larger = np.maximum(positive, negative)
@@ -102,13 +97,13 @@ def _unbounded_near(x: Array, y: Array) -> Array:
     return np.asarray(np.sqrt(ratio))
 
 
-def _unbounded_far(x: Array, y: Array, dot: Array) -> _Far:
+def _unbounded_far(x: Floats, y: Floats, dot: Floats) -> _Far:
     """Return 0 as a limit, unless both rows lie on one axis and cannot move."""
     pinned = ((x != 0).sum(axis=1) == 1) & ((y != 0).sum(axis=1) == 1) & (dot != 0)
     return _Far(np.where(pinned, 0.0, 1.0), pinned, np.ones(x.shape))
 
 
-def _longest_shadow(x: Array, y: Array, square: float) -> Array:
+def _longest_shadow(x: Floats, y: Floats, square: float) -> Floats:
     """Weights that make the product of the lengths smallest, by bisection for σ."""
     p, q = (x * x).T, (y * y).T
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,7 +119,7 @@ def _longest_shadow(x: Array, y: Array, square: float) -> Array:
     return np.where(np.isnan(weights), 1.0, weights)
 
 
-def _bounded_far(x: Array, y: Array, dot: Array, square: float) -> _Far:
+def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     """Largest product of the lengths along the chain of vertices in order of |y/x|, fractions allowed."""
     p, q = x * x, y * y
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -149,7 +144,7 @@ def _bounded_far(x: Array, y: Array, dot: Array, square: float) -> _Far:
     return _Far(np.where(attained, reached, np.maximum(bound, reached)), attained, weights)
 
 
-def _chain(terms: Array, high: float, low: float) -> Array:
+def _chain(terms: Floats, high: float, low: float) -> Floats:
     """(m, k + 1) weighted sums with the first 0, 1, ..., k terms high and the others low."""
     zero = np.zeros((len(terms), 1))
     before = np.hstack([zero, np.cumsum(terms, axis=1)])
@@ -157,7 +152,7 @@ def _chain(terms: Array, high: float, low: float) -> Array:
     return np.asarray(high * before + low * after)
 
 
-def _shadow_limit(x: Array, y: Array, share: float) -> Array:
+def _shadow_limit(x: Floats, y: Floats, share: float) -> Floats:
     """Weights |y/x|; a lone zero is given the weight that makes it vanish as `share` does."""
     with np.errstate(divide="ignore", invalid="ignore"):
         weights = np.abs(y) / np.abs(x)
@@ -165,7 +160,7 @@ def _shadow_limit(x: Array, y: Array, share: float) -> Array:
     return np.where(np.isnan(weights), known.mean(), np.clip(weights, share * known.min(), known.max() / share))
 
 
-def _far_limit(x: Array, y: Array, share: float) -> Array:
+def _far_limit(x: Floats, y: Floats, share: float) -> Floats:
     """Weights that lengthen x along one coordinate and y along another as `share` vanishes."""
     strength = np.abs(x[0])[:, None] * np.abs(y[0])
     np.fill_diagonal(strength, -1)

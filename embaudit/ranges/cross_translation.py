@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats
 from embaudit.gauges.gauge import Gauge
+from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, dots, tamed
 from embaudit.ranges.reach import End, Ends
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
 
 
 class CrossTranslationReach(NamedTuple):
@@ -25,17 +20,17 @@ class CrossTranslationReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def _radius(self, moving: Array) -> Array:
+    def _radius(self, moving: Floats) -> Floats:
         """Budget over the length of each moving row."""
         exponent = np.frexp(np.abs(moving).max(axis=1, initial=0))[1]
         scaled = np.ldexp(moving, -exponent[:, None])
         if self.max_shift is None:
             return np.full(len(moving), np.inf)
         with np.errstate(divide="ignore", invalid="ignore"):
-            radius: Array = np.ldexp(self.max_shift, -exponent) / np.sqrt(dots(scaled, scaled))
+            radius: Floats = np.ldexp(self.max_shift, -exponent) / np.sqrt(dots(scaled, scaled))
         return radius
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Turn by at most a right angle; a shift longer than the row points it anywhere."""
         tangent = between(tamed(x), tamed(y))
         radius = self._radius(y if self.side == "right" else x)
@@ -50,7 +45,7 @@ class CrossTranslationReach(NamedTuple):
         low[np.isnan(tangent)] = high[np.isnan(tangent)] = np.nan
         return Ends(low, high, radius != 1, radius != 1)
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Take the moving row to the nearest point of the wanted direction, or just beyond the origin."""
         ends = self.ends(x[None], y[None])
         still, moving = (x, y) if self.side == "right" else (y, x)
@@ -70,7 +65,7 @@ class CrossTranslationReach(NamedTuple):
         return Gauge.translation(len(x), **{self.side: shift})
 
 
-def _at_angle(still: Array, moving: Array, angle: float) -> Array:
+def _at_angle(still: Floats, moving: Floats, angle: float) -> Floats:
     """Unit vector at an angle from `still`, in its plane with `moving`."""
     for candidate in (moving, np.eye(len(still))[np.argmin(np.abs(still))]):
         across = candidate - (candidate @ still) * still

@@ -11,18 +11,11 @@ Arrays inside are (k, m): coordinates by pairs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.half_angle import shear
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 _GAP = 64 * EPS
 """Upper and lower bound of e this close, relatively, are one."""
@@ -34,9 +27,9 @@ _CLOSE = 0.5
 class _Pairs:
     """Rows under work, and what does not change from step to step."""
 
-    def __init__(self, x: Array, y: Array, square: float) -> None:
+    def __init__(self, x: Floats, y: Floats, square: float) -> None:
         self.x, self.y, self.square = x, y, square
-        self.s0: Array = np.sqrt((y * y).sum(axis=0) / (x * x).sum(axis=0))
+        self.s0: Floats = np.sqrt((y * y).sum(axis=0) / (x * x).sum(axis=0))
         self.rest = shear(x, y, self.s0)
         self.product = x * y
 
@@ -45,13 +38,13 @@ class _Pairs:
         for name in ("x", "y", "rest", "product", "s0"):
             setattr(self, name, getattr(self, name)[..., chosen])
 
-    def moments(self, weights: Array) -> Array:
+    def moments(self, weights: Floats) -> Floats:
         """(5, m) weighted sums: dot product, first and second moment of `y - s0 x`, squared lengths."""
         x, y, rest = weights * self.x, weights * self.y, weights * self.rest
         factors = ((x, self.y), (rest, self.x), (rest, self.rest), (x, self.x), (y, self.y))
         return np.array([_sums(a, b) for a, b in factors])
 
-    def best_slope(self, moments: Array) -> tuple[Array, Array]:
+    def best_slope(self, moments: Floats) -> tuple[Floats, Floats]:
         """Compute the s that minimises E for these moments, as `s/s0 - 1` and as itself."""
         _, first, second, p, q = moments
         excess = (2 * self.s0 * first + second) / (self.s0**2 * p)
@@ -60,14 +53,14 @@ class _Pairs:
         near = np.abs(offset) < _CLOSE
         return np.where(near, offset, plain / self.s0 - 1), np.where(near, self.s0 * (1 + offset), plain)
 
-    def misfit(self, offset: Array, s: Array) -> Array:
+    def misfit(self, offset: Floats, s: Floats) -> Floats:
         """Compute `s x - y`, exact to its own size where s is near s0."""
         near = np.abs(offset) < _CLOSE
-        misfit: Array = np.where(near, offset * self.s0, s) * self.x
+        misfit: Floats = np.where(near, offset * self.s0, s) * self.x
         misfit -= self.rest if near.all() else np.where(near, self.rest, self.y)
         return misfit
 
-    def highest(self, misfit: Array, s: Array, start: Array) -> tuple[Array, Array]:
+    def highest(self, misfit: Floats, s: Floats, start: Floats) -> tuple[Floats, Floats]:
         """Maximise E over w for a given s, from a lower value: E and the vertex w (Dinkelbach)."""
         costs = misfit * misfit / (2 * s)
         # A start a little low, so that rounding never hides the vertex that belongs to the level.
@@ -95,13 +88,13 @@ class _Side:
         for name in ("weights", "moments", "offset", "s", "known"):
             setattr(self, name, getattr(self, name)[..., chosen])
 
-    def store(self, here: Flags, weights: Array, moments: Array, offset: Array, s: Array) -> None:
+    def store(self, here: Flags, weights: Floats, moments: Floats, offset: Floats, s: Floats) -> None:
         self.weights[:, here], self.moments[:, here] = weights[:, here], moments[:, here]
         self.offset[here], self.s[here] = offset[here], s[here]
         self.known |= here
 
 
-def smallest_definite_cosine(x: Array, y: Array, max_condition: float) -> tuple[Array, Array]:
+def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tuple[Floats, Floats]:
     """Minimise the cosine of pairs that keep an acute angle.
 
     Parameters
@@ -153,7 +146,7 @@ def smallest_definite_cosine(x: Array, y: Array, max_condition: float) -> tuple[
     return np.sqrt(excess / (2 + excess)), best
 
 
-def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Array, Array, Array, Flags]:
+def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Floats, Floats, Floats, Flags]:
     """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
     both = low.known & high.known
     share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
@@ -169,11 +162,11 @@ def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Array
     return trial, offset, s, ~middle
 
 
-def _best_share(low: Array, high: Array) -> Array:
+def _best_share(low: Floats, high: Floats) -> Floats:
     """Where between two sets of moments tan² θ = (p · second - first²) / dot² is largest: its slope is linear."""
     step = high - low
 
-    def slope(at: Array) -> Array:
+    def slope(at: Floats) -> Floats:
         dot, first, second, p, _ = at
         rise = step[3] * second + p * step[2] - 2 * first * step[1]
         return np.asarray(rise * dot - 2 * (p * second - first * first) * step[0])
@@ -184,6 +177,6 @@ def _best_share(low: Array, high: Array) -> Array:
     return np.where(np.isfinite(share), share, 0.5)
 
 
-def _sums(weights: Array, terms: Array) -> Array:
-    total: Array = np.einsum("km,km->m", weights, terms)
+def _sums(weights: Floats, terms: Floats) -> Floats:
+    total: Floats = np.einsum("km,km->m", weights, terms)
     return total

@@ -8,23 +8,17 @@ infimum -1 as soon as some r < 0. If all r >= 0 the infimum is `2√ρ/(1+ρ)`, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from embaudit.errors import InputError
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import Gauge
+from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, shear, tamed
 from embaudit.ranges.reach import End, Ends, point
 from embaudit.ranges.weights import largest_cosine
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 _NEAR = 1e-3
 
@@ -35,7 +29,7 @@ class DiagonalReach(NamedTuple):
     side: SideName
     block_bytes: int = 2**20
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends, mostly limits; a pair with coordinates of both signs can be given any cosine."""
         x, y = tamed(x), tamed(y)
         tangent = between(x, y)
@@ -52,7 +46,7 @@ class DiagonalReach(NamedTuple):
         moving = Ends(lower, upper, ~negative & attained, ~positive & attained)
         return Ends(*(np.where(still, fixed, end) for fixed, end in zip(point(tangent), moving, strict=True)))
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Give nearly all the weight to one coordinate, or to the two of extreme ratio."""
         x, y = tamed(x[None])[0], tamed(y[None])[0]
         ends = self.ends(x[None], y[None])
@@ -86,7 +80,7 @@ class BoundedDiagonalReach(NamedTuple):
     max_condition: float
     block_bytes: int = 2**18
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends, exact and attained."""
         x, y = tamed(x), tamed(y)
         upper = largest_cosine(x, y, self.max_condition).tangent
@@ -95,14 +89,14 @@ class BoundedDiagonalReach(NamedTuple):
         reached = np.ones(len(x), dtype=np.bool_)
         return Ends(lower, upper, reached, reached)
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the gauge with the optimal weights."""
         x, y = tamed(x[None]), tamed(y[None])
         best = largest_cosine(x, y if end == "upper" else -y, self.max_condition)
         return weighing(best.weights[0], self.side)
 
 
-def weighing(weights: Array, side: SideName) -> Gauge:
+def weighing(weights: Floats, side: SideName) -> Gauge:
     """Gauge that puts the metric `diag(weights)` on one side.
 
     Raises
@@ -116,7 +110,7 @@ def weighing(weights: Array, side: SideName) -> Gauge:
     return Gauge.diagonal(scales if side == "left" else 1 / scales)
 
 
-def _ratio_spread(x: Array, y: Array) -> tuple[Array, Flags]:
+def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
     """Compute `ln ρ` over the coordinates not both 0, and whether only the two extreme ratios occur."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.abs(y) / np.abs(x)
@@ -134,12 +128,12 @@ def _ratio_spread(x: Array, y: Array) -> tuple[Array, Flags]:
     return spread, extreme.all(axis=1) & np.isfinite(spread)
 
 
-def _weighted_cosine(x: Array, y: Array, weights: Array) -> float:
+def _weighted_cosine(x: Floats, y: Floats, weights: Floats) -> float:
     roots = np.sqrt(weights / weights.max())
     return float(cosine_of(between(tamed((roots * x)[None]), tamed((roots * y)[None])))[0])
 
 
-def _extreme_ratios(x: Array, y: Array) -> Array:
+def _extreme_ratios(x: Floats, y: Floats) -> Floats:
     """Weights that balance the coordinates of largest against those of smallest ratio, 0 on the others."""
     weights = np.zeros(len(x))
     product = np.abs(x * y)
@@ -150,7 +144,7 @@ def _extreme_ratios(x: Array, y: Array) -> Array:
     return weights
 
 
-def _deciding(x: Array, y: Array, wanted: float) -> int:
+def _deciding(x: Floats, y: Floats, wanted: float) -> int:
     """Coordinate whose weight takes the cosine to 1, -1 or (where one row has a lone zero) 0."""
     if wanted == 0:
         return int(np.argmax(np.where(x * y == 0, np.maximum(np.abs(x), np.abs(y)), -1)))

@@ -6,16 +6,10 @@ differences whose rounding errors would show are split in two by Dekker's method
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from embaudit.foundation.checked import Floats
 from embaudit.gauges.gauge import EPS
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
 
 PARALLEL = 4 * EPS
 """Rows whose half-angle tangent is below this are one direction: rounding alone makes them differ that much."""
@@ -24,7 +18,7 @@ _ROUGH = 0.999
 """Beyond this |cosine| the tangent is no longer read off the cosine."""
 
 
-def cosine_of(tangent: Array) -> Array:
+def cosine_of(tangent: Floats) -> Floats:
     """Compute `cos θ = (1 - t²)/(1 + t²)` for t from 0 to infinity, both included.
 
     Examples
@@ -35,11 +29,11 @@ def cosine_of(tangent: Array) -> Array:
     with np.errstate(divide="ignore"):
         tangent = np.abs(tangent)  # no negative zero
         small = np.minimum(tangent, 1 / tangent)
-        cosine: Array = np.copysign((1 - small) * (1 + small) / (1 + small * small), 1 - tangent)
+        cosine: Floats = np.copysign((1 - small) * (1 + small) / (1 + small * small), 1 - tangent)
     return cosine
 
 
-def tangent_of(cosine: Array) -> Array:
+def tangent_of(cosine: Floats) -> Floats:
     """Compute `t = √((1 - c)/(1 + c))`, infinite at c = -1.
 
     Examples
@@ -48,24 +42,24 @@ def tangent_of(cosine: Array) -> Array:
     array([ 0.,  1., inf])
     """
     with np.errstate(divide="ignore"):
-        tangent: Array = np.sqrt((1 - cosine) / (1 + cosine))
+        tangent: Floats = np.sqrt((1 - cosine) / (1 + cosine))
     return tangent
 
 
-def _split(x: Array) -> tuple[Array, Array]:
+def _split(x: Floats) -> tuple[Floats, Floats]:
     scaled = _SPLIT * x
     high = scaled - (scaled - x)
     return high, x - high
 
 
-def product_error(x: Array, y: Array, product: Array) -> Array:
+def product_error(x: Floats, y: Floats, product: Floats) -> Floats:
     """Compute what rounding took from `product = x * y`, exactly (Dekker 1971)."""
     (x_high, x_low), (y_high, y_low) = _split(x), _split(y)
-    error: Array = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
+    error: Floats = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
     return error
 
 
-def shear(x: Array, y: Array, s: Array) -> Array:
+def shear(x: Floats, y: Floats, s: Floats) -> Floats:
     """Compute `y - s x` with an error relative to itself, however nearly the two cancel.
 
     Examples
@@ -74,18 +68,18 @@ def shear(x: Array, y: Array, s: Array) -> Array:
     array([False])
     """
     product = s * x
-    difference: Array = (y - product) - product_error(np.broadcast_to(s, x.shape), x, product)
+    difference: Floats = (y - product) - product_error(np.broadcast_to(s, x.shape), x, product)
     return difference
 
 
-def difference_of_products(a: Array, b: Array, c: Array, d: Array) -> Array:
+def difference_of_products(a: Floats, b: Floats, c: Floats, d: Floats) -> Floats:
     """Compute `ab - cd` with an error relative to itself."""
     ab, cd = a * b, c * d
-    difference: Array = (ab - cd) + (product_error(a, b, ab) - product_error(c, d, cd))
+    difference: Floats = (ab - cd) + (product_error(a, b, ab) - product_error(c, d, cd))
     return difference
 
 
-def compensated_dot(x: Array, y: Array) -> Array:
+def compensated_dot(x: Floats, y: Floats) -> Floats:
     """Dot products of rows in twice the working precision (Ogita, Rump & Oishi 2005, Dot2)."""
     total, lost = np.zeros(len(x)), np.zeros(len(x))
     for a, b in zip(x.T, y.T, strict=True):
@@ -97,13 +91,13 @@ def compensated_dot(x: Array, y: Array) -> Array:
     return total + lost
 
 
-def dots(x: Array, y: Array) -> Array:
+def dots(x: Floats, y: Floats) -> Floats:
     """Dot product of every row of x with that of y."""
-    product: Array = np.einsum("ij,ij->i", x, y)
+    product: Floats = np.einsum("ij,ij->i", x, y)
     return product
 
 
-def tamed(x: Array) -> Array:
+def tamed(x: Floats) -> Floats:
     """Scale rows of extreme length to about 1 by powers of two, which rounds nothing; the others stay.
 
     Products of up to eight entries of what remains still fit into float64.
@@ -119,18 +113,18 @@ def tamed(x: Array) -> Array:
     return scaled
 
 
-def _between_near(x: Array, y: Array) -> Array:
+def _between_near(x: Floats, y: Floats) -> Floats:
     """Tangent for rows at an acute angle, from the part of y that x does not span."""
     squares = dots(x, x)
     rest = shear(x, y, np.sqrt(dots(y, y) / squares)[:, None])
     rest -= (dots(x, rest) / squares)[:, None] * x
     sine = np.minimum(np.sqrt(dots(rest, rest) / dots(y, y)), 1)
-    tangent: Array = sine / (1 + np.sqrt((1 - sine) * (1 + sine)))
+    tangent: Floats = sine / (1 + np.sqrt((1 - sine) * (1 + sine)))
     tangent[tangent < PARALLEL] = 0
     return tangent
 
 
-def between(x: Array, y: Array) -> Array:
+def between(x: Floats, y: Floats) -> Floats:
     """Compute the half-angle tangent of every pair of rows.
 
     Parameters

@@ -6,21 +6,17 @@ Householder 1960; Householder, "The Theory of Matrices in Numerical Analysis", 1
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, shear, tamed
 from embaudit.ranges.reach import End, Ends, as_numbers, point
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
 
 SHOWN = 1e-9 / EPS
 """A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""
@@ -33,7 +29,7 @@ class LinearReach(NamedTuple):
     max_condition: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; without a budget every value strictly between -1 and 1, unless the rows are parallel."""
         tangent = between(tamed(x), tamed(y))
         parallel = (tangent == 0) | np.isinf(tangent)
@@ -43,7 +39,7 @@ class LinearReach(NamedTuple):
             return Ends(low, high, parallel, parallel)
         return stretched(point(tangent), self.max_condition)
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Stretch along the bisector (upper end) or along its normal in the plane of the rows (lower end)."""
         tangent = between(tamed(x[None]), tamed(y[None]))[0]
         if tangent == 0 or np.isinf(tangent):
@@ -67,14 +63,14 @@ def stretched(ends: Ends, condition: float) -> Ends:
     return Ends(lower, upper, *(flag & ok for flag, ok in zip(ends[2:], shown, strict=True)))
 
 
-def magnified(end: Array, start: Array) -> Array:
+def magnified(end: Floats, start: Floats) -> Floats:
     """Compute `sin θ' / sin θ` from two half-angle tangents, 1 where the rows are parallel."""
     with np.errstate(divide="ignore", invalid="ignore"):
         sines = [1 / (tangent + 1 / tangent) for tangent in (end, start)]
         return np.where(sines[1] > 0, sines[0] / sines[1], 1.0)
 
 
-def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
+def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Orthonormal vectors along `x̂ + ŷ` and `ŷ - x̂`, exact also for nearly parallel rows (which must not be)."""
     x, y = tamed(x[None])[0], tamed(y[None])[0]
     x, y = x / np.linalg.norm(x), y / np.linalg.norm(y)
@@ -93,7 +89,7 @@ def bisector_and_normal(x: Array, y: Array) -> tuple[Array, Array]:
     return (bisector, normal) if flip > 0 else (normal, bisector)
 
 
-def stretch(bisector: Array, normal: Array, factor: float, side: SideName) -> Gauge:
+def stretch(bisector: Floats, normal: Floats, factor: float, side: SideName) -> Gauge:
     """Gauge that multiplies `tan(θ/2)` of a pair of that side by `factor`, with `κ = max(factor, 1/factor)`.
 
     It leaves the rows in the axes it stretches: turned back, they would mix coordinates of all lengths, and rounding
@@ -116,7 +112,7 @@ def stretch(bisector: Array, normal: Array, factor: float, side: SideName) -> Ga
     return Gauge(inverse, acting) if side == "right" else Gauge(acting, inverse)
 
 
-def require_cosines(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def require_cosines(values: ArrayLike, name: str) -> Floats:
     """Check cosines; NaN, the cosine of a zero row, passes."""
     given = as_numbers(values, name)
     outside = np.abs(given) > 1
@@ -125,7 +121,7 @@ def require_cosines(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return given
 
 
-def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> Floats:
     """Compute the smallest condition number of a linear gauge that moves a same-side cosine to a target.
 
     `κ = exp|artanh(cosine) - artanh(target)|`.
@@ -160,5 +156,5 @@ def condition_to_reach(cosine: ArrayLike, target: ArrayLike) -> NDArray[np.float
         raise must_be("cosine and target", "of one shape", f"{given[0].shape} and {given[1].shape}") from error
     with np.errstate(divide="ignore", invalid="ignore"):
         condition = np.exp(np.abs(np.arctanh(start) - np.arctanh(goal)))
-    smallest: NDArray[np.float64] = np.where(start == goal, 1.0, condition)[()]
+    smallest: Floats = np.where(start == goal, 1.0, condition)[()]
     return smallest

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import Flags, Floats, Matrix
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import as_pairs
 from embaudit.ranges.half_angle import between, tamed
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.gauges import Gauge
-
-    Array = NDArray[np.float64]
 
 End: TypeAlias = Literal["lower", "upper"]
 
@@ -25,13 +20,13 @@ End: TypeAlias = Literal["lower", "upper"]
 class Ends(NamedTuple):
     """The ends of many ranges."""
 
-    lower: NDArray[np.float64]
+    lower: Floats
     """tan(θ/2) of the smallest cosine, so the larger of the two."""
-    upper: NDArray[np.float64]
+    upper: Floats
     """tan(θ/2) of the largest cosine."""
-    lower_attained: NDArray[np.bool_]
+    lower_attained: Flags
     """False where the end is only approached."""
-    upper_attained: NDArray[np.bool_]
+    upper_attained: Flags
 
 
 class Reach(Protocol):
@@ -42,16 +37,16 @@ class Reach(Protocol):
         """How many bytes of rows to treat at once."""
         ...
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends for each pair of rows of two (m, k) arrays."""
         ...
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Find a gauge that takes one pair of rows, of shape (k,), to an end or within `tol` of it."""
         ...
 
 
-def point(tangent: Array) -> Ends:
+def point(tangent: Floats) -> Ends:
     """Range of a cosine that cannot move."""
     fixed = np.ones(len(tangent), dtype=np.bool_)
     return Ends(tangent, tangent, fixed, fixed)
@@ -63,18 +58,18 @@ class Fixed(NamedTuple):
     rank: int
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """One point for each pair."""
         return point(between(tamed(x), tamed(y)))
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:  # noqa: ARG002
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:  # noqa: ARG002
         """Return the identity, which is already there."""
         from embaudit.gauges import Gauge
 
         return Gauge.identity(self.rank)
 
 
-def as_numbers(values: ArrayLike, name: str) -> Array:
+def as_numbers(values: ArrayLike, name: str) -> Floats:
     """Make a float64 array; refuse words, holes and rows of different lengths.
 
     Examples
@@ -110,7 +105,7 @@ def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.i
     return as_pairs(table, n_rows, n_columns)
 
 
-def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Array, Array]:
+def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Gather both rows of each pair in float64; of four columns, the differences `x_i - x_j` and `x_k - x_l`."""
     rows = [np.asarray(side[column], dtype=np.float64) for side, column in _columns(x, y, table)]
     return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])

@@ -8,23 +8,15 @@ lies below the best exact value are computed exactly.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.gauges.gauge import EPS
+from embaudit.kernels.nearest import NeighbourLists
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.ranges.reach import reach_of_pairs
 from embaudit.ranges.translation import TranslationReach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices, Matrix
-    from embaudit.kernels.nearest import NeighbourLists
-
-    Array = NDArray[np.float64]
 
 SLACK = 64 * EPS
 """What rounding may take from a tangent, relative to it."""
@@ -33,7 +25,7 @@ BATCH = 4096
 """Exact values asked for at once."""
 
 
-def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> Array:
+def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> Floats:
     """Compute the smallest half-angle tangent that a shift gives each row with any row outside its list.
 
     Parameters
@@ -63,7 +55,7 @@ def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> 
     lists = np.flatnonzero(lengths[found.rows] > max_shift)
     unit = unit_rows(factors)
 
-    def least(part: slice) -> Array:
+    def least(part: slice) -> Floats:
         rows = found.rows[lists[part]]
         cosines = np.clip(unit[rows] @ unit.T, -1, 1)
         cosines[np.arange(len(rows)), rows] = -np.inf
@@ -76,7 +68,7 @@ def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> 
     return nearest * (1 - SLACK)
 
 
-def _bounds(cosines: Array, own: Array, others: Array, radius: float, k: int) -> Array:
+def _bounds(cosines: Floats, own: Floats, others: Floats, radius: float, k: int) -> Floats:
     """Bound the smallest tangent of each pair of a tile from below; infinite for what is no rival."""
     unit = np.maximum(own[:, None], others)
     a, b, r = own[:, None] / unit, others / unit, radius * (1 + SLACK) / unit
@@ -94,7 +86,7 @@ def _bounds(cosines: Array, own: Array, others: Array, radius: float, k: int) ->
     return np.asarray(bound)
 
 
-def _least(factors: Matrix, rows: Indices, bounds: Array, max_shift: float) -> Array:
+def _least(factors: Matrix, rows: Indices, bounds: Floats, max_shift: float) -> Floats:
     """Smallest exact tangent of each row: first where the bound is least, then wherever it does not rule out less."""
     reach = TranslationReach("right", max_shift * (1 + SLACK))
     lines = np.arange(len(rows))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,15 +12,10 @@ from embaudit.foundation.checked import RNG
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
-from embaudit.gauges import Affine, Diagonal, GeneralLinear
+from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
 from embaudit.kernels.pairs import sample_pairs
+from embaudit.model import FactorModel, Role, SideName
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from embaudit.gauges import GaugeGroup
-    from embaudit.model import FactorModel, Role, SideName
 
 BUDGETS = (1.25, 1.5, 2.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)

@@ -12,42 +12,37 @@ until the disc meets the line through a and b: between them the cosine is -1, ou
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, dots, tamed
 from embaudit.ranges.linear import require_cosines
 from embaudit.ranges.reach import End, Ends, as_numbers, point
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.model import SideName
-
-    Array = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
 
 
 class _Scene(NamedTuple):
     """What decides how the origin sees the segments from a to b (lengths in units that neither overflow nor vanish)."""
 
-    tangent: Array
-    a: Array
-    b: Array
-    area: Array
-    base: Array
-    dot: Array
-    offset: Array
+    tangent: Floats
+    a: Floats
+    b: Floats
+    area: Floats
+    base: Floats
+    dot: Floats
+    offset: Floats
     inside: Flags
-    nearest: Array
-    corner: Array
-    unit: Array
+    nearest: Floats
+    corner: Floats
+    unit: Floats
 
     @classmethod
-    def of(cls, x: Array, y: Array) -> _Scene:
+    def of(cls, x: Floats, y: Floats) -> _Scene:
         largest = np.maximum(np.abs(x).max(axis=1, initial=0), np.abs(y).max(axis=1, initial=0))
         exponent = np.frexp(largest)[1]
         x, y = np.ldexp(x, -exponent[:, None]), np.ldexp(y, -exponent[:, None])
@@ -71,7 +66,7 @@ class TranslationReach(NamedTuple):
     max_shift: float | None
     block_bytes: int = 2**21
 
-    def ends(self, x: Array, y: Array) -> Ends:
+    def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends; in one dimension, where a cosine is 1 or -1 only, the hull of what is reached."""
         scene = _Scene.of(x, y)
         flat = x.shape[1] == 1
@@ -81,11 +76,11 @@ class TranslationReach(NamedTuple):
         still = point(scene.tangent)
         return Ends(*(np.where(same, fixed, end) for fixed, end in zip(still, ends, strict=True)))
 
-    def witness(self, x: Array, y: Array, end: End, tol: float) -> Gauge:
+    def witness(self, x: Floats, y: Floats, end: End, tol: float) -> Gauge:
         """Shift the origin to where the arc touches the disc, or onto the line through the rows."""
         return Gauge.translation(len(x), **{self.side: self.shift(x, y, end, tol)})
 
-    def shift(self, x: Array, y: Array, end: End, tol: float, condition: float = 1.0) -> Array:
+    def shift(self, x: Floats, y: Floats, end: End, tol: float, condition: float = 1.0) -> Floats:
         """Find the shift that reaches an end, or comes within `tol` of it once `condition` has widened the range."""
         scene = _Scene.of(x[None], y[None])
         radius = np.inf if self.max_shift is None else float(self.max_shift / scene.unit[0])
@@ -111,7 +106,7 @@ def _short_of(scene: _Scene, radius: float, end: End, tol: float, condition: flo
     return shorter
 
 
-def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
+def _ends(scene: _Scene, radius: Floats, *, flat: bool) -> Ends:
     """Ends for a scene: tangents to the disc, until it meets the line."""
     beyond = radius > scene.corner
     opposite = np.where(scene.inside, radius >= scene.nearest, beyond)
@@ -141,7 +136,7 @@ def _ends(scene: _Scene, radius: Array, *, flat: bool) -> Ends:
     )
 
 
-def _touching_shift(x: Array, y: Array, scene: _Scene, radius: float, end: End) -> Array:
+def _touching_shift(x: Floats, y: Floats, scene: _Scene, radius: float, end: End) -> Floats:
     """Shift v of length at most `radius` that reaches an end; rows and radius in the units of the scene."""
     ends = _ends(scene, np.array([radius]), flat=len(x) == 1)
     half = float(scene.base[0]) / 2
@@ -171,7 +166,7 @@ def _on_line(u: float, h: float, radius: float, pieces: list[tuple[float, float]
     return float(max(low, -far) + min(high, far)) / 2
 
 
-def _frame(x: Array, y: Array) -> tuple[Array, Array]:
+def _frame(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     """Unit vectors along y - x and, at a right angle to it, towards the origin (anywhere if that is on the line)."""
     along = (y - x) / np.linalg.norm(y - x)
     for candidate in (-x, -y, np.eye(len(x))[np.argmin(np.abs(along))]):
@@ -184,7 +179,7 @@ def _frame(x: Array, y: Array) -> tuple[Array, Array]:
     return along, np.zeros(len(x))
 
 
-def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> NDArray[np.float64]:
+def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
     """Compute the length of the shortest shift v that gives `cos(a + v, b + v)` a target.
 
     With θ the target angle and the origin u₀ along the segment ab (length L) from its middle and h away from its
@@ -228,16 +223,16 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> NDArray[np.
     table = (math.prod(shape), first.shape[-1])
     scene = _Scene.of(np.broadcast_to(first, table), np.broadcast_to(second, table))
     lengths = _shortest(scene, np.broadcast_to(goal, shape).ravel()) * scene.unit
-    result: NDArray[np.float64] = lengths.reshape(shape)[()]
+    result: Floats = lengths.reshape(shape)[()]
     return result
 
 
-def _described(rows: Array) -> str:
+def _described(rows: Floats) -> str:
     bad = rows[~np.isfinite(rows)]
     return str(bad[0]) if bad.size else f"shape {rows.shape}"
 
 
-def _shortest(scene: _Scene, cosine: Array) -> Array:
+def _shortest(scene: _Scene, cosine: Floats) -> Floats:
     sine = np.sqrt((1 - cosine) * (1 + cosine))
     half = scene.base / 2
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -14,20 +14,18 @@ Arrays here are (k, m): coordinates by pairs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.float64]
-    Ints = NDArray[np.intp]
+Ints = NDArray[np.intp]
 
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
@@ -36,13 +34,13 @@ _FINE = 1e-3
 class Best(NamedTuple):
     """The largest cosine of each pair and where it is reached."""
 
-    tangent: NDArray[np.float64]
+    tangent: Floats
     """(m,) tan(θ/2)."""
-    weights: NDArray[np.float64]
+    weights: Floats
     """(m, k) between 1 and κ²."""
 
 
-def largest_cosine(x: Array, y: Array, max_condition: float) -> Best:
+def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
 
     Parameters
@@ -76,7 +74,7 @@ def largest_cosine(x: Array, y: Array, max_condition: float) -> Best:
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Array, y: Array, square: float) -> Best:
+def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
     """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -100,7 +98,7 @@ def _best_vertex(x: Array, y: Array, square: float) -> Best:
     return Best(tangent, weights)
 
 
-def _scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, Array]:
+def _scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
     """Best interval [start, stop) of the first `count` coordinates and its cos², trying all by growing lengths."""
     k = int(count.max())
     terms = [x * y, x * x, y * y]
@@ -123,7 +121,7 @@ def _scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, A
     return start, *_best_stop(base, terms, start)
 
 
-def _best_stop(base: list[Array], terms: list[Array], start: Ints) -> tuple[Ints, Array]:
+def _best_stop(base: list[Floats], terms: list[Floats], start: Ints) -> tuple[Ints, Floats]:
     """Best end of the interval that begins at `start`, and its cos²."""
     k = len(terms[0])
     place = start + np.arange(k)[:, None]
@@ -136,7 +134,7 @@ def _best_stop(base: list[Array], terms: list[Array], start: Ints) -> tuple[Ints
     return start + length + 1, np.take_along_axis(value, length[None], axis=0)[0]
 
 
-def _fine_scan(x: Array, y: Array, count: Ints, square: float) -> tuple[Ints, Ints, Array]:
+def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
     """Best interval and its tan θ where cosines are so near 1 that only 1 - cos² tells them apart.
 
     By Lagrange's identity `Σwp Σwq - (Σwr)² = Σ_{i<j} w_i w_j (x_i y_j - x_j y_i)²`, a sum of positive terms.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from embaudit.canonical.form import (
     EXPONENTS,
     CanonicalForm,
+    RowMap,
     absorbed_biases,
     affine,
     canonical_form,
@@ -19,20 +20,15 @@ from embaudit.canonical.form import (
 )
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import is_number
+from embaudit.foundation.checked import RNG, is_number
 from embaudit.io import as_model
+from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
-from embaudit.model import Equivalence, FactorModel
+from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
-
-if TYPE_CHECKING:
-    from embaudit.canonical.form import RowMap
-    from embaudit.foundation.checked import RNG
-    from embaudit.io.files import AnyPath
-    from embaudit.model import SideName
 
 Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
 KINDS: tuple[str, ...] = get_args(Kind)

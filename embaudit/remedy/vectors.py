@@ -7,27 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embaudit.canonical.form import gathered, mapped_blocks
+from embaudit.canonical.form import RowMap, gathered, mapped_blocks
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Matrix, Vector
+from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
-from embaudit.io.files import plain_suffix
+from embaudit.io.files import AnyPath, plain_suffix
 from embaudit.io.registry import room, save, stored_rows
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.canonical.form import RowMap
-    from embaudit.io.files import AnyPath
-    from embaudit.model import SideName
 
 PROBES = 4096
 """Rows, and pairs of rows, that a check looks at."""
@@ -198,7 +194,7 @@ class Remedy(Result):
                 _require_same(stored_rows(path, name, rows), wanted, path)
 
 
-def _require_same(found: NDArray[Any], wanted: NDArray[np.float64], path: Path) -> None:
+def _require_same(found: NDArray[Any], wanted: Floats, path: Path) -> None:
     tolerance = 8 * np.finfo(found.dtype).eps * np.abs(wanted).max()
     if found.shape != wanted.shape or np.abs(found - wanted).max() > tolerance:
         raise InputError(f"{path} must hold the vectors that were written; what was read back differs; write it again.")

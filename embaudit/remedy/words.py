@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from embaudit.foundation.words import counted
-
-if TYPE_CHECKING:
-    from embaudit.model import FactorModel, SideName
-    from embaudit.remedy.vectors import Remedy
+from embaudit.model import FactorModel, SideName
+from embaudit.remedy.vectors import Remedy
 
 _CONVENTIONS = {
     "balanced": "each direction is shared out equally between the two sides",

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Indices
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import ordered_map
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
 from embaudit.reproduce.netflix_models import measure, solve
-from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, as_setting
+from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, NetflixSetting, as_setting
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
 from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_records, summarise
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.reproduce.netflix_setting import NetflixSetting
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
 

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Indices
 from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
 
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
+from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix, nearest, top_overlap
+from embaudit.simulate import SimulatedInteractions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel
-    from embaudit.reproduce.netflix_setting import NetflixSetting
-    from embaudit.simulate import SimulatedInteractions
 
 EQ2 = "Eq. 2"
 SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
@@ -34,7 +34,7 @@ class Solved:
     """(n, p) the interactions."""
     clusters: Indices
     """(p,) the true clusters."""
-    popularity: NDArray[np.float64]
+    popularity: Floats
     """(p,) the baseline popularities."""
     models: dict[str, FactorModel]
     """The rescalings of Eq. 1 by name, then Eq. 2."""
@@ -47,7 +47,7 @@ class Solved:
         return np.lexsort((-self.popularity, self.clusters))
 
 
-def rescaled(model: FactorModel, singular_values: NDArray[np.float64], alpha: float) -> dict[str, FactorModel]:
+def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[str, FactorModel]:
     """Apply the diagonal gauge of every rescaling to the symmetric solution of Eq. 1.
 
     Parameters

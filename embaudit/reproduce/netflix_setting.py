@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from embaudit.errors import must_be
 from embaudit.simulate import PopularityLaw, SimulatedInteractions, simulate_interactions
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,6 @@ REFERENCE: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType(
 """Orders of magnitude of an independent run of the recipe at the paper's size (five settings, two seeds each)."""
 REFERENCE_ROUNDING = 0.005
 """They are given to two decimals."""
-
 
 CHOICES: Mapping[str, Mapping[str, float | str]] = MappingProxyType(
     {

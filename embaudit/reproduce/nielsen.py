@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
@@ -16,13 +18,6 @@ from embaudit.model.equivalence import log_softmax
 from embaudit.reproduce.nielsen_display import NielsenDisplay
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
 from embaudit.softmax import shared_halves
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
 """The label rows of Figure 1."""
@@ -49,9 +44,9 @@ class NielsenFigure:
     """Figure 1, one row a panel: the shift, the cosine of labels 0 and 1, the largest change of a probability."""
     pairs: pd.DataFrame
     """Figure 2, one row a pair of labels: cosine, whether it is an edge of the hull, the probability both can reach."""
-    rows: dict[str, NDArray[np.float64]]
+    rows: dict[str, Floats]
     """The label rows of each panel of Figure 1."""
-    inputs: NDArray[np.float64]
+    inputs: Floats
     """(n, 2) the embeddings."""
     most_probable: Indices
     """(n,) the label each is given, the same in all panels."""
@@ -164,7 +159,7 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     )
 
 
-def shifts(rows: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def shifts(rows: Floats) -> dict[str, Floats]:
     """Return the translations of the lemma for labels 0 and 1.
 
     Examples
@@ -193,7 +188,7 @@ def _translations(given: FactorModel, models: dict[str, FactorModel]) -> pd.Data
     return pd.DataFrame(records)
 
 
-def _pairs(name: str, rows: NDArray[np.float64]) -> pd.DataFrame:
+def _pairs(name: str, rows: Floats) -> pd.DataFrame:
     head = FactorModel.from_softmax(rows)
     pairs = all_pairs(len(rows))
     edges = shared_halves(head, pairs).can_share
@@ -202,7 +197,7 @@ def _pairs(name: str, rows: NDArray[np.float64]) -> pd.DataFrame:
     return pd.DataFrame({"head": name, **columns, "edge_of_hull": edges, "both_reach": reach})
 
 
-def both_reach(rows: NDArray[np.float64], first: int, second: int) -> float:
+def both_reach(rows: Floats, first: int, second: int) -> float:
     """Compute the largest probability that two labels can have at once, over all inputs.
 
     `max_x min(p_a(x), p_b(x))`; log-probabilities are concave in x, so it is the convex problem
@@ -232,10 +227,10 @@ def both_reach(rows: NDArray[np.float64], first: int, second: int) -> float:
 
     two = [first, second]
 
-    def logs(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def logs(z: Floats) -> Floats:
         return np.asarray(log_softmax((z[:-1] @ rows.T)[None])[0, two])
 
-    def slopes(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def slopes(z: Floats) -> Floats:
         p = np.exp(log_softmax((z[:-1] @ rows.T)[None])[0])
         return np.column_stack([rows[two] - p @ rows, [-1.0, -1.0]])
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.reproduce.pictures import COLOURS, MARKERS, STYLE, Picture, new_figure, two_decimals
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
 
     Pair = tuple[int, int]
 
@@ -31,11 +29,11 @@ class NielsenDisplay(Picture):
     5
     """
 
-    rows: dict[str, NDArray[np.float64]]
-    inputs: NDArray[np.float64]
+    rows: dict[str, Floats]
+    inputs: Floats
     most_probable: Indices
     translations: pd.DataFrame
-    heads: dict[str, NDArray[np.float64]]
+    heads: dict[str, Floats]
     pairs: pd.DataFrame
     contrasts: dict[str, tuple[Pair, Pair]]
 
@@ -83,7 +81,7 @@ class NielsenDisplay(Picture):
         ax.set(xlabel="first coordinate", ylabel="second coordinate")
 
 
-def _arrows(ax: Any, rows: NDArray[np.float64]) -> None:
+def _arrows(ax: Any, rows: Floats) -> None:
     """Draw every row as an arrow from the origin, with its marker and number at the tip."""
     box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85}
     for label, vector in enumerate(rows):
@@ -96,7 +94,7 @@ def _arrows(ax: Any, rows: NDArray[np.float64]) -> None:
         )
 
 
-def _free_direction(vector: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _free_direction(vector: Floats, rows: Floats) -> Floats:
     """Point outwards, or sideways where a longer arrow passes in the same direction."""
     outwards = vector / np.linalg.norm(vector)
     beyond = rows @ outwards > 1.05 * np.linalg.norm(vector)

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.kernels.nearest import Largest
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
 
 N_NEIGHBOURS = 10
 
@@ -39,7 +33,7 @@ class Recovery:
         return asdict(self)
 
 
-def cosine_matrix(vectors: Matrix) -> NDArray[np.float64]:
+def cosine_matrix(vectors: Matrix) -> Floats:
     """Compute all p×p cosines, in [-1, 1]; for the sizes of a figure.
 
     Examples
@@ -54,7 +48,7 @@ def cosine_matrix(vectors: Matrix) -> NDArray[np.float64]:
     return cosines
 
 
-def nearest(cosines: NDArray[np.float64], n: int = N_NEIGHBOURS) -> Indices:
+def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:
     """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
     others = cosines.copy()
     np.fill_diagonal(others, -np.inf)
@@ -73,7 +67,7 @@ def top_overlap(first: Indices, second: Indices) -> float:
     return float((both[:, 1:] == both[:, :-1]).sum() / first.size)
 
 
-def cluster_recovery(cosines: NDArray[np.float64], clusters: Indices) -> Recovery:
+def cluster_recovery(cosines: Floats, clusters: Indices) -> Recovery:
     """Compare a matrix of cosines with the clusters of its rows.
 
     Parameters

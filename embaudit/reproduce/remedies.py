@@ -7,6 +7,7 @@ number for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +15,15 @@ import numpy as np
 from scipy import sparse
 
 from embaudit.canonical import identified_factors
-from embaudit.reproduce.netflix_models import EQ2, rescaled
+from embaudit.foundation.checked import Floats
+from embaudit.model import FactorModel
+from embaudit.reproduce.netflix_models import EQ2, Solved, rescaled
+from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
 from embaudit.solvers import ProductPenaltyMF
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.model import FactorModel
-    from embaudit.reproduce.netflix_models import Solved
-    from embaudit.reproduce.netflix_setting import NetflixSetting
 
 NEGATIVES = 5
 """Negative samples for each positive, as word2vec takes for small data."""
@@ -48,19 +45,19 @@ class Remedy:
     """(n, p) sparse interactions to the matrix to factorise."""
 
 
-def _shares(matrix: Any) -> NDArray[np.float64]:
+def _shares(matrix: Any) -> Floats:
     """Share of users who took each item."""
-    shares: NDArray[np.float64] = np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
+    shares: Floats = np.bincount(matrix.indices, minlength=matrix.shape[1]) / matrix.shape[0]
     return shares
 
 
-def _scale_columns(matrix: Any, factors: NDArray[np.float64]) -> Any:
+def _scale_columns(matrix: Any, factors: Floats) -> Any:
     scaled = matrix.copy()
     scaled.data = matrix.data * factors[matrix.indices]
     return scaled
 
 
-def standardise_columns(matrix: Any) -> NDArray[np.float64]:
+def standardise_columns(matrix: Any) -> Floats:
     """Give every item mean 0 and variance 1 over the users; the result is dense.
 
     Examples
@@ -68,7 +65,7 @@ def standardise_columns(matrix: Any) -> NDArray[np.float64]:
     >>> standardise_columns(sparse.csr_array([[1.0], [0.0]])).ravel()
     array([ 1., -1.])
     """
-    dense: NDArray[np.float64] = matrix.toarray()
+    dense: Floats = matrix.toarray()
     dense -= dense.mean(axis=0)
     spread = np.sqrt(np.einsum("ij,ij->j", dense, dense) / len(dense))
     # An item everybody took has no variance: it stays zero, as nothing is left to predict.

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from embaudit.blocks import block_cosines
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.reproduce.pictures import rounded, save_files, two_decimals
 from embaudit.reproduce.simpson_display import SimpsonDisplay
+from embaudit.reversals import Grouping
 from embaudit.reversals import simpson as find_reversals
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from embaudit.reversals import Grouping
 
 X, Y = (1.0, 1.0), (1.0, 2.0)
 """The example of the source: local cosines 1, global 3/√10."""
@@ -146,7 +142,7 @@ def simpson(*, n_points: int = 80, seed: int = 0) -> SimpsonFigure:
     )
 
 
-def norm_sweep(ratios: NDArray[np.float64] | None = None) -> pd.DataFrame:
+def norm_sweep(ratios: Floats | None = None) -> pd.DataFrame:
     """Compute the global cosine of two blocks whose norms are (1, 1/s) and (1/s, 1), for the fixed `LOCAL` cosines.
 
     Parameters

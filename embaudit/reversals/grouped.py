@@ -8,18 +8,14 @@ A pooled sign can oppose the sign in every group only if the second term opposes
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
+from embaudit.foundation.checked import Floats
 
 
 def correlation(sxx: Floats | float, syy: Floats | float, sxy: Floats | float) -> Floats:

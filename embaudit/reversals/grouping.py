@@ -9,16 +9,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.plain import plain
 from embaudit.foundation.words import counted
 from embaudit.reversals.grouped import Association, GroupMoments
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 FADED = 0.25
 """An association below this share of the other one counts as vanished, or as masked."""
@@ -108,22 +107,22 @@ class Grouping:
         return " × ".join(self.columns)
 
     @property
-    def is_small(self) -> NDArray[np.bool_]:
+    def is_small(self) -> Flags:
         """Groups too small to vote; they stay in the decomposition."""
         return np.asarray(self.moments.n < self.min_size)
 
     @property
-    def is_constant(self) -> NDArray[np.bool_]:
+    def is_constant(self) -> Flags:
         """Groups in which x or y does not vary, so that there is no correlation."""
         return np.isnan(self.moments.r)
 
     @cached_property
-    def votes(self) -> NDArray[np.bool_]:
+    def votes(self) -> Flags:
         """Groups that have a say: large enough, with a correlation."""
         return np.asarray(~(self.is_small | self.is_constant))
 
     @cached_property
-    def opposes(self) -> NDArray[np.bool_]:
+    def opposes(self) -> Flags:
         """Voting groups whose sign is the opposite of the pooled one."""
         return np.asarray(self.votes & (np.sign(np.nan_to_num(self.moments.r)) * np.sign(self.pooled.r) < 0))
 

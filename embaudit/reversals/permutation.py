@@ -7,19 +7,15 @@ permutations have exactly (Wald & Wolfowitz 1944): shuffling a million rows a th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from collections.abc import Iterator
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.reversals.grouped import GroupedRows, correlation
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
 
 Correction: TypeAlias = Literal["bh", "holm"]
 WORK = 2**21

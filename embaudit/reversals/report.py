@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.foundation.checked import as_count
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted
+from embaudit.reversals.grouped import Association
 from embaudit.reversals.grouping import Grouping, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from embaudit.report.display import Display
-    from embaudit.reversals.grouped import Association
-
 
 EXPLAINED = 10
 """Findings spelled out on a page."""

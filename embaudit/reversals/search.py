@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, as_count, as_generator, is_number
+from embaudit.foundation.checked import RNG, Floats, as_count, as_generator, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
@@ -21,9 +21,6 @@ from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings,
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
 
 MAX_GROUPINGS = 200
 """More are left out, and a note says so."""

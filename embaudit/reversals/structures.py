@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import astuple
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_factors
+from embaudit.foundation.checked import Floats, as_factors
 from embaudit.foundation.words import counted
 from embaudit.kernels.pair_sums import RowSums, pair_sums
 from embaudit.kernels.rows import unit_rows
 from embaudit.reversals.grouped import GroupMoments
 from embaudit.reversals.grouping import Grouping
 from embaudit.reversals.report import SimpsonReport
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    Floats = NDArray[np.float64]
 
 BETWEEN = "between clusters"
 FLAT = 1e-13

@@ -8,14 +8,14 @@ from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
 
 Groups: TypeAlias = str | Sequence[str | tuple[str, ...]]
 FEW = 10

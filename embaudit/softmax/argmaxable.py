@@ -6,20 +6,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from embaudit.foundation.checked import as_rows
+from embaudit.foundation.checked import Flags, Floats, Indices, as_rows
 from embaudit.foundation.results import Result
+from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
-from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
 from embaudit.softmax.twins import first_twins
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel
-    from embaudit.softmax.coordinates import LabelCoordinates
 
 WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
 TIED = "tied"
@@ -33,16 +30,16 @@ class Argmaxable(Result):
     """The rows asked about."""
     names: NDArray[Any]
     """What they are called."""
-    can_lead: NDArray[np.bool_]
+    can_lead: Flags
     """Whether an input was found."""
-    decided: NDArray[np.bool_]
+    decided: Flags
     """False where neither an input nor an obstacle was found within the size of linear program allowed."""
-    lead: NDArray[np.float64]
+    lead: Floats
     """How far the input found puts the label ahead: gap to the next label over gap to the last, 0 where none was
     found. A lower bound of the largest lead."""
     n_labels: int
     """Labels of the head; all of them compete, asked about or not."""
-    tied: NDArray[np.bool_]
+    tied: Flags
     """Whether an input was found that makes the label lead together with labels of equal row and bias, but none
     alone: greedy decoding then emits one of them."""
 
@@ -74,7 +71,7 @@ class Argmaxable(Result):
         return int(self.cannot.sum())
 
     @property
-    def cannot(self) -> NDArray[np.bool_]:
+    def cannot(self) -> Flags:
         """Whether no input can make the label the argmax, alone or tied."""
         return np.asarray(self.decided & ~self.can_lead & ~self.tied)
 

@@ -16,24 +16,19 @@ Practice", ACL 2022 (the linear program); Gilbert, SIAM J. Control 4, 1966.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.progress import track
 from embaudit.kernels.nearest import Largest
+from embaudit.softmax.coordinates import LabelCoordinates
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_leads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.softmax.coordinates import LabelCoordinates
 
 MARGIN = 1e-6
 """A lead up to here is taken for rounding."""
@@ -58,7 +53,7 @@ class Contests:
 
     status: NDArray[np.int8]
     """1 can lead, 0 cannot, -1 undecided within the size of linear program allowed."""
-    lead: NDArray[np.float64]
+    lead: Floats
     """The lead of the winning input found, a lower bound of the largest one; 0 where there is none."""
 
 
@@ -69,9 +64,9 @@ class _Field:
     space: LabelCoordinates
     members: Indices
     """(m, 2) the leaders; one label twice where it stands alone."""
-    start: NDArray[np.float64]
+    start: Floats
     """(m, r + 1) mean coordinates of the leaders."""
-    tie: NDArray[np.float64]
+    tie: Floats
     """(m, r + 1) unit direction of their difference, which an input must not see; 0 for one label."""
 
     @classmethod
@@ -90,7 +85,7 @@ class _Field:
     def take(self, which: Indices) -> _Field:
         return _Field(self.space, self.members[which], self.start[which], self.tie[which])
 
-    def untied(self, inputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    def untied(self, inputs: Floats) -> Floats:
         """Project inputs onto those that tie the leaders, and onto τ >= 0."""
         along = np.einsum("ij,ij->i", inputs, self.tie)
         projected = inputs - along[:, None] * self.tie
@@ -102,23 +97,23 @@ class _Field:
 class _Survey:
     """What inputs make of the gaps `s − s_l` between the leaders and every other label."""
 
-    least: NDArray[np.float64]
+    least: Floats
     """(m,) smallest gap."""
-    largest: NDArray[np.float64]
+    largest: Floats
     """(m,) largest gap."""
     closest: Indices
     """(m, c) labels of the smallest gaps, in order; -1 where there are no more."""
-    slack: NDArray[np.float64]
+    slack: Floats
     """(m,) how much gaps could change if the input were moved to where its leaders are exactly tied."""
 
     @property
-    def lead(self) -> NDArray[np.float64]:
+    def lead(self) -> Floats:
         """Share of the smallest gap in the largest, 0 where the leaders do not lead, tied."""
         won = (self.least > self.slack) & np.isfinite(self.largest)
         return np.divide(self.least, self.largest, out=np.zeros(len(self.least)), where=won)
 
 
-def _survey(field: _Field, inputs: NDArray[np.float64], n_closest: int) -> _Survey:
+def _survey(field: _Field, inputs: Floats, n_closest: int) -> _Survey:
     """Compare each contest's input with every label, streamed; the leaders' own gap is the smaller of the two.
 
     No search for neighbours: logits are inner products, whose largest are sought as well as the smallest.
@@ -186,7 +181,7 @@ def _hold(field: _Field, margin: float, max_cells: int, title: str) -> Contests:
 
 def _rounds(
     field: _Field, margin: float, max_cells: int, title: str, status: NDArray[np.int8]
-) -> Iterator[tuple[Indices, NDArray[np.int8], NDArray[np.float64]]]:
+) -> Iterator[tuple[Indices, NDArray[np.int8], Floats]]:
     """Yield answers, cheapest certificate first; `status` is read back to see what is still open."""
     point = field.untied(field.start)
     survey = _survey(field, point, 1)
@@ -210,11 +205,11 @@ def _rounds(
         yield rest, answers, lead
 
 
-def _from_lead(lead: NDArray[np.float64], margin: float) -> NDArray[np.int8]:
+def _from_lead(lead: Floats, margin: float) -> NDArray[np.int8]:
     return np.where(lead > margin, YES, OPEN).astype(np.int8)
 
 
-def _are_inside(field: _Field) -> NDArray[np.bool_]:
+def _are_inside(field: _Field) -> Flags:
     """Whether the leaders are mixtures of other labels, a spread-out sample of them in a large head."""
     space = field.space
     others = np.setdiff1d(space.competitors, field.members)
@@ -228,7 +223,7 @@ def _are_inside(field: _Field) -> NDArray[np.bool_]:
     return are_mixtures(points, targets)
 
 
-def _gilbert(field: _Field, point: NDArray[np.float64], closest: Indices) -> NDArray[np.float64]:
+def _gilbert(field: _Field, point: Floats, closest: Indices) -> Floats:
     """One step towards the point of `conv{z − z_l}` nearest to the origin, along the worst label's difference."""
     difference = field.untied(field.start - field.space.of(closest))
     step = point - difference
@@ -239,8 +234,8 @@ def _gilbert(field: _Field, point: NDArray[np.float64], closest: Indices) -> NDA
 
 
 def _by_programs(
-    field: _Field, point: NDArray[np.float64], margin: float, max_cells: int, title: str
-) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    field: _Field, point: Floats, margin: float, max_cells: int, title: str
+) -> tuple[NDArray[np.int8], Floats]:
     """Solve linear programs over growing sets of labels until each contest is settled or its program too large."""
     status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
     room = max_cells // point.shape[1]
@@ -269,7 +264,7 @@ def _growth(entrants: list[Indices], rest: Indices) -> int:
     return max(ADDED, max(len(entrants[j]) for j in rest))
 
 
-def _first_entrants(field: _Field, point: NDArray[np.float64], room: int) -> list[Indices]:
+def _first_entrants(field: _Field, point: Floats, room: int) -> list[Indices]:
     """All other labels where there is room for them, else the closest of the best point so far."""
     n = field.space.n_labels
     size = min(n, room, n if n <= min(room, 4 * point.shape[1]) else 2 * point.shape[1])
@@ -283,8 +278,6 @@ def _competing(space: LabelCoordinates, labels: Indices) -> Indices:
     return labels if space.twins is None else labels[~space.twins[labels]]
 
 
-def _solve(
-    tasks: Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]], total: int, title: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _solve(tasks: Iterator[tuple[Floats, Floats]], total: int, title: str) -> tuple[Floats, Floats]:
     solved = list(track(best_leads(tasks), title, total))
     return np.array([bound for bound, _ in solved]), np.array([input_ for _, input_ in solved])

@@ -7,27 +7,18 @@ of the head: the place to ask which labels can win.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import frozen
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, frozen
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.moments import moments
+from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.passes import float64_blocks
-from embaudit.model import Softmax
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices, Matrix, Vector
-    from embaudit.kernels.moments import Moments
-    from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Softmax
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
 ORDINARY = (1e-100, 1e100)
@@ -80,7 +71,7 @@ class LabelCoordinates:
     """(k, r) T."""
     residual: Vector
     """(V,) β; zero without a bias, or where the rows explain it."""
-    twins: NDArray[np.bool_] | None = None
+    twins: Flags | None = None
     """(V,) labels that do not compete, because one of equal row and bias does; None where all do."""
 
     def __repr__(self) -> str:
@@ -110,12 +101,12 @@ class LabelCoordinates:
         """Return the coordinates far out, where the bias no longer counts."""
         return replace(self, residual=np.zeros(self.n_labels))
 
-    def of(self, labels: Indices) -> NDArray[np.float64]:
+    def of(self, labels: Indices) -> Floats:
         """Coordinates `(z, β)` of some labels, (m, r + 1)."""
         z = (np.asarray(self.rows[labels], dtype=np.float64) - self.mean) @ self.whitening
         return np.column_stack([z, self.residual[labels]])
 
-    def logit_blocks(self, inputs: NDArray[np.float64]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def logit_blocks(self, inputs: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time."""
         weights = self.whitening @ inputs[:, :-1].T
         for labels, block in float64_blocks(self.rows):
@@ -158,7 +149,7 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))
 
 
-def _residual(space: LabelCoordinates, bias: NDArray[np.float64]) -> NDArray[np.float64]:
+def _residual(space: LabelCoordinates, bias: Floats) -> Floats:
     """Remove from the bias what is linear in the rows, and scale the rest to spread 1."""
     centred = bias - bias.mean()
     slope = np.zeros(space.rows.shape[1])

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge, GeneralLinear, Translation
+from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.model.equivalence import Equivalence
+from embaudit.movements.moved import Movement
 from embaudit.movements.movement import MovementProbe
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any
-
-    from embaudit.model import FactorModel
-    from embaudit.movements.moved import Movement
-    from embaudit.softmax.panel import Panel
+from embaudit.softmax.panel import Panel
 
 
 @dataclass(frozen=True)

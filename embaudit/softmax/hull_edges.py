@@ -6,21 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
+from embaudit.model import FactorModel
 from embaudit.softmax.argmaxable import WORDS
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,11 +30,11 @@ class SharedHalves(Result):
     """(m, 2) the pairs asked about."""
     names: NDArray[Any]
     """(m, 2) what they are called."""
-    can_share: NDArray[np.bool_]
+    can_share: Flags
     """Whether a direction was found along which the two leave all others behind."""
-    decided: NDArray[np.bool_]
+    decided: Flags
     """False where neither a direction nor an obstacle was found within the size of linear program allowed."""
-    lead: NDArray[np.float64]
+    lead: Floats
     """Gap to the third label over gap to the last along that direction, 0 where none was found."""
 
     def __repr__(self) -> str:
@@ -122,7 +121,7 @@ def shared_halves(
     )
 
 
-def _only_bias_differs(model: FactorModel, pairs: Indices) -> NDArray[np.bool_]:
+def _only_bias_differs(model: FactorModel, pairs: Indices) -> Flags:
     """Whether two labels have one row but two biases: then their odds are fixed, and not even."""
     if model.right_bias is None:
         return np.zeros(len(pairs), dtype=bool)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
+from embaudit.foundation.checked import Floats
+from embaudit.model import FactorModel
 from embaudit.softmax.coordinates import of_ordinary_size, require_different, require_softmax
 
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
-    from embaudit.model import FactorModel
-
-
-def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None) -> NDArray[np.float64]:
+def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None) -> Floats:
     """Compute the cosine of the double-centred logits of pairs of labels over a set of inputs.
 
     The logits of n inputs and V labels, less their mean over labels (which no probability shows) and less their

@@ -10,12 +10,9 @@ Source: von Neumann's alternating projections, with over-relaxation (Gubin, Poly
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from embaudit.foundation.checked import Flags, Floats
 
 STEPS = 300
 RELAXATION = 1.8
@@ -24,7 +21,7 @@ FLOOR = 0.01
 """δ: what each weight should be at least, as a share of an equal weight."""
 
 
-def are_mixtures(points: NDArray[np.float64], targets: NDArray[np.float64]) -> NDArray[np.bool_]:
+def are_mixtures(points: Floats, targets: Floats) -> Flags:
     """Prove for some targets that they lie in the convex hull of points.
 
     Parameters

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from embaudit.foundation.checked import Indices, Vector
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.nearest import neighbours
+from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import Indices, Vector
-    from embaudit.model import FactorModel
 
 SHOWN = 5
 """Neighbours shown side by side."""

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, as_generator, is_integer
+from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, Vector, as_generator, is_integer
+from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms, sample_rows
+from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.softmax.coordinates import require_different, require_softmax
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices, Matrix, Vector
-    from embaudit.kernels.moments import Moments
-    from embaudit.model import FactorModel
 
 N_PROBES = 256
 """Inputs on which probabilities are verified."""
@@ -73,7 +66,7 @@ class Panel:
         return int(first), int(second)
 
 
-def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> NDArray[np.float64]:
+def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floats:
     """Draw inputs at the scale of a head, where none are at hand.
 
     Their entries are normal, with a spread that gives the logits of a label at the typical distance from the mean
@@ -110,7 +103,7 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> NDAr
     return _probes(model.right_side.moments, n, as_generator(rng))
 
 
-def _probes(summary: Moments, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
     scale = LOGIT_SPREAD / distance if distance > 0 else 1.0
     return scale * rng.standard_normal((n, len(summary.mean)))
@@ -159,7 +152,7 @@ def _with_inputs(head: FactorModel, summary: Moments, rng: np.random.Generator) 
     return head.replace(left=inputs, right=np.asarray(head.right, dtype=np.float64))
 
 
-def _survey(model: FactorModel) -> tuple[NDArray[np.float64], Moments, Indices]:
+def _survey(model: FactorModel) -> tuple[Floats, Moments, Indices]:
     """Sum up a head: lengths of its rows, their moments, and the labels that have a direction."""
     require_softmax(model, "a head report")
     require_ordinary_size(model)
@@ -201,5 +194,5 @@ def most_alike(panel: Panel) -> tuple[int, int]:
     return min(int(row), other), max(int(row), other)
 
 
-def _distances(x: Matrix, point: Vector) -> NDArray[np.float64]:
+def _distances(x: Matrix, point: Vector) -> Floats:
     return np.concatenate([row_norms(block - point) for _, block in float64_blocks(x)])

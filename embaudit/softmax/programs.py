@@ -7,18 +7,14 @@ direction taken out. It is solved through its dual, `min Σμ  such that  Dᵀ(�
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.errors import InputError
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.workers import worker_count
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
 
 BATCH = 16
 """Programs handed to the workers at a time."""
@@ -26,7 +22,7 @@ PARALLEL_CELLS = 2**21
 """Entries of a batch of programs above which worker processes pay off: HiGHS holds the interpreter's lock."""
 
 
-def best_lead(differences: NDArray[np.float64], tie: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     """Find the largest lead over given labels and an input that has it.
 
     Parameters
@@ -82,8 +78,8 @@ def best_lead(differences: NDArray[np.float64], tie: NDArray[np.float64]) -> tup
 
 
 def best_leads(
-    tasks: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]],
-) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    tasks: Iterable[tuple[Floats, Floats]],
+) -> Iterator[tuple[float, Floats]]:
     """Solve programs in order, a batch at a time, large batches in worker processes."""
     waiting = iter(tasks)
     while batch := tuple(islice(waiting, BATCH)):
@@ -94,8 +90,8 @@ def best_leads(
 
 
 def _in_processes(
-    batch: tuple[tuple[NDArray[np.float64], NDArray[np.float64]], ...],
-) -> Iterator[tuple[float, NDArray[np.float64]]]:
+    batch: tuple[tuple[Floats, Floats], ...],
+) -> Iterator[tuple[float, Floats]]:
     from sklearn.utils.parallel import Parallel, delayed
 
     yield from Parallel(n_jobs=worker_count(), return_as="generator")(delayed(best_lead)(*task) for task in batch)

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs, pair_cosines
-from embaudit.softmax.coordinates import label_coordinates
+from embaudit.model import FactorModel
+from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel
-    from embaudit.softmax.coordinates import LabelCoordinates
 
 THIN = 2.0
 """Labels a dimension below which projector cosines mostly repeat that the dimensions are used up."""
@@ -30,7 +28,7 @@ class ProjectorCosines(Result):
 
     pairs: Indices
     """(m, 2) the pairs."""
-    cosines: NDArray[np.float64]
+    cosines: Floats
     """(m,) their cosines; NaN for a label at the mean row."""
     n_labels: int
     """Number of labels V."""

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.progress import track
+from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.programs import best_lead
 from embaudit.softmax.sigmoid import MAX_COMBINATIONS, is_within
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.model import FactorModel
 
 
 def label_rankings(
@@ -57,7 +53,7 @@ def label_rankings(
     """
     space = label_coordinates(model)
     rows = space.of(np.arange(model.n_right))
-    orders: list[tuple[list[int], NDArray[np.float64]]] = [([0], np.append(np.zeros(space.rank), 1.0))]
+    orders: list[tuple[list[int], Floats]] = [([0], np.append(np.zeros(space.rank), 1.0))]
     for label in track(range(1, len(rows)), "label rankings", len(rows) - 1):
         orders = [child for order, x in orders for child in _insert(rows, order, label, x, margin)]
         if len(orders) > max_rankings:
@@ -70,9 +66,7 @@ def label_rankings(
     return np.array(sorted(order for order, _ in orders), dtype=np.intp).reshape(-1, len(rows))
 
 
-def _insert(
-    rows: NDArray[np.float64], order: list[int], label: int, x: NDArray[np.float64], margin: float
-) -> list[tuple[list[int], NDArray[np.float64]]]:
+def _insert(rows: Floats, order: list[int], label: int, x: Floats, margin: float) -> list[tuple[list[int], Floats]]:
     """Put a label at each place of an order where some input puts it."""
     children = []
     for place in range(len(order) + 1):

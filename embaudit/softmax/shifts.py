@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.ranges.translation import shift_to_reach
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices
-    from embaudit.softmax.panel import Panel
+from embaudit.softmax.panel import Panel
 
 TARGETS = (0.0, -1.0, 1.0)
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
@@ -87,8 +82,8 @@ def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[Shift
 def _summary(
     panel: Panel,
     pairs: Indices,
-    cosines: NDArray[np.float64],
-    shifts: NDArray[np.float64],
+    cosines: Floats,
+    shifts: Floats,
     target: float,
     *,
     exact: bool,

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.rows import unit_rows
+from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.programs import best_lead
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from embaudit.model import FactorModel
 
 MAX_COMBINATIONS = 20_000
 """Combinations listed at most."""
@@ -29,7 +29,7 @@ MAX_COMBINATIONS = 20_000
 class LabelCombinations(Result):
     """The sets of labels that some input turns on while it turns all others off."""
 
-    on: NDArray[np.bool_]
+    on: Flags
     """(m, V) one row a combination, in order of the binary number it spells."""
     names: NDArray[Any]
     """(V,) the labels."""
@@ -114,7 +114,7 @@ def label_combinations(
     return LabelCombinations(on[np.lexsort(on.T[::-1])], model.names("right"))
 
 
-def lifted_rows(model: FactorModel) -> NDArray[np.float64]:
+def lifted_rows(model: FactorModel) -> Floats:
     """Rows `(w, b)`, each of length 1: a sign does not depend on how long its row is."""
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
@@ -122,9 +122,7 @@ def lifted_rows(model: FactorModel) -> NDArray[np.float64]:
     return unit_rows(np.column_stack([np.asarray(model.right, dtype=np.float64), bias]), none=0)
 
 
-def _cut(
-    rows: NDArray[np.float64], signs: NDArray[np.float64], x: NDArray[np.float64], margin: float
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+def _cut(rows: Floats, signs: Floats, x: Floats, margin: float) -> list[tuple[Floats, Floats]]:
     """Give both sides of the last row's hyperplane within a region, those that exist, each with an input."""
     children = []
     for sign in (1.0, -1.0):
@@ -138,7 +136,7 @@ def _cut(
     return children
 
 
-def is_within(signed: NDArray[np.float64], x: NDArray[np.float64], margin: float) -> bool:
+def is_within(signed: Floats, x: Floats, margin: float) -> bool:
     """Whether an input is on the positive side of every row, by more than the margin."""
     distances = signed @ x
     return bool(distances.min() > margin * distances.max())

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from embaudit.foundation.checked import Flags, Floats, Indices, Vector
 from embaudit.foundation.workers import row_blocks
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Indices, Vector
-    from embaudit.softmax.coordinates import LabelCoordinates
+from embaudit.softmax.coordinates import LabelCoordinates
 
 ROUNDING = 256 * np.finfo(np.float64).eps
 """Rows and biases that differ by less, beside the largest ones, differ by rounding."""
@@ -57,7 +51,7 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
     return _first_of_each(order, near)
 
 
-def _keys(space: LabelCoordinates) -> NDArray[np.float64]:
+def _keys(space: LabelCoordinates) -> Floats:
     """Logits of one random input of length √r, the bias aside."""
     direction = np.random.default_rng(0).standard_normal(space.rank)
     direction *= np.sqrt(space.rank) / np.linalg.norm(direction)
@@ -73,7 +67,7 @@ def _tolerance(space: LabelCoordinates) -> float:
     return float(ROUNDING * np.sqrt(space.rows.shape[1]) * largest * np.linalg.norm(space.whitening, 2))
 
 
-def _first_of_each(order: Indices, joined: NDArray[np.bool_]) -> Indices:
+def _first_of_each(order: Indices, joined: Flags) -> Indices:
     """Name each run of joined labels by its smallest number."""
     begins = np.concatenate([[0], np.flatnonzero(~joined) + 1])
     first = np.empty(len(order), dtype=np.intp)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.gauges import GeneralLinear, Orthogonal
 from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_error
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 
 def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> float:
@@ -118,7 +117,7 @@ class FactorPenaltyMF(LinearEmbedding):
         self.svd_solver = svd_solver
         self.random_state = random_state
 
-    def _scales(self, sigma: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         if self.alpha >= sigma[0]:
             allowed = f"below the largest singular value of X, σ₁ = {sigma[0]:.6g}"
             raise must_be("alpha", allowed, self.alpha, "every factor would be zero: choose a smaller one")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
+from embaudit.foundation.checked import Floats
 
 BASIS_BYTES = 256 * 2**20
 """Memory for one basis."""
@@ -30,7 +29,7 @@ def orthonormal(block: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(scipy.linalg.qr(block, mode="economic", check_finite=False)[0])
 
 
-def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> NDArray[np.float64]:
+def value_errors(values: NDArray[Any], residuals: NDArray[Any], k: int) -> Floats:
     """Estimate the relative error of the square roots of the first `k` Ritz values.
 
     An eigenvalue lies within the residual r of each Ritz value θ, and within r²/gap where the rest of the
@@ -53,7 +52,7 @@ class _Subspace:
     """A growing orthonormal basis, one vector a row, and the operator projected onto it."""
 
     rows: NDArray[Any]
-    projected: NDArray[np.float64]
+    projected: Floats
     size: int = 0
 
     @classmethod
@@ -84,12 +83,12 @@ class _Subspace:
         basis = self.rows[: self.size]
         return orthonormal(block - basis.T @ (basis @ block))[:, :room]
 
-    def ritz(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def ritz(self) -> tuple[Floats, Floats]:
         """Return Ritz values, largest first, and the coordinates of their vectors."""
         values, vectors = np.linalg.eigh(self.projected[: self.size, : self.size])
         return values[::-1], vectors[:, ::-1]
 
-    def vectors(self, coordinates: NDArray[np.float64]) -> NDArray[Any]:
+    def vectors(self, coordinates: Floats) -> NDArray[Any]:
         return np.asarray(self.rows[: self.size].T @ coordinates.astype(self.rows.dtype))
 
 

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.workers import row_blocks
+from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
 from embaudit.solvers.products import is_sparse
-from embaudit.solvers.svd import truncated_svd, zero_below
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from embaudit.gauges import GaugeGroup
-    from embaudit.solvers.svd import TruncatedSVD
+from embaudit.solvers.svd import TruncatedSVD, truncated_svd, zero_below
 
 
 def dot(x: NDArray[Any], y: NDArray[Any]) -> float:
@@ -61,7 +56,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     components_: NDArray[Any]
     projection_: NDArray[Any]
-    singular_values_: NDArray[np.float64]
+    singular_values_: Floats
     effective_rank_: int
     residual_: float
     svd_solver_: str
@@ -70,7 +65,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     _objective_name: ClassVar[str]
 
     @abstractmethod
-    def _scales(self, sigma: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         """Scale the right singular vectors into the columns of A and B; zero on both sides where one is empty."""
 
     @property

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.gauges import GeneralLinear
 from embaudit.solvers.linear_embedding import LinearEmbedding, dot, squared_error
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import ArrayLike, NDArray
-
-    Rescaling = Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
-
+Rescaling = Callable[[Floats, Floats], Floats]
 
 RESCALINGS: Mapping[str, Rescaling] = MappingProxyType(
     {
@@ -150,7 +147,7 @@ class ProductPenaltyMF(LinearEmbedding):
         if not known or (not isinstance(e, str) and not 0 <= e <= 1):
             raise must_be("exponent", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(e))
 
-    def _scales(self, sigma: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.

@@ -6,20 +6,17 @@ a block is taken as it lies in memory, never converted.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.passes import in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import DTypeLike, NDArray
 
 Interactions: TypeAlias = Any
 """A dense matrix or a sparse one in row order, float32 or float64."""

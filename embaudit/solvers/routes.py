@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.passes import in_order
 from embaudit.solvers.krylov import block_krylov, orthonormal
 from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 OVERSAMPLE = 8
 """Vectors beyond k that guard the gap."""
@@ -36,7 +35,7 @@ def lapack(X: Interactions, k: int) -> tuple[NDArray[Any], NDArray[Any]]:
     return values[:k], right[:k].T
 
 
-def gram_matrix(X: Interactions) -> NDArray[np.float64]:
+def gram_matrix(X: Interactions) -> Floats:
     """Compute the Gram matrix of the smaller side in float64, streamed."""
     n, p = X.shape
     tall = X if p <= n else X.T.tocsr() if is_sparse(X) else X.T

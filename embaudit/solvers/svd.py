@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Matrix, Vector, as_generator, frozen
+from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors
 from embaudit.solvers.products import Interactions, RowBlocks, as_interactions, is_sparse
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Solver: TypeAlias = Literal["auto", "lapack", "gram", "krylov", "lanczos", "randomized"]
 
@@ -68,9 +66,9 @@ class TruncatedSVD:
 
 @dataclass(frozen=True, eq=False)
 class _Triplets:
-    values: NDArray[np.float64]
-    right: NDArray[np.float64]
-    residuals: NDArray[np.float64]
+    values: Floats
+    right: Floats
+    residuals: Floats
 
     def is_exact(self, k: int) -> bool:
         dead = self.values[:k] <= RESOLVED * self.values[0]

@@ -8,24 +8,17 @@ inequalities; there it climbs by proposals that keep each of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_generator
+from embaudit.foundation.checked import RNG, Floats, Matrix, as_generator
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from embaudit.foundation.checked import RNG, Matrix
-    from embaudit.model import FactorModel, SideName
-
-Array: TypeAlias = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)
 LEAST = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
@@ -138,7 +131,7 @@ def _rounding(before: FactorModel, after: FactorModel) -> float:
     return 8 * (before.rank + 4) * EPS * before.link.sensitivity * size
 
 
-def _cosines(x: Matrix) -> Array:
+def _cosines(x: Matrix) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         unit = x / np.linalg.norm(x, axis=1, keepdims=True)
     return np.asarray(unit @ unit.T)
@@ -166,19 +159,19 @@ class _System:
         self.target = self.visible(self.start)
         self.cosines = _cosines(rows[role])
 
-    def parts(self, x: Array) -> tuple[Array, Array, list[Array]]:
+    def parts(self, x: Floats) -> tuple[Floats, Floats, list[Floats]]:
         n, p, k = self.n, self.p, self.k
         rest = np.split(x[(n + p) * k :], np.cumsum([len(b) for b in self.biases.values()])[:-1]) if self.biases else []
         return x[: n * k].reshape(n, k), x[n * k : (n + p) * k].reshape(p, k), rest
 
-    def scores(self, x: Array) -> Array:
+    def scores(self, x: Floats) -> Floats:
         left, right, biases = self.parts(x)
-        total: Array = left @ right.T
+        total: Floats = left @ right.T
         for name, bias in zip(self.biases, biases, strict=True):
             total = total + (bias[:, None] if name == "left_bias" else bias)
         return total + (self.model.offset if self.model.link.sees_biases else 0.0)
 
-    def visible(self, x: Array) -> Array:
+    def visible(self, x: Floats) -> Floats:
         """What predictions show of the scores, and the lengths that are 1."""
         scores = self.scores(x)
         shown = scores if self.cap is None else self.cap * np.tanh(scores / self.cap)
@@ -187,10 +180,10 @@ class _System:
         lengths = [np.einsum("ij,ij->i", rows, rows) for rows in self._unit_rows(left, right)]
         return np.concatenate([shown.ravel(), *lengths])
 
-    def _unit_rows(self, left: Array, right: Array) -> list[Array]:
+    def _unit_rows(self, left: Floats, right: Floats) -> list[Floats]:
         return [rows for side, rows in (("left", left), ("right", right)) if side in self.units]
 
-    def jacobian(self, x: Array) -> Array:
+    def jacobian(self, x: Floats) -> Floats:
         """Derivative of `visible`, dense."""
         n, p, k = self.n, self.p, self.k
         left, right, _ = self.parts(x)
@@ -209,7 +202,7 @@ class _System:
         full = full - full.mean(axis=1, keepdims=True) if self.centred else full
         return np.vstack([full.reshape(n * p, -1), *self._lengths(left, right, len(x))])
 
-    def _lengths(self, left: Array, right: Array, width: int) -> list[Array]:
+    def _lengths(self, left: Floats, right: Floats, width: int) -> list[Floats]:
         slopes = []
         for side, rows, at in (("left", left, 0), ("right", right, self.n)):
             if side in self.units:
@@ -219,7 +212,7 @@ class _System:
                 slopes.append(slope)
         return slopes
 
-    def movement(self, x: Array) -> tuple[float, Array]:
+    def movement(self, x: Floats) -> tuple[float, Floats]:
         """Sum of squared changes of the cosines, and its gradient."""
         at = 0 if self.role == "left" else self.n * self.k
         rows = self.parts(x)[self.role == "right"]
@@ -234,20 +227,20 @@ class _System:
         gradient[at : at + slope.size] = slope.ravel()
         return float((change**2).sum()), gradient
 
-    def twin(self, x: Array) -> FactorModel:
+    def twin(self, x: Floats) -> FactorModel:
         """The model of a vector."""
         left, right, biases = self.parts(x)
         return self.model.replace(left=left, right=right, **dict(zip(self.biases, biases, strict=True)))
 
 
-def _damped(jacobian: Array, wanted: Array) -> Array:
+def _damped(jacobian: Floats, wanted: Floats) -> Floats:
     """Return the least step that changes the equations by `wanted`."""
     normal = jacobian @ jacobian.T
     normal[np.diag_indices_from(normal)] += 1e-12 * np.trace(normal)
     return np.asarray(jacobian.T @ solve(normal, wanted, assume_a="pos"))
 
 
-def _returned(system: _System, x: Array, floor: float) -> Array | None:
+def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
     """Walk back to the equations; None where that fails."""
     size = np.inf
     for _ in range(25):
@@ -284,7 +277,7 @@ def _by_equations(model: FactorModel, role: SideName, starts: int, draw: np.rand
             yield from map(system.twin, _straight(system, at, noise, floor))
 
 
-def _far(system: _System, start: int, scale: float, draw: np.random.Generator) -> tuple[Array, Array]:
+def _far(system: _System, start: int, scale: float, draw: np.random.Generator) -> tuple[Floats, Floats]:
     """Return a start near or far, and the way to it: rows moved each by itself, all alike, or some turned around."""
     x, noise = system.start.copy(), draw.standard_normal(len(system.start))
     for moved, turned in zip(system.parts(noise)[:2], system.parts(x)[:2], strict=True):  # views
@@ -294,7 +287,7 @@ def _far(system: _System, start: int, scale: float, draw: np.random.Generator) -
     return x + (0.1, 0.3, 1.0, 3.0)[start % 4] * noise, noise
 
 
-def _straight(system: _System, x: Array, direction: Array, floor: float) -> Iterator[Array]:
+def _straight(system: _System, x: Floats, direction: Floats, floor: float) -> Iterator[Floats]:
     """Walk along the equal models in one direction."""
     for _ in range(8):
         jacobian = system.jacobian(x)
@@ -306,7 +299,7 @@ def _straight(system: _System, x: Array, direction: Array, floor: float) -> Iter
         x = there
 
 
-def _uphill(system: _System, x: Array, scale: float, floor: float) -> Array:
+def _uphill(system: _System, x: Floats, scale: float, floor: float) -> Floats:
     """Walk along the equal models while the cosines move away from where they were."""
     height, gradient = system.movement(x)
     length = 0.1 * scale

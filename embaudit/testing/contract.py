@@ -12,23 +12,19 @@ Whoever writes a gauge group inherits its tests:
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from embaudit.errors import EquivalenceError
+from embaudit.foundation.checked import Floats, Matrix
 from embaudit.gauges import Gauge, GaugeGroup, GeneralLinear, Orthogonal
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.testing.strategies import LINKS, factor_models, gauge_groups, seeds
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.foundation.checked import Matrix
 
 EPS = float(np.finfo(np.float64).eps)
 SEEDS = range(5)
@@ -36,7 +32,7 @@ SEEDS = range(5)
 LAW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
-def rounding_bound(model: FactorModel, gauge: Gauge) -> NDArray[np.float64]:
+def rounding_bound(model: FactorModel, gauge: Gauge) -> Floats:
     """Bound how far rounding alone may move each score (n×p) when a gauge acts.
 
     With `a = ‖p‖‖M‖ + ‖u‖` and `b = ‖q‖‖M⁻ᵀ‖ + ‖v‖`, the largest the two moved rows can be, every product, sum and
@@ -50,7 +46,7 @@ def rounding_bound(model: FactorModel, gauge: Gauge) -> NDArray[np.float64]:
     size += 0 if model.left_bias is None else np.abs(model.left_bias)[:, None]
     size += 0 if model.right_bias is None else np.abs(model.right_bias)
     unit = max(float(np.finfo(x.dtype).eps) for x in (left, right))
-    bound: NDArray[np.float64] = 8 * (model.rank + 4) * unit * size
+    bound: Floats = 8 * (model.rank + 4) * unit * size
     return bound
 
 
@@ -85,7 +81,7 @@ def _moved(x: Matrix, linear: Matrix, shift: Matrix) -> Matrix:
     return np.asarray(x, dtype=np.float64) @ linear + shift
 
 
-def _cosines(x: Matrix, y: Matrix) -> NDArray[np.float64]:
+def _cosines(x: Matrix, y: Matrix) -> Floats:
     return unit_rows(x) @ unit_rows(y).T
 
 

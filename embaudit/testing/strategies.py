@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from embaudit.foundation.checked import Matrix
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import FactorModel, Link, Softmax
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import Matrix
 
 _ENTRIES = st.floats(-4, 4, width=16, allow_subnormal=False)
 _SCALES = {np.float16: (0, -4, 4), np.float32: (0, -40, 40), np.float64: (0, -300, 300)}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
@@ -86,7 +87,7 @@ def _id_position(table: TableFile, request: Request) -> int | None:
     return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
 
 
-def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, NDArray[np.float64]]:
+def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, Floats]:
     assert table.text is not None
     if request.vector is not None:
         raise must_be("vector", "left out for a text table, whose columns are the numbers", repr(request.vector))

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
 from embaudit.io.files import AnyPath, existing_file
@@ -147,7 +148,7 @@ def row_name(table: TableFile, row: int) -> str:
     return f"row {row}"
 
 
-def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[np.float64]:
+def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> Floats:
     """Return a column of finite numbers.
 
     Raises
@@ -155,7 +156,7 @@ def numbers(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray
     InputError
         At the first empty, NaN or infinite cell, with its line.
     """
-    values: NDArray[np.float64] = column.to_numpy()
+    values: Floats = column.to_numpy()
     bad = ~np.isfinite(values)
     if bad.any():
         row = int(np.argmax(bad))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import AnyPath, existing_file
@@ -30,7 +31,7 @@ def counts_of(given: Any, side: Side) -> Any:
     return read_counts(given, side) if isinstance(given, (str, os.PathLike)) else given
 
 
-def read_counts(path: AnyPath, side: Side) -> NDArray[np.float64]:
+def read_counts(path: AnyPath, side: Side) -> Floats:
     r"""Read the interactions behind every row of a side.
 
     Parameters
@@ -104,14 +105,14 @@ def _positions(table: TableFile) -> tuple[int, int]:
     return found[0], found[1]
 
 
-def _one_a_row(counts: NDArray[np.float64], path: Path, side: Side) -> NDArray[np.float64]:
+def _one_a_row(counts: Floats, path: Path, side: Side) -> Floats:
     if len(counts) != len(side):
         remedy = "check that it belongs to this model, or write ids beside the counts"
         raise must_be(f"{path}", f"a file of {len(side)} counts, one for each {side.title}", len(counts), remedy)
     return counts
 
 
-def _matched(side: Side, ids: NDArray[Any], counts: NDArray[np.float64], path: Path) -> NDArray[np.float64]:
+def _matched(side: Side, ids: NDArray[Any], counts: Floats, path: Path) -> Floats:
     known = dict(zip(ids.astype(str).tolist(), counts.tolist(), strict=True))
     wanted = (np.arange(len(side)) if side.ids is None else side.ids).astype(str).tolist()
     missing = [each for each in wanted if each not in known]

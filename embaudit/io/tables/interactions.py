@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
@@ -59,7 +60,7 @@ class Interactions:
         n, p = self.matrix.shape
         return f"Interactions({n:,} users × {p:,} items, {self.matrix.nnz:,} interactions)"
 
-    def counts(self, side: SideName) -> NDArray[np.float64]:
+    def counts(self, side: SideName) -> Floats:
         """Count the interactions of every user (left) or item (right), whatever their ratings."""
         return np.asarray(self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64)
 
@@ -171,7 +172,7 @@ def _positions(
 
 def _read(
     table: TableFile, positions: tuple[int, int, int | None], *, guessed: bool
-) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+) -> tuple[NDArray[np.intp], NDArray[Any], NDArray[Any], Floats]:
     """Read each row's key, user number × number of items + item number, the ids behind the numbers, and the values."""
     user, item, rating = positions
     cells: dict[int, Cell] = {user: "id", item: "id", **({} if rating is None else {rating: "number"})}
@@ -197,9 +198,7 @@ class _Repeated(Exception):  # noqa: N818
         self.rows, self.key, self.count = (first, second), key, count
 
 
-def _merged(
-    key: NDArray[np.intp], values: NDArray[np.float64], duplicates: Duplicates
-) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _merged(key: NDArray[np.intp], values: Floats, duplicates: Duplicates) -> tuple[NDArray[np.intp], Floats]:
     """Sort by key and merge the values of equal keys, in the order of the file."""
     order = np.argsort(key, kind="stable")
     key, values = key[order], values[order]
@@ -233,7 +232,7 @@ def _duplicate_error(
 
 def _matrix(
     key: NDArray[np.intp],
-    values: NDArray[np.float64],
+    values: Floats,
     user_ids: NDArray[Any],
     item_ids: NDArray[Any],
     *,
