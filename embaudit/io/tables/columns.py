@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
@@ -57,6 +57,20 @@ class TableFile:
             if plain.count(plain_name(column)) == 1:
                 return plain.index(plain_name(column))
         raise must_be(f"the {what} column", f"one of {self.listed()} in {self.path}", repr(column))
+
+    def chosen(self, what: str, given: str | int | None, names: Iterable[str], place: int) -> int | None:
+        """Find the column that was asked for, else the customary one, without a header the one in its usual place."""
+        if given is not None:
+            return self.position(given, what)
+        if self.names is None:
+            return place if place < self.width else None
+        return self.customary(names, what)
+
+    def uncustomary(self, what: str) -> InputError:
+        """Say that a column is needed and not to be told by its name."""
+        return must_be(
+            f"the {what} column of {self.path}", "one with a customary name", self.listed(), chosen_with(what)
+        )
 
     def customary(self, names: Iterable[str], what: str) -> int | None:
         """Find the one column with a customary name; None if there is none.

@@ -12,7 +12,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import TableFile, chosen_with, codes, numbers, open_table, read_columns
+from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
 from embaudit.model import SideName
 
 if TYPE_CHECKING:
@@ -149,25 +149,15 @@ def read_interactions(
 def _positions(
     table: TableFile, user: str | int | None, item: str | int | None, rating: str | int | None
 ) -> tuple[int, int, int | None]:
-    found: list[int | None] = []
-    for what, given, names, place in (
-        ("user", user, USER_NAMES, 0), ("item", item, ITEM_NAMES, 1), ("rating", rating, RATING_NAMES, 2)
-    ):  # fmt: skip
-        if given is not None:
-            without = what == "rating" and given == "none" and "none" not in (table.names or ())
-            found.append(None if without else table.position(given, what))
-        elif table.names is None:
-            found.append(place if place < table.width else None)
-        else:
-            found.append(table.customary(names, what))
-    for what, position in zip(("user", "item"), found, strict=False):
-        if position is None:
-            got = table.listed()
-            raise must_be(f"the {what} column of {table.path}", "one with a customary name", got, chosen_with(what))
-    chosen = [position for position in found if position is not None]
+    without = rating == "none" and "none" not in (table.names or ())
+    users, items = table.chosen("user", user, USER_NAMES, 0), table.chosen("item", item, ITEM_NAMES, 1)
+    ratings = None if without else table.chosen("rating", rating, RATING_NAMES, 2)
+    if users is None or items is None:
+        raise table.uncustomary("user" if users is None else "item")
+    chosen = [position for position in (users, items, ratings) if position is not None]
     if len(set(chosen)) < len(chosen):
         raise must_be("the user, item and rating columns", "different ones", f"positions {', '.join(map(str, chosen))}")
-    return found[0], found[1], found[2]  # type: ignore[return-value]
+    return users, items, ratings
 
 
 def _read(

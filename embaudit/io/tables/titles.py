@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
-from embaudit.io.tables.columns import chosen_with, codes, open_table, read_columns
+from embaudit.io.tables.columns import codes, open_table, read_columns
 from embaudit.io.tables.interactions import ITEM_NAMES
 
 TITLE_NAMES = frozenset({
@@ -63,17 +63,9 @@ def read_titles(
     table = open_table(path, sep=sep, header=header, known=ID_NAMES | TITLE_NAMES)
     positions = []
     for what, given, names, place in (("id", id, ID_NAMES, 0), ("title", title, TITLE_NAMES, 1)):
-        found = (
-            table.position(given, what)
-            if given is not None
-            else place
-            if table.names is None
-            else table.customary(names, what)
-        )
-        if found is None or found >= table.width:
-            raise must_be(
-                f"the {what} column of {path}", "one with a customary name", table.listed(), chosen_with(what)
-            )
+        found = table.chosen(what, given, names, place)
+        if found is None:
+            raise table.uncustomary(what)
         positions.append(found)
     if positions[0] == positions[1]:
         raise must_be("the id and title columns", "different ones", f"position {positions[0]} twice")
@@ -93,23 +85,7 @@ def read_titles(
 def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str_]) -> tuple[NDArray[np.str_], int]:
     """Give every item its title, and count the items that have none.
 
-    Parameters
-    ----------
-    item_ids : array of shape (p,)
-        The items of a model.
-    ids, titles : array of shape (m,)
-        From `read_titles`; 7 and "7" are the same id.
-
-    Returns
-    -------
-    names : array of str, shape (p,)
-        The id itself where there is no title.
-    n_unmatched : int
-
-    Raises
-    ------
-    InputError
-        If no item has a title.
+    An item without a title is named by its id; arguments and errors are those of `texts_for`.
 
     Examples
     --------
