@@ -30,7 +30,7 @@ def _run() -> None:
     import embaudit.cli.commands  # noqa: F401
     from embaudit.cli.app import app
     from embaudit.errors import InputError
-    from embaudit.io.files import inputs_noted
+    from embaudit.foundation.inputs import inputs_noted
 
     try:
         with inputs_noted():

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Iterable
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.inputs import note_input, noted_inputs
 
 AnyPath: TypeAlias = str | os.PathLike[str]
-
-_READ: ContextVar[frozenset[Path] | None] = ContextVar("files read", default=None)
 
 
 def existing_path(path: AnyPath) -> Path:
@@ -43,9 +40,7 @@ def existing_path(path: AnyPath) -> Path:
         raise must_be("the input", "a file or directory", f"{found}, a pipe or device", "save it to a file first")
     if S_ISREG(state.st_mode) and state.st_size == 0:
         raise must_be("the input", "a file with something in it", f"{found}, which is empty")
-    noted = _READ.get()
-    if noted is not None:
-        _READ.set(noted | {found})
+    note_input(found)
     return found
 
 
@@ -63,25 +58,15 @@ def existing_file(path: AnyPath) -> Path:
     return found
 
 
-@contextmanager
-def inputs_noted() -> Iterator[None]:
-    """Refuse, until the block ends, to write over any file that is read in it, whichever way it was named."""
-    token = _READ.set(frozenset())
-    try:
-        yield
-    finally:
-        _READ.reset(token)
-
-
 def require_no_input(output: Path) -> None:
-    """Refuse an output that is a file read in the block of `inputs_noted` that is open, if one is.
+    """Refuse an output that is a file that the command at work has read.
 
     Raises
     ------
     InputError
         If it is one.
     """
-    distinct_outputs(_READ.get() or (), [output])
+    distinct_outputs(noted_inputs(), [output])
 
 
 def plain_suffix(path: Path) -> str:

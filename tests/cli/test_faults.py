@@ -18,8 +18,9 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.foundation.inputs import inputs_noted
 from embaudit.io import written_whole
-from embaudit.io.files import existing_path, inputs_noted
+from embaudit.io.files import existing_path
 from embaudit.io.json_text import parsed
 from embaudit.reproduce.pictures import save_files
 
