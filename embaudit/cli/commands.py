@@ -1,3 +1,8 @@
-"""Every command, imported so that it registers itself with the application."""
+"""Every command, imported so that it registers itself with the application; the whole is put together once."""
+
+from typer.main import get_command
 
 from embaudit.cli import audit, blocks, compare, demo, evaluate, explain, fit, fix, formats, gauge, reproduce, simpson  # noqa: F401
+from embaudit.cli.app import app
+
+command = get_command(app)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -70,17 +71,24 @@ class _OneThread:
     def __init__(self) -> None:
         self.lock, self.holders, self.mine = threading.Lock(), 0, threading.local()
         self.libraries: list[Any] = []
+        self.modules = 0
         self.found: list[int] = []
 
-    def enter(self) -> None:
+    def look(self) -> None:
+        """Find the BLAS libraries of the process: a look takes a millisecond, and a new one comes with new modules."""
         from threadpoolctl import ThreadpoolController
 
+        if self.modules != len(sys.modules):
+            self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            self.modules = len(sys.modules)
+
+    def enter(self) -> None:
         self.mine.depth = getattr(self.mine, "depth", 0) + 1
         if self.mine.depth > 1:
             return
         with self.lock:
             if self.holders == 0:
-                self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+                self.look()
                 self.found = [library.num_threads for library in self.libraries]
             self.holders += 1
             for library in self.libraries:

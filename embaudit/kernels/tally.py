@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import ordered_map
 from embaudit.kernels.intervals import percentile_interval
 from embaudit.kernels.nearest import TIE
@@ -21,6 +21,8 @@ LEVELS = 256
 """Rank bins a side, for Spearman's correlation."""
 GRID = 2**16
 """Cells from which a cosine's rank bin is looked up."""
+SEARCHED = 2**12
+"""Sampled cosines up to which a search among them replaces the table of all cells."""
 CHANGES = (BINS - 1) / 2
 """Bins of |Δ| a unit."""
 REPLICATES = 999
@@ -34,22 +36,42 @@ class _RankBins:
 
     lowest: float
     scale: float
-    table: NDArray[np.int64]
+    cells: Indices
+    """Of the sample, sorted where it is small."""
+    table: Indices | None
+    """The bin of each cell; None where searching a small sample takes less time than filling it."""
 
     @classmethod
     def of(cls, sample: Floats) -> _RankBins:
         lowest, width = float(sample.min()), float(np.ptp(sample))
         # Cosines that differ by rounding only have one rank.
         scale = (GRID - 1) / width if width > TIE else 0.0
-        cells = np.bincount(((sample - lowest) * scale).astype(np.intp), minlength=GRID)
-        middle = np.cumsum(cells) - cells / 2
-        return cls(lowest, scale, np.minimum(middle * LEVELS / len(sample), LEVELS - 1).astype(np.int64))
+        cells = ((sample - lowest) * scale).astype(np.intp)
+        if len(cells) <= SEARCHED:
+            return cls(lowest, scale, np.sort(cells), None)
+        counts = np.bincount(cells, minlength=GRID)
+        twice = np.cumsum(counts)
+        twice *= 2
+        twice -= counts
+        return cls(lowest, scale, cells, _bins(twice, len(cells)))
 
-    def of_cosines(self, cosines: Floats, *, value: Floats, cell: NDArray[np.intp], out: NDArray[np.intp]) -> None:
+    def of_cosines(self, cosines: Floats, *, value: Floats, cell: Indices, out: Indices) -> None:
         """Write the bin of each cosine to `out`; the other two are scratch."""
         np.subtract(cosines, self.lowest, out=value)
         np.multiply(value, self.scale, out=cell, casting="unsafe")
-        self.table.take(cell, out=out, mode="clip")
+        if self.table is not None:
+            self.table.take(cell, out=out, mode="clip")
+        else:
+            np.clip(cell, 0, GRID - 1, out=cell)
+            twice = self.cells.searchsorted(cell) + self.cells.searchsorted(cell, side="right")
+            out[:] = _bins(twice, len(self.cells))
+
+
+def _bins(twice: Indices, size: int) -> Indices:
+    """Bins of cells, from twice the number of the sample below each, where those in it count half."""
+    middle = twice * (LEVELS / 2)
+    middle /= size
+    return np.minimum(middle, LEVELS - 1, out=middle).astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
