@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
 import numpy as np
 import pytest
 import scipy.linalg  # noqa: F401  (its BLAS is loaded before limits are compared)
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 import embaudit as ea
 from embaudit.errors import InputError
@@ -96,6 +97,26 @@ def test_limits_of_many_threads_overlap_without_a_trace():
         thread.join()
     assert all(one == {1} for one in seen)
     assert blas() == {2}
+
+
+def test_libraries_are_looked_for_again_only_after_an_import(monkeypatch):
+    looks = []
+
+    class Counted(ThreadpoolController):
+        def __init__(self) -> None:
+            looks.append(len(looks))
+            super().__init__()
+
+    monkeypatch.setattr("threadpoolctl.ThreadpoolController", Counted)
+    with one_blas_thread():
+        pass
+    looks.clear()
+    for name in ("a_module", None, "another"):
+        if name:
+            monkeypatch.setitem(sys.modules, name, threading)
+        with one_blas_thread():
+            pass
+    assert len(looks) == 2
 
 
 def test_two_audits_at_once_leave_the_host_as_it_was():
