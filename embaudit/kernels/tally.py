@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ SEARCHED = 2**12
 """Sampled cosines up to which a search among them replaces the table of all cells."""
 CHANGES = (BINS - 1) / 2
 """Bins of |Δ| a unit."""
+EDGES = np.arange(BINS + 1) / CHANGES
 REPLICATES = 999
 ROUNDING = 1e-12
 """A sign flip counts where the product of the two cosines is below minus this."""
@@ -69,9 +71,10 @@ class _RankBins:
 
 def _bins(twice: Indices, size: int) -> Indices:
     """Bins of cells, from twice the number of the sample below each, where those in it count half."""
-    middle = twice * (LEVELS / 2)
+    middle = np.multiply(twice, LEVELS / 2, dtype=np.float64)
     middle /= size
-    return np.minimum(middle, LEVELS - 1, out=middle).astype(np.intp)
+    np.minimum(middle, LEVELS - 1, out=middle)
+    return middle.astype(np.intp)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +112,12 @@ class PairTally:
 
     def quantile(self, level: float) -> float:
         """Quantile of |Δ|, interpolated within its bin."""
-        below = np.concatenate([[0], np.cumsum(self.histogram)]) / self.count
-        edges = np.arange(BINS + 1) / CHANGES
-        return float(min(np.interp(level, below, edges), self.max_abs))
+        return float(min(np.interp(level, self._below, EDGES), self.max_abs))
+
+    @cached_property
+    def _below(self) -> Floats:
+        """Share of |Δ| below each edge of a bin."""
+        return np.asarray(np.concatenate([[0], np.cumsum(self.histogram)]) / self.count)
 
     @property
     def spearman(self) -> float:

@@ -55,6 +55,17 @@ def test_spearman_agrees_with_exact_ranks():
     assert tally_pairs(b, c).spearman == pytest.approx(exact, abs=2e-3)
 
 
+@pytest.mark.parametrize("rows", [2, 9, 40, 64])
+def test_few_cosines_have_the_rank_bins_of_the_table(rows, monkeypatch):
+    unit = two_models(rows, 3, rows)
+    b, c = map(cosines_of_all_pairs, unit)
+    searched = tally_all_pairs(*unit).joint, tally_pairs(b, c).joint, tally_pairs(b, np.round(c, 1)).joint
+    monkeypatch.setattr("embaudit.kernels.tally.SEARCHED", 0)
+    looked_up = tally_all_pairs(*unit).joint, tally_pairs(b, c).joint, tally_pairs(b, np.round(c, 1)).joint
+    for one, other in zip(searched, looked_up, strict=True):
+        assert one.tolist() == other.tolist()
+
+
 def test_spearman_of_cosines_crowded_near_one():
     draw = np.random.default_rng(4)
     b = 1 - draw.uniform(0, 2e-2, 20_000)
