@@ -71,7 +71,6 @@ class Attack(Result):
 
         Examples
         --------
-        >>> from embaudit.model import FactorModel
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
         'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average; proven: by at most 0.80.'
@@ -161,7 +160,6 @@ def worst_gauge(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
     >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
     >>> round(attack.achieved, 6), round(attack.bound, 6)

@@ -168,10 +168,6 @@ def block_cosines(
     missing : {"error", "skip"}
         What to do about keys that one side lacks; skipped ones are named in `notes`.
 
-    Returns
-    -------
-    BlockCosines
-
     Raises
     ------
     InputError

@@ -232,10 +232,6 @@ class BlockCosines(Drawn):
         ----------
         level : float
             λ, from -1 to 1.
-
-        Returns
-        -------
-        LocalThreshold
         """
         level = require_cosine("the local threshold", level)
         below = int((self.cosines < level).sum())
@@ -265,10 +261,6 @@ class BlockCosines(Drawn):
             The global cosine to reach.
         side : {"x", "y"}
             Whose block norms may change; directions stay.
-
-        Returns
-        -------
-        NormChange
 
         Examples
         --------

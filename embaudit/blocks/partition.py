@@ -361,10 +361,6 @@ def as_partition(given: PartitionLike) -> Partition:
         separated by commas; a chunk size; a function of the tensor's name; a list of patterns, or a mapping from
         titles to patterns.
 
-    Returns
-    -------
-    Partition
-
     Raises
     ------
     InputError

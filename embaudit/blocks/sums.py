@@ -230,10 +230,6 @@ def sum_blocks(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> BlockSums:
     layout : Layout or EdgeLayout
         Its blocks.
 
-    Returns
-    -------
-    BlockSums
-
     Raises
     ------
     InputError

@@ -239,10 +239,6 @@ def norm_change(a: Floats, g: Floats, threshold: float, side: SideXY) -> NormCha
     side : {"x", "y"}
         Whose profile it is.
 
-    Returns
-    -------
-    NormChange
-
     Notes
     -----
     Among all `a'` on the ray of a unit vector `u` the nearest to `a` is `(a·u)u`, at distance `√(1 − (a·u)²)`. So

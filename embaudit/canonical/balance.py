@@ -57,7 +57,6 @@ def counted_balance(model: FactorModel, rank: int) -> float | None:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> known = {"user_counts": [4, 1], "item_counts": [1, 1]}
     >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 2.0]], [[2.0, 0.0], [0.0, 2.0]], **known)
     >>> counted_balance(model, 2), counted_balance(model.replace(left_counts=None), 2)

@@ -71,7 +71,6 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> [made.name for made in canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))]
     ['exponent 0 (users whitened)', 'exponent 0.5 (balanced)', 'exponent 1 (items whitened)']
     """

@@ -136,10 +136,6 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     model : FactorModel
         With both sides. A model that predicts cosines is taken with rows of length 1.
 
-    Returns
-    -------
-    CanonicalForm
-
     Raises
     ------
     InputError
@@ -147,7 +143,6 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> form = canonical_form(model)
     >>> form.singular_values, form.rank
@@ -262,10 +257,6 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
     exponent : float
         From 0 to 1.
 
-    Returns
-    -------
-    FactorModel
-
     Raises
     ------
     EquivalenceError
@@ -275,7 +266,6 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[3.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
     >>> np.abs(at_exponent(model, 0.0).right).round(12)
     array([[3., 0.],

@@ -61,7 +61,6 @@ def identified_factors(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
     >>> np.abs(identified_factors(model, "right"))
     array([[2., 1.],
@@ -98,7 +97,6 @@ def with_bias_columns(model: FactorModel) -> FactorModel:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0]], [[2.0], [3.0]], item_bias=[0.5, 0.0], offset=1.0)
     >>> with_bias_columns(model).scores(), model.scores()
     (array([[3.5, 4. ]]), array([[3.5, 4. ]]))
@@ -182,7 +180,6 @@ def identified_cosines(
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
     >>> other = Gauge.diagonal([10.0, 1.0]).act(model)
     >>> model.cosines("right", [[0, 1]]), other.cosines("right", [[0, 1]]).round(2)

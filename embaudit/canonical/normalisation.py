@@ -95,10 +95,6 @@ def normalisation_test(model: FactorModel, *, role: SideName | str = "right") ->
     role : {"left", "right"}
         Which side; if either side is pinned, the model is.
 
-    Returns
-    -------
-    NormalisationTest
-
     Raises
     ------
     InputError
@@ -106,7 +102,6 @@ def normalisation_test(model: FactorModel, *, role: SideName | str = "right") ->
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> three = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
     >>> [normalisation_test(FactorModel.from_vectors(three[:m])).is_pinned for m in (2, 3)]
     [False, True]

@@ -39,10 +39,6 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
     rng : numpy Generator or int, optional
         Draws the starts of the search.
 
-    Returns
-    -------
-    Pinning
-
     Raises
     ------
     InputError

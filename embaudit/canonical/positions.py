@@ -29,10 +29,6 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     form : CanonicalForm, optional
         The form of this model, where it is at hand already.
 
-    Returns
-    -------
-    Position
-
     Raises
     ------
     InputError
@@ -40,7 +36,6 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> scores = np.diag([9.0, 4.0, 1.0])
     >>> where = position(FactorModel.from_user_item(scores, np.eye(3)))
     >>> where

@@ -56,10 +56,6 @@ def reduced(model: FactorModel) -> Reduction:
     model : FactorModel
         With both sides.
 
-    Returns
-    -------
-    Reduction
-
     Raises
     ------
     InputError
@@ -69,7 +65,6 @@ def reduced(model: FactorModel) -> Reduction:
     --------
     No user has the second direction, so that no score shows what items hold in it.
 
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0, 0.0], [2.0, 0.0]], [[3.0, 4.0], [5.0, 0.0]])
     >>> found = reduced(model)
     >>> found, found.right_outside

@@ -268,7 +268,6 @@ class Gauge:
 
         Examples
         --------
-        >>> from embaudit.model import FactorModel
         >>> model = FactorModel.from_user_item([[1.0, 2.0]], [[3.0, 4.0], [4.0, 3.0]])
         >>> same = Gauge.diagonal([10.0, 1.0]).act(model)
         >>> model.scores(), same.scores()

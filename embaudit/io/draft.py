@@ -73,7 +73,6 @@ class Draft:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> Draft.of(FactorModel.from_vectors([[1.0]], ids=["a"])).tokens
     array(['a'], dtype='<U1')
     """

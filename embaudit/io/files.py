@@ -163,10 +163,6 @@ def written_whole(
     mode : {"wb", "w"}
         Bytes, or text in UTF-8 with newlines as written.
 
-    Returns
-    -------
-    context manager of a file object
-
     Raises
     ------
     InputError

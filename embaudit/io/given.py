@@ -18,10 +18,6 @@ def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
     given : FactorModel, path or object
         What `load` or `from_object` takes; call them yourself where something has to be said about it.
 
-    Returns
-    -------
-    FactorModel
-
     Raises
     ------
     InputError

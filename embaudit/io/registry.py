@@ -137,10 +137,6 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
         `link` and `objective` are what the file cannot say.
 
-    Returns
-    -------
-    FactorModel
-
     Raises
     ------
     InputError

@@ -67,10 +67,6 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     normalise : bool
         Take rows of length 1 instead, as a model that predicts cosines does.
 
-    Returns
-    -------
-    Moments
-
     Examples
     --------
     >>> m = moments(np.array([[1.0, 1.0], [3.0, 1.0]]))

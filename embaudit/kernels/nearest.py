@@ -230,10 +230,6 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None, shift: 
     shift : array of shape (k,), optional
         Added to every row first, a block at a time.
 
-    Returns
-    -------
-    NeighbourLists
-
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])

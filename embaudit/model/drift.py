@@ -109,14 +109,9 @@ def drift(
     rng : numpy Generator or int
         Draws the left rows where there are more than `MAX_SCORES` scores.
 
-    Returns
-    -------
-    Drift
-
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0, 2.0]], [[0.3, 0.4], [0.4, 0.3]])
     >>> gauge = Gauge.diagonal([1.0, 3.0])
     >>> drift(model, gauge.act(model), condition_number=gauge.condition_number).ok

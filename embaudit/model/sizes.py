@@ -19,7 +19,6 @@ def require_ordinary_size(model: FactorModel) -> None:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> require_ordinary_size(FactorModel.from_vectors([[1e200]]))
     Traceback (most recent call last):
         ...

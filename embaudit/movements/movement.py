@@ -55,7 +55,6 @@ def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSu
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> round(cosine_sums(model, model, "right").before, 6)
     1.4
@@ -221,14 +220,9 @@ def movement(
     rng : numpy Generator or int
         Draws the sampled pairs and rows.
 
-    Returns
-    -------
-    Movement
-
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_user_item([[1.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
     >>> moved = movement(model, Gauge.diagonal([1.0, 4.0]).act(model))
     >>> round(moved.max_abs, 4), moved.exact

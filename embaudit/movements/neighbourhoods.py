@@ -54,7 +54,6 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0], [2.0], [3.0]], ids=["ab", "e", "E"])
     >>> find_rows(model, "right", ["E", "AB", "a"]).tolist()
     [2, 0, 0]
@@ -95,7 +94,6 @@ def neighbourhoods(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], ids=["a", "b", "c"])
     >>> neighbourhoods(model, model, rows=np.array([0]), n=1)[0].before
     (('b', 0.995...),)

@@ -88,7 +88,6 @@ class CertifiedNeighbours(Drawn):
 
         Examples
         --------
-        >>> from embaudit.model import FactorModel
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
         >>> certified_neighbours(model, n=1).curve([1.0, 4.0, 1e3]).round(3)
         array([1.   , 0.667, 0.   ])
@@ -173,10 +172,6 @@ def certified_neighbours(
     group : Affine or Translation, optional
         Whose shifts come before the linear gauge; none do by default. Its κ plays no part: the radius is one.
 
-    Returns
-    -------
-    CertifiedNeighbours
-
     Raises
     ------
     InputError
@@ -186,7 +181,6 @@ def certified_neighbours(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> rows = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]]
     >>> found = certified_neighbours(FactorModel.from_vectors(rows), n=1)
     >>> found.indices.ravel().tolist(), found.radii.ravel().round(2).tolist()

@@ -163,7 +163,6 @@ class CosineRange(Drawn):
         Examples
         --------
         >>> from embaudit.gauges import GeneralLinear
-        >>> from embaudit.model import FactorModel
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> found = cosine_range(model, GeneralLinear(2, max_condition=3.0), pairs=[[0, 1]])
         >>> round(float(found.lower[0]), 9)
@@ -302,7 +301,6 @@ def cosine_range(
     Examples
     --------
     >>> from embaudit.gauges import Diagonal, GeneralLinear
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]])
     >>> found = cosine_range(model, GeneralLinear(2, max_condition=2.0), pairs=[[0, 1]])
     >>> found.lower, found.upper

@@ -123,7 +123,6 @@ def range_summary(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(50, 4)))
     >>> for line in range_summary(model, budgets=[1.5], n_pairs=1000, rng=0):
     ...     print(line.group, round(line.width_mean, 2), round(line.sign_definite_share, 2))

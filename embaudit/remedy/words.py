@@ -18,7 +18,6 @@ def explain(remedy: Remedy) -> str:
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> from embaudit.remedy import fix
     >>> print(fix(FactorModel.from_user_item([[2.0]], [[1.0], [3.0]])).explain())
     item vectors of 1 dimension, whose plain cosine is the cosine of the items' scores over the one user. Every ...

@@ -167,7 +167,6 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
 
     Examples
     --------
-    >>> from embaudit.reproduce import NetflixSetting
     >>> little = NetflixSetting(800, 80, rank=10, alpha_product=200.0, alpha_factors=14.0)
     >>> figure = netflix(size=little, n_seeds=1)
     >>> figure.numbers[["model", "within_mean", "auc"]].round(2)

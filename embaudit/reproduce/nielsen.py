@@ -211,10 +211,6 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
     first, second : int
         Two labels that are no edge of the hull.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     Opposite corners of a square: no input favours them over the other two.

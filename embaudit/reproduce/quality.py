@@ -77,10 +77,6 @@ def cluster_recovery(cosines: Floats, clusters: Indices) -> Recovery:
     clusters : array of shape (p,)
         The true cluster of every row; at least two clusters, one of them with two rows.
 
-    Returns
-    -------
-    Recovery
-
     Raises
     ------
     InputError

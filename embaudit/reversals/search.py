@@ -183,10 +183,6 @@ def simpson(
     rng : numpy Generator or int
         Source of randomness.
 
-    Returns
-    -------
-    SimpsonReport
-
     Raises
     ------
     InputError

@@ -134,10 +134,6 @@ def argmaxable(
         Entries of the largest linear program, labels × dimensions. In heads of many dimensions a label that
         simpler certificates leave open stays undecided when its program would be larger.
 
-    Returns
-    -------
-    Argmaxable
-
     Raises
     ------
     InputError
@@ -146,7 +142,6 @@ def argmaxable(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]])
     >>> argmaxable(head).to_frame()["argmaxable"].tolist()
     ['yes', 'yes', 'yes', 'no']

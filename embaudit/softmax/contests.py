@@ -154,10 +154,6 @@ def hold(
         Entries (labels × dimensions) of the largest linear program; contests that need more stay undecided.
     title : str
         What to call the work in a progress bar.
-
-    Returns
-    -------
-    Contests
     """
     if not 0 < margin < 1:
         raise must_be("margin", "a share between 0 and 1", margin)

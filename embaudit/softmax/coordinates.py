@@ -130,7 +130,6 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> label_coordinates(FactorModel.from_softmax([[1.0, 5.0], [3.0, 5.0], [8.0, 5.0]]))
     LabelCoordinates(3 labels, affine rank 1)
     """

@@ -83,10 +83,6 @@ def shared_halves(
     margin, max_cells
         See `argmaxable`.
 
-    Returns
-    -------
-    SharedHalves
-
     Raises
     ------
     InputError
@@ -96,7 +92,6 @@ def shared_halves(
     --------
     Neighbouring corners of a square are joined by an edge, opposite ones are not.
 
-    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
     >>> shared_halves(head, [[0, 1], [0, 2]]).can_share
     array([ True, False])

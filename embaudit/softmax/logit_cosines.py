@@ -42,7 +42,6 @@ def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | N
     Examples
     --------
     >>> from embaudit.gauges import Gauge
-    >>> from embaudit.model import FactorModel
     >>> x = [[1.0, 0.0], [0.0, 2.0], [-1.0, -2.0]]
     >>> head = FactorModel.from_softmax([[1.0, 1.0], [2.0, 0.0], [0.0, 0.5]], embeddings=x)
     >>> moved = (Gauge.translation(2, right=[3.0, 1.0]) @ Gauge.diagonal([1.0, 5.0])).act(head)

@@ -50,7 +50,6 @@ def neighbour_change(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]])
     >>> change = neighbour_change(head, np.arange(4), -head.right.mean(axis=0), n=1, exact=True)
     >>> change.top1_changed

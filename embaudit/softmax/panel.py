@@ -93,7 +93,6 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[100.0, 0.0], [-100.0, 0.0]])
     >>> probe_inputs(head, 3, rng=0).shape, bool(np.abs(head.right @ probe_inputs(head).T).max() < 20)
     ((3, 2), True)

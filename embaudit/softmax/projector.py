@@ -125,7 +125,6 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> head = FactorModel.from_softmax([[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]])
     >>> found = projector_cosines(head, pairs=[[0, 1], [0, 2], [1, 2]])
     >>> found, found.cosines.round(9)

@@ -47,7 +47,6 @@ def label_rankings(
     --------
     Three labels on a line: the middle one is never first.
 
-    >>> from embaudit.model import FactorModel
     >>> label_rankings(FactorModel.from_softmax([[0.0], [1.0], [3.0]])).tolist()
     [[0, 1, 2], [2, 1, 0]]
     """

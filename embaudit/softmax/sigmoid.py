@@ -90,7 +90,6 @@ def label_combinations(
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
     LabelCombinations(6 of 8 for 3 labels)
 

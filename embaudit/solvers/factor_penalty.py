@@ -26,10 +26,6 @@ def factor_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> flo
     alpha : float
         At least 0.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> factor_objective(np.eye(2), [[0.5], [0.0]], [[1.0], [0.0]], alpha=1.0)

@@ -86,10 +86,6 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             Users × items.
         y : ignored
 
-        Returns
-        -------
-        self
-
         Raises
         ------
         InputError
@@ -186,10 +182,6 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             The users of the fit, or new ones.
         user_ids, item_ids, item_names : array, optional
             See `FactorModel.from_user_item`.
-
-        Returns
-        -------
-        FactorModel
         """
         live = slice(self.effective_rank_)
         return FactorModel.from_user_item(

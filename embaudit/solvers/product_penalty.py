@@ -46,10 +46,6 @@ def product_objective(X: Any, A: ArrayLike, B: ArrayLike, *, alpha: float) -> fl
     alpha : float
         At least 0.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> product_objective(np.eye(2), [[0.5], [0.0]], [[1.0], [0.0]], alpha=1.0)

@@ -198,10 +198,6 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
     rng : numpy Generator or int
         Where the iterative routes start.
 
-    Returns
-    -------
-    TruncatedSVD
-
     Raises
     ------
     InputError

@@ -76,7 +76,6 @@ def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8
 
     Examples
     --------
-    >>> from embaudit.model import FactorModel
     >>> rng = np.random.default_rng(0)
     >>> free = FactorModel.from_user_item(rng.standard_normal((4, 2)), rng.standard_normal((5, 2)))
     >>> break_claim(free).found

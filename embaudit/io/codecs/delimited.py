@@ -220,10 +220,6 @@ def read_delimited(
     newlines : bool
         Whether quoted fields may hold line ends, which costs speed.
 
-    Returns
-    -------
-    dict of int to pyarrow ChunkedArray
-
     Raises
     ------
     InputError

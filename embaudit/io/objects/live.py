@@ -35,10 +35,6 @@ def from_object(
     kind, **options
         As in `load`; which array is what is asked for state dictionaries only.
 
-    Returns
-    -------
-    FactorModel
-
     Raises
     ------
     InputError

@@ -100,7 +100,6 @@ def split_columns(users: NDArray[Any], items: NDArray[Any], rank: int) -> Factor
 
     Examples
     --------
-    >>> import numpy as np
     >>> model = split_columns(np.array([[2.0, 1.0]]), np.array([[3.0, 0.5], [4.0, 0.25]]), 1)
     >>> model.right_bias
     array([0.5 , 0.25])

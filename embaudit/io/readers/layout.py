@@ -90,7 +90,6 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
 
     Examples
     --------
-    >>> from embaudit.io.request import Request
     >>> choose({"P": (5, 2), "Q": (7, 2)}, Request(), "a.npz").right
     'Q'
     >>> choose({"a": (5, 2), "b": (7, 2)}, Request(), "a.npz")

@@ -56,7 +56,6 @@ def read_counts(path: AnyPath, side: Side) -> Floats:
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from embaudit.model.side import Side
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "counts.csv")
     ...     _ = file.write_text("item,count\nb,7\nc,1\na,2\n")
