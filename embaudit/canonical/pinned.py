@@ -188,12 +188,7 @@ def _matrices(model: FactorModel) -> tuple[Matrix, Matrix]:
 
 
 def _searched(
-    model: FactorModel,
-    spans: tuple[Span, Span],
-    basis: Floats,
-    rank: int,
-    most: float,
-    draw: np.random.Generator,
+    model: FactorModel, spans: tuple[Span, Span], basis: Floats, rank: int, most: float, draw: np.random.Generator
 ) -> Pinning:
     """Find the metric that moves cosines the furthest, or say that none was found."""
     scope, needed = SCOPES["cosine"], spans[0].needed

@@ -194,10 +194,7 @@ def _sampled_bins(sides: tuple[Floats, ...], others: tuple[Floats, ...]) -> tupl
 
 
 def tally_all_pairs(
-    before: Floats,
-    after: Floats,
-    before_other: Floats | None = None,
-    after_other: Floats | None = None,
+    before: Floats, after: Floats, before_other: Floats | None = None, after_other: Floats | None = None
 ) -> PairTally:
     """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over several threads.
 

@@ -50,19 +50,6 @@ class _Snapshot:
         return np.clip(found, -1, 1, out=found)
 
 
-def cosine_sums(before: FactorModel, after: FactorModel, role: Role) -> CosineSums:
-    """Sum the cosines of all pairs of a role, before and after, from k×k matrices.
-
-    Examples
-    --------
-    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> round(cosine_sums(model, model, "right").before, 6)
-    1.4
-    """
-    sides = Pairs(role).sides
-    return _sums(_Snapshot(before, sides), _Snapshot(after, sides), sides)
-
-
 def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[SideName, ...]) -> CosineSums:
     cross = [cross_gram(before.unit[side], after.unit[side]) for side in sides]
     return pair_sums([before.sums[side] for side in sides], [after.sums[side] for side in sides], cross)

@@ -83,13 +83,7 @@ def depth_of(tangent: Floats) -> tuple[Floats, Flags]:
         return 2 * np.arctanh(np.minimum(tangent, 1 / tangent)), tangent > 1
 
 
-def signed_ends(
-    deep: Floats,
-    shallow: Floats,
-    negative: Flags,
-    deep_attained: Flags,
-    shallow_attained: Flags,
-) -> Ends:
+def signed_ends(deep: Floats, shallow: Floats, negative: Flags, deep_attained: Flags, shallow_attained: Flags) -> Ends:
     """Order the ends of |cos| = sech(depth) by the sign of the cosine."""
     near_zero, far = np.tanh(deep / 2), np.tanh(shallow / 2)
     with np.errstate(divide="ignore"):

@@ -80,13 +80,7 @@ def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[Shift
 
 
 def _summary(
-    panel: Panel,
-    pairs: Indices,
-    cosines: Floats,
-    shifts: Floats,
-    target: float,
-    *,
-    exact: bool,
+    panel: Panel, pairs: Indices, cosines: Floats, shifts: Floats, target: float, *, exact: bool
 ) -> ShiftSummary:
     movable = np.flatnonzero(np.isfinite(shifts))
     order = movable[np.argsort(shifts[movable], kind="stable")]

@@ -221,12 +221,7 @@ def _duplicate_error(
 
 
 def _matrix(
-    key: NDArray[np.intp],
-    values: Floats,
-    user_ids: NDArray[Any],
-    item_ids: NDArray[Any],
-    *,
-    binarise: bool,
+    key: NDArray[np.intp], values: Floats, user_ids: NDArray[Any], item_ids: NDArray[Any], *, binarise: bool
 ) -> tuple[csr_matrix, NDArray[Any], NDArray[Any]]:
     """Build the matrix from sorted keys, without users and items that have nothing left."""
     from scipy.sparse import csr_matrix
