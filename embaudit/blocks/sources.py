@@ -61,14 +61,7 @@ def _leaves(given: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def as_source(given: Any, name: str) -> Arrays:
-    """Understand what holds the tensors.
-
-    Parameters
-    ----------
-    given : mapping, list, array, torch tensor, path or Arrays
-        Nested mappings and lists are walked, keys joined by a dot.
-    name : str
-        What to call it in an error.
+    """Understand what holds the tensors; nested mappings and lists are walked, keys joined by a dot.
 
     Raises
     ------

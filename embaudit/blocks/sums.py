@@ -219,16 +219,7 @@ def _exponents(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> Integers:
 
 
 def sum_blocks(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> BlockSums:
-    """Stream one tensor of two sources and sum squares and products by block.
-
-    Parameters
-    ----------
-    x, y : Arrays
-        Both hold a tensor `name` of one shape.
-    name : str
-        Which tensor.
-    layout : Layout or EdgeLayout
-        Its blocks.
+    """Stream one tensor of two sources, of one shape in both, and sum squares and products by block.
 
     Raises
     ------

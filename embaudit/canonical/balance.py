@@ -22,12 +22,7 @@ def balance_condition(left_root: Matrix, right_root: Matrix, rank: int) -> float
 
     The gauge M with `Mᵀ G_P M = M⁻¹ G_Q M⁻ᵀ` is `R_Qᵀ v s^-½`, from the singular values of `R_P R_Qᵀ = u s vᵀ`.
 
-    Parameters
-    ----------
-    left_root, right_root : array of shape (m, k)
-        R of each side.
-    rank : int
-        Directions that both sides see; the others are left out.
+    R is (m, k) on each side; directions beyond `rank`, which not both sides see, are left out.
 
     Examples
     --------
@@ -41,13 +36,6 @@ def balance_condition(left_root: Matrix, right_root: Matrix, rank: int) -> float
 
 def counted_balance(model: FactorModel, rank: int) -> float | None:
     """Compute κ between a model and its balance with every row weighted by its number of interactions.
-
-    Parameters
-    ----------
-    model : FactorModel
-        With both sides.
-    rank : int
-        Its effective rank.
 
     Returns
     -------

@@ -83,12 +83,7 @@ def cross_gram(before: Matrix, after: Matrix) -> Floats:
 def pair_sums(before: Sequence[RowSums], after: Sequence[RowSums], cross: Sequence[Floats]) -> CosineSums:
     """Sum the cosines over the pairs i < j of one side, or over all pairs of two sides.
 
-    Parameters
-    ----------
-    before, after : sequence of RowSums
-        Of one side or of two, in the two models.
-    cross : sequence of array of shape (k, k)
-        `BᵀC` of each side.
+    The sums are those of one side or of two, in the two models; `cross` is the (k, k) `BᵀC` of each side.
 
     Examples
     --------

@@ -110,20 +110,7 @@ def all_pairs(n_rows: int) -> NDArray[np.intp]:
 def sample_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
     """Draw pairs uniformly, with replacement: i < j of one side, or (i, j) of two.
 
-    Parameters
-    ----------
-    n_rows : int
-        Rows of the side, or of the left side.
-    size : int
-        How many pairs.
-    n_columns : int, optional
-        Rows of the right side, for left-right pairs.
-    rng : numpy Generator or int
-        Source of randomness.
-
-    Returns
-    -------
-    array of shape (size, 2)
+    Of two sides, `n_rows` counts the left rows and `n_columns` the right ones. The result is (size, 2).
 
     Examples
     --------

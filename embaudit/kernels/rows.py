@@ -14,14 +14,7 @@ from embaudit.kernels.passes import float64_blocks, in_order
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
     """Draw `size` different rows, in order; all of them where there are no more.
 
-    Parameters
-    ----------
-    rows : int or array of int
-        How many there are, or which.
-    size : int
-        How many to draw.
-    rng : numpy Generator
-        Left as it is where nothing is drawn.
+    `rows` says how many there are, or which. A generator is left as it is where nothing is drawn.
 
     Examples
     --------

@@ -168,12 +168,7 @@ class _Sheet:
 
 
 def tally_pairs(before: Floats, after: Floats) -> PairTally:
-    """Tally given pairs.
-
-    Parameters
-    ----------
-    before, after : array of shape (m,)
-        Their cosines in the two models.
+    """Tally given pairs by their cosines in the two models, (m,) each.
 
     Examples
     --------

@@ -233,15 +233,6 @@ def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
     Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
     better one, so they may name any objective.
 
-    Parameters
-    ----------
-    name : str or None
-        What a model calls its objective.
-    link : Link
-        How its scores become predictions.
-    sides : {1, 2}
-        How many sides it has.
-
     Raises
     ------
     InputError

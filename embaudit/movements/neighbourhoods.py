@@ -79,18 +79,7 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
 def neighbourhoods(
     before: FactorModel, after: FactorModel, *, role: SideName = "right", rows: Indices, n: int = 5
 ) -> tuple[Neighbourhood, ...]:
-    """List the nearest rows of a few entities in two models.
-
-    Parameters
-    ----------
-    before, after : FactorModel
-        The model at hand and an equivalent one.
-    role : {"left", "right"}
-        Which side.
-    rows : array of int
-        Whose neighbours.
-    n : int
-        How many.
+    """List the nearest rows of a few entities in a model and an equivalent one.
 
     Examples
     --------

@@ -24,14 +24,7 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
     - then, too, every user ranks items by cosine as by dot product;
     - under `D = g^-½` the user factors are `X V`: the user-user cosines are those of the rows of data.
 
-    Parameters
-    ----------
-    n_users, n_items : int
-        Size of the simulated data.
-    alpha : float
-        Weight of the penalty; the statements hold for any.
-    seed : int
-        Of the data.
+    They hold for any weight `alpha` of the penalty.
 
     Returns
     -------

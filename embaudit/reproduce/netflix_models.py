@@ -50,14 +50,7 @@ class Solved:
 def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[str, FactorModel]:
     """Apply the diagonal gauge of every rescaling to the symmetric solution of Eq. 1.
 
-    Parameters
-    ----------
-    model : FactorModel
-        The solution with `D = 1`.
-    singular_values : array of shape (k,)
-        Those of the data.
-    alpha : float
-        The weight of the penalty.
+    The singular values are those of the data, `alpha` is the weight of the penalty.
 
     Returns
     -------

@@ -204,13 +204,6 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
     `max t : log p_a(x) >= t, log p_b(x) >= t`. For an edge of the hull the answer is ½, approached far out and
     not attained: ask for other pairs.
 
-    Parameters
-    ----------
-    rows : array of shape (V, k)
-        Label rows.
-    first, second : int
-        Two labels that are no edge of the hull.
-
     Examples
     --------
     Opposite corners of a square: no input favours them over the other two.

@@ -63,14 +63,7 @@ def _dealt_sums(
 def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> tuple[Floats, float]:
     """Permute y within every group: is there an association in the group, and over all groups together?
 
-    Parameters
-    ----------
-    rows : GroupedRows
-        One group of all rows gives the pooled p-value.
-    n_permutations : int
-        How many.
-    rng : numpy Generator
-        Source of randomness.
+    One group of all rows gives the pooled p-value.
 
     Returns
     -------
@@ -93,19 +86,7 @@ def within_p_values(rows: GroupedRows, n_permutations: int, rng: np.random.Gener
 def grouping_p_value(rows: GroupedRows, n_permutations: int, rng: np.random.Generator) -> float:
     """Deal the rows out to groups of the same sizes at random: does this grouping change the correlation that much?
 
-    Parameters
-    ----------
-    rows : GroupedRows
-        The grouping.
-    n_permutations : int
-        How many.
-    rng : numpy Generator
-        Source of randomness.
-
-    Returns
-    -------
-    float
-        Two-sided p-value of `r pooled − r within`; NaN where nothing varies within groups.
+    Return the two-sided p-value of `r pooled − r within`; NaN where nothing varies within groups.
     """
     moments = rows.moments()
     sxx, syy, sxy = moments.total

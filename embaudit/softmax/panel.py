@@ -111,16 +111,7 @@ def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
 def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()) -> Panel:
     """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
 
-    Parameters
-    ----------
-    model : FactorModel
-        A softmax head.
-    n_labels : int
-        Labels to draw where there are more.
-    rng : numpy Generator
-        Source of randomness.
-    include : sequence of int
-        Two labels to take in any case, or none.
+    Labels of `include`, two or none, are taken in any case.
     """
     norms, summary, alive = _survey(model)
     _require_pair(include, alive, len(norms))

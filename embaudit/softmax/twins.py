@@ -17,17 +17,6 @@ def first_twins(space: LabelCoordinates, bias: Vector | None) -> Indices:
 
     One random input gives twins the same logit, up to rounding; rows are compared where it does.
 
-    Parameters
-    ----------
-    space : LabelCoordinates
-        The head.
-    bias : array of shape (V,), optional
-        Its bias.
-
-    Returns
-    -------
-    array of shape (V,)
-
     Examples
     --------
     >>> from embaudit.model import FactorModel

@@ -75,14 +75,7 @@ def is_vectors(kind: pa.DataType) -> bool:
 
 
 def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
-    """Stack a column of lists into a matrix of shape (n, k), chunk by chunk.
-
-    Parameters
-    ----------
-    column : pyarrow ChunkedArray
-        Lists of numbers, fixed in size or not.
-    name : str
-        What to call it in an error.
+    """Stack a column of lists of numbers, of fixed size or not, into a matrix of shape (n, k), chunk by chunk.
 
     Raises
     ------

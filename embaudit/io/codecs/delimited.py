@@ -209,16 +209,9 @@ def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) ->
 def read_delimited(
     source: Delimited, columns: Mapping[int, Cell], *, newlines: bool = False
 ) -> dict[int, pa.ChunkedArray]:
-    """Read some columns: ids become integers where every one is, else strings; numbers float64.
+    """Read the columns at some positions: ids become integers where every one is, else strings; numbers float64.
 
-    Parameters
-    ----------
-    source : Delimited
-        From `sniff`.
-    columns : mapping of int to {"id", "number", "text"}
-        Positions wanted and what they hold.
-    newlines : bool
-        Whether quoted fields may hold line ends, which costs speed.
+    Reading quoted fields that may hold line ends (`newlines`) costs speed.
 
     Raises
     ------

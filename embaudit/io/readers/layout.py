@@ -72,16 +72,7 @@ def plain(name: str) -> str:
 
 
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
-    """Tell which array is what.
-
-    Parameters
-    ----------
-    shapes : mapping of str to shape
-        Everything the file holds.
-    request : Request
-        What the caller said.
-    where : object
-        What to call the file in an error.
+    """Tell which of the arrays is what, by what the caller said and by their names and shapes.
 
     Raises
     ------
