@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.quality import cosine_matrix
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import ProductPenaltyMF
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TOLERANCE = 1e-10
 
@@ -37,8 +35,6 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
     >>> full_rank_checks(n_users=60, n_items=12)["holds"].tolist()
     [True, True, True]
     """
-    import pandas as pd
-
     data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
     fits = {
         name: ProductPenaltyMF(n_items, alpha=alpha, exponent=name, svd_solver="lapack").fit(data).model(data)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Indices
 from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",

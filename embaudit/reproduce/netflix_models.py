@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices
@@ -16,10 +17,6 @@ from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix, nearest, top_overlap
 from embaudit.simulate import SimulatedInteractions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 EQ2 = "Eq. 2"
 SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
@@ -97,8 +94,6 @@ def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArr
     cosines : dict of name to array of shape (p, p)
         Items in the order of the figure.
     """
-    import pandas as pd
-
     changes = prediction_changes(solved.models)
     records, tops, cosines = [], {}, {}
     for name, model in solved.models.items():

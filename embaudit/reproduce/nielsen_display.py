@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.reproduce.pictures import COLOURS, MARKERS, STYLE, Picture, new_figure, two_decimals
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    Pair = tuple[int, int]
 
 TITLES = {"given": "as given", "made opposite": "labels 0 and 1 made opposite", "made parallel": "… made parallel"}
 
@@ -35,7 +31,7 @@ class NielsenDisplay(Picture):
     translations: pd.DataFrame
     heads: dict[str, Floats]
     pairs: pd.DataFrame
-    contrasts: dict[str, tuple[Pair, Pair]]
+    contrasts: dict[str, tuple[tuple[int, int], tuple[int, int]]]
 
     def plot(self) -> Self:
         """Draw on a new figure."""

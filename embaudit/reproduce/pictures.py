@@ -7,14 +7,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
 from embaudit.io.files import writable, written_whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STYLE: Any = {
     "axes.labelsize": 8,

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 from embaudit.canonical import identified_factors
@@ -21,9 +22,6 @@ from embaudit.reproduce.netflix_models import EQ2, Solved, rescaled
 from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
 from embaudit.solvers import ProductPenaltyMF
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NEGATIVES = 5
 """Negative samples for each positive, as word2vec takes for small data."""
@@ -174,8 +172,6 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         share of the top 10 that lies in the item's cluster; `auc_std` is the largest standard deviation over seeds
         (of the population, not a sample: ddof = 0; NaN for one seed).
     """
-    import pandas as pd
-
     rows = []
     kinds = records.assign(kind=records["similarity"].str.split(",").str[0])
     for (remedy, kind), group in kinds.groupby(["remedy", "kind"], sort=False):

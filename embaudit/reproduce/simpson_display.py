@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 
 from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GROUP_STYLE = (("#0072b2", "o"), ("#e69f00", "s"))
 LINE_STYLES = ("-", "--", ":")
