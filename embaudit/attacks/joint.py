@@ -63,9 +63,6 @@ class JointSearch(NamedTuple):
         value, found = self.search(self.target_at(shift), shift, metric)
         return value, shift, found
 
-    def _at(self, shift: Floats, metric: Metric) -> Found:
-        return Found(self.target_at(shift).value(metric), shift, metric)
-
     def _starts(self, metric: Metric) -> list[Found]:
         """Shifts of the whole length along the mean, the principal axes and at random: the worst under a metric."""
         axes = np.linalg.eigh(self.spread)[1].T[-2:]
@@ -74,7 +71,8 @@ class JointSearch(NamedTuple):
         whole = [
             self._within(row * self.radius / length) for row in every if (length := float(np.linalg.norm(row))) > 0
         ]
-        return heapq.nlargest(self.n_starts, [self._at(shift, metric) for shift in whole], key=_value)
+        found = [Found(self.target_at(shift).value(metric), shift, metric) for shift in whole]
+        return heapq.nlargest(self.n_starts, found, key=_value)
 
     def _within(self, shift: Floats) -> Floats:
         # A hair inside, so that rounding never spends more than the budget.

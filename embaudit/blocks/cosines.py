@@ -26,6 +26,7 @@ from embaudit.blocks.sums import BlockSums
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats
+from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Shape
@@ -62,10 +63,6 @@ class BlockNames:
             raise IndexError(block)
         i = int(np.searchsorted(self.starts, block, side="right")) - 1
         return self.partition.label(self.owners[i], self.shapes[i], int(block) - self.starts[i]) or "all"
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -346,26 +343,25 @@ class BlockCosines(Drawn):
         A cosine that is undefined is None.
         """
         order = np.argsort(-self.gaps, kind="stable")[:limit]
-        records = self._frame(order).reset_index().to_dict("records")
-        for record in records:
-            record["cosine"], record["without"] = _plain(record["cosine"]), _plain(record["without"])
-        return {
+        blocks = self._frame(order).reset_index()
+        result: dict[str, Any] = {
             "partition": self.names.partition.title,
             "n_blocks": len(self),
             "n_entries": int(self.sizes.sum()),
             "global_cosine": self.global_cosine,
             "norm_cosine": self.norm_cosine,
-            "mean_cosine": _plain(self.mean_cosine),
-            "plain_mean_cosine": _plain(self.plain_mean_cosine),
+            "mean_cosine": self.mean_cosine,
+            "plain_mean_cosine": self.plain_mean_cosine,
             "identity_error": self.identity_error,
             "x_norm": self.x_norm,
             "y_norm": self.y_norm,
-            "bounds": list(self.bounds),
-            "bounds_without_norms": list(self.bounds_without_norms),
+            "bounds": self.bounds,
+            "bounds_without_norms": self.bounds_without_norms,
             "norm_gap": math.fsum(self.norm_gaps),
             "direction_gap": math.fsum(self.direction_gaps),
             "zero_blocks": self.zero_blocks,
-            "blocks_left_out": len(self) - len(records),
-            "blocks": records,
-            "notes": list(self.notes),
+            "blocks_left_out": len(self) - len(blocks),
+            "blocks": blocks,
+            "notes": self.notes,
         }
+        return {name: plain(value) for name, value in result.items()}

@@ -15,12 +15,6 @@ from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
 
 
-def _from_path(path: Path) -> Arrays:
-    if not path.exists():
-        raise must_be("the path", "an existing file", str(path))
-    return open_arrays(path)
-
-
 def _require_real(source: Arrays) -> None:
     for name, tensor in source.tensors.items():
         if not tensor.is_real:
@@ -74,7 +68,10 @@ def as_source(given: Any, name: str) -> Arrays:
     Tensor(shape=(1, 2), dtype='float64')
     """
     if isinstance(given, (str, os.PathLike)):
-        source: Arrays = _from_path(Path(given))
+        path = Path(given)
+        if not path.exists():
+            raise must_be("the path", "an existing file", str(path))
+        source: Arrays = open_arrays(path)
     elif hasattr(given, "tensors") and hasattr(given, "open"):
         source = given
     else:

@@ -124,10 +124,7 @@ def normalisation_test(model: FactorModel, *, role: SideName | str = "right") ->
         rank = int((values > needed * np.finfo(np.float64).eps * values[-1]).sum())
     pinned = rank == needed
     firmness = float(np.sqrt(values[0] / values[-1])) if pinned else 0.0
-    free = None if pinned else frozen(_unit(symmetric(vectors[:, 0], k)))
+    form = symmetric(vectors[:, 0], k)
+    free = None if pinned else frozen(form / np.linalg.norm(form, 2))
     title = model.title(role)
     return NormalisationTest(role, title, used, rank, needed, firmness, free)
-
-
-def _unit(form: Floats) -> Floats:
-    return np.asarray(form / np.linalg.norm(form, 2))

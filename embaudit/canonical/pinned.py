@@ -173,7 +173,8 @@ def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | 
     """Return the argument that no metric but I is left, if one of the known ones holds."""
     m = basis.shape[1]
     if m < model.rank:
-        held = len(model.right) + model.n_left <= 2 * LARGEST and cone_certificate(*_matrices(model), basis)
+        small = len(model.right) + model.n_left <= 2 * LARGEST
+        held = small and cone_certificate(model.factors("left"), model.right, basis)
         return "the rows of either side add up to the identity with weights that are not negative" if held else None
     for span, side in ((right, "right"), (left, "left")):
         if span.is_full:
@@ -181,10 +182,6 @@ def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | 
     if left.clear and right.clear and certificate(left, right, m) > 0:
         return "both sides hold one positive form, which S and its inverse can only share at the identity"
     return None
-
-
-def _matrices(model: FactorModel) -> tuple[Matrix, Matrix]:
-    return model.factors("left"), model.right
 
 
 def _searched(

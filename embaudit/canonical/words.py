@@ -26,7 +26,7 @@ def explain(position: Position) -> str:
     parts = [
         _where(position),
         _counted(position),
-        _habit(position),
+        _LIBRARIES.get(position.habit, ""),
         _rank(position),
         _biases(position),
         _next(position),
@@ -99,10 +99,6 @@ _LIBRARIES = {
     Habit.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
     Habit.ALIGNED: "The columns are singular directions with scales of their own, as a product penalty leaves them.",
 }
-
-
-def _habit(position: Position) -> str:
-    return _LIBRARIES.get(position.habit, "")
 
 
 def _rank(position: Position) -> str:

@@ -87,10 +87,6 @@ def formats() -> tuple[Format, ...]:
     return tuple(f for f in FORMATS if f.name != "faiss" or find_spec("faiss") is not None)
 
 
-def _suffixes(path: Path) -> str:
-    return "/" if path.is_dir() else plain_suffix(path)
-
-
 def _module(chosen: Format) -> Any:
     return import_module(f"embaudit.io.readers.{chosen.module}")
 
@@ -104,7 +100,7 @@ def _named(name: str) -> Format:
 
 def _detect(path: Path) -> Format:
     refuse_pickles(path)
-    suffix = _suffixes(path)
+    suffix = "/" if path.is_dir() else plain_suffix(path)
     for candidate in formats():
         if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
             return candidate

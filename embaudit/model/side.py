@@ -21,9 +21,7 @@ SideName: TypeAlias = Literal["left", "right"]
 Labels: TypeAlias = NDArray[Any] | None
 
 
-def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool) -> NDArray[Any] | None:
-    if labels is None:
-        return None
+def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> NDArray[Any]:
     try:
         given = np.array(labels)
     except ValueError as error:
@@ -40,21 +38,15 @@ def _as_labels(labels: ArrayLike | None, name: str, length: int, *, unique: bool
     return frozen(given)
 
 
-def _as_counts(counts: ArrayLike | None, name: str, length: int) -> Vector | None:
-    if counts is None:
-        return None
+def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
     given = as_vector(counts, name, length)
     if (given < 0).any():
         raise must_be(name, "numbers >= 0", f"{given[given < 0][0]:g}")
     return given
 
 
-def _as_bias(bias: ArrayLike | None, name: str, length: int) -> Vector | None:
-    return None if bias is None else as_vector(bias, name, length)
-
-
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
-    "bias": _as_bias,
+    "bias": as_vector,
     "ids": partial(_as_labels, unique=True),
     "names": partial(_as_labels, unique=False),
     "counts": _as_counts,
@@ -114,7 +106,10 @@ class Side:
         self._hold(as_factors(rows, f"{title} factors"), title, given)
 
     def _hold(self, rows: Matrix, title: str, unchecked: dict[str, Any], known: dict[str, Any] | None = None) -> Self:
-        checked = {name: OPTIONAL[name](value, f"{title} {name}", len(rows)) for name, value in unchecked.items()}
+        checked = {
+            name: None if value is None else OPTIONAL[name](value, f"{title} {name}", len(rows))
+            for name, value in unchecked.items()
+        }
         vars(self).update({"rows": rows, "title": title} | (known or {}) | checked)
         return self
 

@@ -51,7 +51,7 @@ class DiagonalReach(NamedTuple):
         x, y = tamed(x[None])[0], tamed(y[None])[0]
         ends = self.ends(x[None], y[None])
         wanted = cosine_of(getattr(ends, end))[0]
-        if getattr(ends, f"{end}_attained")[0] and not _still(ends):
+        if getattr(ends, f"{end}_attained")[0] and ends.lower[0] != ends.upper[0]:
             # Only the two extreme ratios occur, so nothing has to vanish beside them.
             weights = _extreme_ratios(x, y)
             return weighing(np.where(weights == 0, weights.max(), weights), self.side)
@@ -67,10 +67,6 @@ class DiagonalReach(NamedTuple):
         while share > 1e-290 and abs(_weighted_cosine(x, y, weights + share * rest) - wanted) > tol / 2:
             share /= 4
         return weighing(weights + share * rest, self.side)
-
-
-def _still(ends: Ends) -> bool:
-    return bool(ends.lower[0] == ends.upper[0])
 
 
 class BoundedDiagonalReach(NamedTuple):
@@ -122,8 +118,7 @@ def _ratio_spread(x: Floats, y: Floats) -> tuple[Floats, Flags]:
             a, b, s = np.abs(x[near]), np.abs(y[near]), top[near, None]
             rest = shear(a, b, s) / (s * a)
             known = ~np.isnan(rest)
-            high, low = (f(rest, axis=1, initial=0, where=known) for f in (np.max, np.min))
-            high = np.max(rest, axis=1, initial=-1, where=known)
+            high, low = (f(rest, axis=1, initial=i, where=known) for f, i in ((np.max, -1), (np.min, 0)))
             spread[near] = np.log1p(high) - np.log1p(low)
     return spread, extreme.all(axis=1) & np.isfinite(spread)
 

@@ -107,13 +107,9 @@ def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.i
 
 def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, Floats]:
     """Gather both rows of each pair in float64; of four columns, the differences `x_i - x_j` and `x_k - x_l`."""
-    rows = [np.asarray(side[column], dtype=np.float64) for side, column in _columns(x, y, table)]
-    return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
-
-
-def _columns(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> list[tuple[Matrix, NDArray[np.intp]]]:
     sides = (x, y) if table.shape[1] == 2 else (x, x, x, x)
-    return list(zip(sides, table.T, strict=True))
+    rows = [np.asarray(side[column], dtype=np.float64) for side, column in zip(sides, table.T, strict=True)]
+    return (rows[0], rows[1]) if len(rows) == 2 else (rows[0] - rows[1], rows[2] - rows[3])
 
 
 def reach_of_pairs(reach: Reach, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> Ends:

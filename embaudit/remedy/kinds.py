@@ -104,12 +104,8 @@ def fix(
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
         remedy = _canonical(model, as_, roles, dimensions, form or canonical_form(model), rng)
-    return _with_unit_length(remedy) if unit else remedy
-
-
-def _with_unit_length(remedy: Remedy) -> Remedy:
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
-    return replace(remedy, maps=maps, unit=True)
+    return replace(remedy, maps=maps, unit=True) if unit else remedy
 
 
 def _then_unit(function: RowMap) -> RowMap:

@@ -241,7 +241,8 @@ def _by_programs(
         part = field.take(rest)
         tasks = ((part.start[i] - field.space.of(entrants[j]), part.tie[i]) for i, j in enumerate(rest))
         bounds, inputs = _solve(tasks, len(rest), title)
-        survey = _survey(part, inputs, min(_growth(entrants, rest), field.space.n_labels))
+        growth = max(ADDED, *(len(entrants[j]) for j in rest))
+        survey = _survey(part, inputs, min(growth, field.space.n_labels))
         lead[rest] = survey.lead
         status[rest] = np.where(bounds <= margin, NO, _from_lead(survey.lead, margin))
         open_still = []
@@ -254,10 +255,6 @@ def _by_programs(
         rest = np.asarray(open_still, dtype=np.intp)
     lead[status != YES] = 0
     return status, lead
-
-
-def _growth(entrants: list[Indices], rest: Indices) -> int:
-    return max(ADDED, max(len(entrants[j]) for j in rest))
 
 
 def _first_entrants(field: _Field, point: Floats, room: int) -> list[Indices]:

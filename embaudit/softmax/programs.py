@@ -77,9 +77,7 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
 
 
-def best_leads(
-    tasks: Iterable[tuple[Floats, Floats]],
-) -> Iterator[tuple[float, Floats]]:
+def best_leads(tasks: Iterable[tuple[Floats, Floats]]) -> Iterator[tuple[float, Floats]]:
     """Solve programs in order, a batch at a time, large batches in worker processes."""
     waiting = iter(tasks)
     while batch := tuple(islice(waiting, BATCH)):
@@ -89,9 +87,7 @@ def best_leads(
             yield from _in_processes(batch)
 
 
-def _in_processes(
-    batch: tuple[tuple[Floats, Floats], ...],
-) -> Iterator[tuple[float, Floats]]:
+def _in_processes(batch: tuple[tuple[Floats, Floats], ...]) -> Iterator[tuple[float, Floats]]:
     from sklearn.utils.parallel import Parallel, delayed
 
     yield from Parallel(n_jobs=worker_count(), return_as="generator")(delayed(best_lead)(*task) for task in batch)

@@ -24,7 +24,10 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     """
     layout = choose({name: tensor.shape for name, tensor in arrays.tensors.items()}, request, where)
     if request.kind == "vectors" and layout.left is not None:
-        layout = type(layout)(layout.right, transposed=layout.transposed & {"right"}, extras=_right_only(layout))
+        kept = {
+            name: layout.extras[name] for name in ("right_ids", "right_names", "right_counts") if name in layout.extras
+        }
+        layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=kept)
     extras = {name: _extra(arrays, source, name) for name, source in layout.extras.items()}
     right = _side(arrays, layout, "right")
     assert right is not None
@@ -33,12 +36,6 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     if layout.head:
         extras |= {"link": "softmax", "roles": ("input", "label")}
     return FactorModel(left=_side(arrays, layout, "left"), right=right, **extras)
-
-
-def _right_only(layout: Layout) -> dict[str, str]:
-    return {
-        name: source for name, source in layout.extras.items() if name in ("right_ids", "right_names", "right_counts")
-    }
 
 
 def _side(arrays: Arrays, layout: Layout, side: str) -> NDArray[Any] | None:

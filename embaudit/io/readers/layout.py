@@ -174,15 +174,11 @@ def _heads(shapes: Shapes) -> list[str]:
     matrices = _matrices(shapes)
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for known in (HEADS, TIED):
-        for matches in ([name for name in matrices if name in known], _below(matrices, known)):
-            if matches:
-                return matches
+        named = [name for name in matrices if name in known]
+        below = [name for name in matrices if any(_ends(name, ending) for ending in known)]
+        if named or below:
+            return named or below
     return []
-
-
-def _below(matrices: list[str], known: Iterable[str]) -> list[str]:
-    endings = tuple(known)
-    return [name for name in matrices if any(_ends(name, ending) for ending in endings)]
 
 
 def _find(shapes: Shapes, names: Iterable[str]) -> str | None:
