@@ -94,11 +94,14 @@ def compare(
     parts, fits = _gauges(found, predictions, draw)
     fewest = min(GROUPS, *map(len, matches.values()))
     groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
+    # Of one halving: an average over several would vary less than their gauges do.
+    refits = [(fold, fold.without(found.fitted, groups, found.shifts)) for fold in parts[:2]]
     steps = track(chosen, "comparing cosines", len(chosen))
     # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
     with one_blas_thread():
         changes = {
-            role: role_change(role, matches[role], found, parts, groups, n=n_neighbours, rng=draw) for role in steps
+            role: role_change(role, matches[role], found, parts, groups[role], refits, n=n_neighbours, rng=draw)
+            for role in steps
         }
     typical = _typical(parts)
     return Comparison(before.roles, changes, predictions, typical.chosen, typical.gauge.condition_number, fits)

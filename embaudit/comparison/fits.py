@@ -23,6 +23,8 @@ LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
 Rows = dict["SideName", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
 """For each side, the rows before and after, in the same order."""
+Pair = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+"""M and M⁻ᵀ."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,19 +84,10 @@ def fit_gauge(rows: Rows, group: str, shifts: tuple[SideName, ...] = ("left", "r
     if group == "affine":
         means |= {role: (x.mean(axis=0), y.mean(axis=0)) for role, (x, y) in rows.items() if role in shifts}
         rows = {role: (x - means[role][0], y - means[role][1]) for role, (x, y) in rows.items()}
-    turn = _rotation(rows)
-    solve = {"rotation": lambda _: turn, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
-    left, right = solve(rows)
-    if not _is_invertible(left, turn[0]):
-        left, right = turn
+    solve = {"rotation": _rotation, "diagonal": _diagonal, "linear": _linear, "affine": _linear}[group]
+    left, right = solve(rows) or _rotation(rows)
     moves = [means[role][1] - means[role][0] @ m for role, m in (("left", left), ("right", right))]
     return GaugeFit(group, left, right, *moves)
-
-
-def _is_invertible(linear: NDArray[np.float64], turn: NDArray[np.float64]) -> bool:
-    """Whether no direction is lost, measured by the scale of the rotation, which κ of a single dimension lacks."""
-    s = np.linalg.svd(linear, compute_uv=False)
-    return bool(s[-1] > LOST * np.linalg.norm(turn, 2))
 
 
 def _weight(x: NDArray[np.float64]) -> float:
@@ -103,18 +96,23 @@ def _weight(x: NDArray[np.float64]) -> float:
     return 1 / total if total > 0 else 0.0
 
 
-def _rotation(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Orthogonal Procrustes, max tr(RᵀC), after the scale c of `P' = c P R, Q' = Q R / c`."""
+def _scale(rows: Rows) -> float:
+    """Compute c of `P' = c P R, Q' = Q R / c`."""
     growth = {role: np.sqrt(_weight(x) / _weight(y)) if _weight(y) else 1.0 for role, (x, y) in rows.items()}
     steps = [growth["left"]] if "left" in rows else []
     steps += [1 / growth["right"]] if "right" in rows else []
-    scale = float(np.exp(np.mean(np.log(steps)))) if min(steps) > 0 else 1.0
+    return float(np.exp(np.mean(np.log(steps)))) if min(steps) > 0 else 1.0
+
+
+def _rotation(rows: Rows) -> Pair:
+    """Orthogonal Procrustes, max tr(RᵀC), after the scale."""
+    scale = _scale(rows)
     target = sum(np.sqrt(_weight(x) * _weight(y)) * (x.T @ y) for x, y in rows.values())
     u, _, vt = np.linalg.svd(np.asarray(target), full_matrices=False)
     return scale * (u @ vt), (u @ vt) / scale
 
 
-def _diagonal(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _diagonal(rows: Rows) -> Pair | None:
     """Minimise `w ‖p d − p'‖² + v ‖q − q' d‖²` for each column apart."""
     above, below, most = np.zeros(1), np.zeros(1), np.zeros(1)
     for role, (x, y) in rows.items():
@@ -126,20 +124,28 @@ def _diagonal(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     # A column that says nothing, or whose two sides contradict each other, gets the scale of the others.
     known = np.abs(above) > LOST * most
     if not known.any():
-        return np.eye(len(known)), np.eye(len(known))
+        return None
     d = np.divide(above, below, out=np.full_like(above, np.nan), where=known)
     d = np.where(known, d, np.nanmax(np.abs(d)))
-    return np.diag(d), np.diag(1 / d)
+    return (np.diag(d), np.diag(1 / d)) if np.abs(d).min() > LOST * _scale(rows) else None
 
 
-def _linear(rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _linear(rows: Rows) -> Pair | None:
     if "left" not in rows:
-        x, y = rows["right"]
-        right = np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
-        return np.asarray(np.linalg.pinv(right).T), right
-    x, y = rows["left"]
-    left = _sylvester(x, y, *rows["right"]) if "right" in rows else np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
-    return left, np.asarray(np.linalg.pinv(left).T)
+        found = _with_inverse(_least_squares(*rows["right"]), 1 / _scale(rows))
+        return found and found[::-1]
+    left = _sylvester(*rows["left"], *rows["right"]) if "right" in rows else _least_squares(*rows["left"])
+    return _with_inverse(left, _scale(rows))
+
+
+def _least_squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
+
+
+def _with_inverse(linear: NDArray[np.float64], scale: float) -> Pair | None:
+    """Pair M with M⁻ᵀ; the scale tells which direction is lost, as κ of a single dimension does not."""
+    u, s, vt = np.linalg.svd(linear, full_matrices=False)
+    return (linear, (u / s) @ vt) if s[-1] > LOST * scale else None
 
 
 def _sylvester(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from embaudit.comparison.change import OUTCOMES, PARTS, TIED
+from embaudit.comparison.change import PARTS
+from embaudit.comparison.outcomes import OUTCOMES, TIED
 from embaudit.errors import must_be
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result

@@ -52,7 +52,18 @@ def draw_groups(n_rows: int, rng: np.random.Generator, *, most: int = GROUPS) ->
     return (rng.permutation(n_rows) % min(most, n_rows)).astype(np.uint8)
 
 
-def jackknife_margin(replicates: Floats, n_intervals: int = 1) -> Floats:
+def standard_error(draws: Floats) -> float:
+    """Compute the standard error of the mean of independent draws; of a single one it cannot be known, and is 0.
+
+    Examples
+    --------
+    >>> standard_error(np.array([1.0, 3.0])), standard_error(np.array([2.0]))
+    (1.0, 0.0)
+    """
+    return float(draws.std(ddof=1) / np.sqrt(len(draws))) if len(draws) > 1 else 0.0
+
+
+def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float = 0.0) -> Floats:
     """Compute half the width of a 95 % interval from what an estimate is without each group of entities in turn.
 
     Parameters
@@ -61,6 +72,8 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1) -> Floats:
         NaN where nothing remains to be measured without a group: then no width is wide enough.
     n_intervals : int
         How many intervals are to hold together (Bonferroni).
+    beside : float
+        Standard error from what else was drawn.
 
     Examples
     --------
@@ -70,6 +83,6 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1) -> Floats:
     from scipy.special import stdtrit
 
     n_groups = len(replicates)
-    error = np.sqrt((n_groups - 1) * replicates.var(axis=0))
+    error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
     factor = float(stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals))
     return np.asarray(np.nan_to_num(error * factor, nan=np.inf))

@@ -12,6 +12,8 @@ from embaudit.kernels.rows import unit_rows
 
 ALL_PAIRS = 5_000_000
 """Pairs of a model up to which all of them are taken where none were named."""
+AT_ONCE = 2**22
+"""Entries of a side up to which all its rows are divided by their norms at once."""
 
 
 def pairs_or_all(pairs: ArrayLike | None, n_rows: int, n_columns: int | None = None) -> ArrayLike:
@@ -82,12 +84,20 @@ def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None
     >>> pair_cosines(x, x, [[0, 1]]).round(4)
     array([0.7071])
     """
+
+    def unit(rows: Matrix) -> Floats:
+        return unit_rows(rows if shift is None else np.asarray(rows, dtype=np.float64) + shift)
+
     index = as_pairs(pairs, len(x), len(y))
+    # Rows that many pairs share have their norms taken once.
+    shared = len(index) > len(x) + len(y) and max(x.size, y.size) <= AT_ONCE
+    sides = (x, y)
+    if shared:
+        sides = ((one := unit(x)), one if y is x else unit(y))
     cosines = np.empty(len(index))
     for rows in row_blocks(len(index), 4 * x.shape[1]):
-        ends = (side[column] for side, column in zip((x, y), index[rows].T, strict=True))
-        units = (unit_rows(end if shift is None else np.asarray(end, dtype=np.float64) + shift) for end in ends)
-        np.einsum("ij,ij->i", *units, out=cosines[rows])
+        ends = (side[column] for side, column in zip(sides, index[rows].T, strict=True))
+        np.einsum("ij,ij->i", *(ends if shared else map(unit, ends)), out=cosines[rows])
     return np.clip(cosines, -1, 1, out=cosines)
 
 

@@ -51,6 +51,23 @@ def test_other_entities(monkeypatch):
     assert np.mean(np.abs(totals.mean(axis=1) - totals.mean()) <= naive) < 0.85
 
 
+def test_other_entities_where_few_of_one_side_decide_the_gauge():
+    """Of those draws where one group of gauges is found: which one it is, no interval tells."""
+    found = [few_users(seed) for seed in range(120)]
+    changes = [each.changes["right"] for each in found if each.group == "linear"]
+    assert len(changes) > 90
+    assert min(covered(changes).values()) >= 0.93
+
+
+def few_users(seed):
+    draw, linear = np.random.default_rng(seed), np.random.default_rng(99).standard_normal((4, 4))
+    users, items = draw.standard_normal((12, 4)), draw.standard_normal((60, 4)) * [1, 1, 1, 0.5]
+    others = users @ np.linalg.inv(linear).T, items @ linear
+    learned = (rows + 0.5 * draw.standard_normal(rows.shape) for rows in others)
+    models = FactorModel.from_user_item(users, items), FactorModel.from_user_item(*learned)
+    return compare(*models, roles=["right"], n_neighbours=5)
+
+
 def test_other_seeds(monkeypatch):
     changes = [change(0, seed) for seed in range(30)]
     assert min(covered(changes).values()) >= 0.93
@@ -80,14 +97,16 @@ def test_replicates_are_the_means_of_pairs_that_remain():
             assert replicates[group] == pytest.approx(np.mean(means))
 
 
-def test_the_interval_is_that_of_a_jackknife():
+def test_the_interval_is_that_of_a_jackknife_and_of_the_draw_of_halves():
     from scipy.stats import t
 
     found = change(3, n=16)
     for name in NAMES:
-        without = found.replicates[name]
-        assert len(without) == 16
-        margin = t.ppf(0.975, 15) * np.sqrt(15 / 16 * ((without - without.mean()) ** 2).sum())
+        without, cuts = found.replicates[name], found.halvings[name]
+        assert (len(without), len(cuts)) == (16, 5)
+        entities, halves = 15 / 16 * ((without - without.mean()) ** 2).sum(), cuts.var(ddof=1) / 5
+        assert entities > 0 < halves
+        margin = t.ppf(0.975, 15) * np.sqrt(entities + halves)
         low, high = found.interval(name)
         assert low == pytest.approx(max(0, value(found, name) - margin))
         assert high == pytest.approx(

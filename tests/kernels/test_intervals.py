@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom, t
 
-from embaudit.kernels.intervals import draw_groups, jackknife_margin, percentile_interval, wilson_interval
+from embaudit.kernels.intervals import (
+    draw_groups,
+    jackknife_margin,
+    percentile_interval,
+    standard_error,
+    wilson_interval,
+)
 
 
 @pytest.mark.parametrize("n", [20, 100, 1_000])
@@ -29,8 +35,14 @@ def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():
     error = values.std(axis=0, ddof=1) / np.sqrt(12)
     np.testing.assert_allclose(jackknife_margin(replicates), t.ppf(0.975, 11) * error)
     np.testing.assert_allclose(jackknife_margin(replicates, 5), t.ppf(0.995, 11) * error)
+    np.testing.assert_allclose(jackknife_margin(replicates, beside=3.0), t.ppf(0.975, 11) * np.hypot(error, 3))
     replicates[3, 0] = np.nan
     assert np.isinf(jackknife_margin(replicates)).tolist() == [True, False]
+
+
+def test_the_error_of_a_mean_of_draws():
+    assert standard_error(np.array([1.0, 2.0, 6.0])) == pytest.approx(np.sqrt(7 / 3))
+    assert standard_error(np.array([5.0])) == 0
 
 
 def test_groups_are_of_equal_size_and_cover_everyone():
