@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INTERRUPTED = 128 + signal.SIGINT
+"""What shells report of a program that Ctrl-C ended."""
+CLOSED_PIPE = 128 + 13
+"""What they report of one whose reader went away."""
 
 
 def main() -> None:
     """Run embaudit; exit 0 when all is well, 1 on findings, 2 on input that must be mended."""
+    try:
+        with _ended_by_signals():
+            _run()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     from embaudit.cli.commands import command
     from embaudit.errors import InputError
+    from embaudit.foundation.inputs import inputs_noted
 
     try:
-        command()
-    except InputError as error:
-        sys.stderr.write(f"embaudit: {error}\n")
+        with inputs_noted():
+            command()
+    except BrokenPipeError:
+        sys.exit(CLOSED_PIPE)
+    except (InputError, OSError, MemoryError) as error:
+        sys.stderr.write(f"embaudit: {_in_one_line(error)}\n")
         sys.exit(2)
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, OSError):
+        where = error.filename if error.filename is not None else "a file or device"
+        return f"{where} cannot be used: {error.strerror or error}."
+    return str(error) if not isinstance(error, MemoryError) else f"there is not enough memory: {error or 'none left'}."
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Clean up at the signals that ask a program to end, as at Ctrl-C, and exit as shells expect."""
+
+    def end(number: int, _frame: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {number: signal.signal(number, end) for number in (getattr(signal, name) for name in names)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -63,7 +63,7 @@ def reproduce(
 def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
     """Refuse, before the work, a folder that is none or holds the results already."""
     from embaudit.errors import must_be
-    from embaudit.io.files import writable
+    from embaudit.io.outputs import writable
 
     if not out.exists():
         return

@@ -1,8 +1,9 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
-from embaudit.io.files import distinct_outputs, written_whole
+from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, source_of
 from embaudit.io.objects.live import from_object
+from embaudit.io.outputs import written_whole
 from embaudit.io.registry import Format, formats, load, require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.labels import read_labels

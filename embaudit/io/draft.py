@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Stream
+from embaudit.io.json_text import parsed
 from embaudit.io.request import Kind
 from embaudit.model import FactorModel, Link
 
@@ -49,8 +50,10 @@ def link_of(text: str) -> Link:
     """
     name, _, parameters = text.partition(" ")
     try:
-        return replace(Link.of(name), **json.loads(parameters or "{}"))
-    except (TypeError, json.JSONDecodeError) as error:
+        return replace(Link.of(name), **parsed(parameters or "{}"))
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
         raise must_be("the stored link", "one that embaudit wrote", repr(text), "save it again") from error
 
 

@@ -1,26 +1,26 @@
-"""Files as the command line needs them: found or refused in one sentence, written whole or not at all."""
+"""Files that are read: found or refused in one sentence, and remembered, so that nothing writes over them."""
 
 from __future__ import annotations
 
 import os
-import secrets
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Literal, TextIO, TypeAlias, overload
+from stat import S_ISDIR, S_ISREG
+from typing import TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.inputs import note_input, noted_inputs
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
 def existing_path(path: AnyPath) -> Path:
-    """Return `path` if something is there.
+    """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
     Raises
     ------
     InputError
-        If nothing is, or only an empty file.
+        If nothing is there, an empty file, a pipe or a device, or it may not be looked at.
 
     Examples
     --------
@@ -30,15 +30,22 @@ def existing_path(path: AnyPath) -> Path:
     embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
     """
     found = Path(path)
-    if not found.exists():
-        raise must_be("the input", "a file that exists", found, "check the path")
-    if found.is_file() and found.stat().st_size == 0:
+    try:
+        state = found.stat()
+    except FileNotFoundError as error:
+        raise must_be("the input", "a file that exists", found, "check the path") from error
+    except (OSError, ValueError) as error:
+        raise InputError(f"{found} cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
+        raise must_be("the input", "a file or directory", f"{found}, a pipe or device", "save it to a file first")
+    if S_ISREG(state.st_mode) and state.st_size == 0:
         raise must_be("the input", "a file with something in it", f"{found}, which is empty")
+    note_input(found)
     return found
 
 
 def existing_file(path: AnyPath) -> Path:
-    """Return `path` if it is a file, not a directory, with something in it.
+    """Return `path` if it is a file, not a directory, with something in it; and remember it as an input.
 
     Raises
     ------
@@ -49,6 +56,17 @@ def existing_file(path: AnyPath) -> Path:
     if not found.is_file():
         raise must_be("the input", "a file", f"the directory {found}", "name the file in it")
     return found
+
+
+def require_no_input(output: Path) -> None:
+    """Refuse an output that is a file that the command at work has read.
+
+    Raises
+    ------
+    InputError
+        If it is one.
+    """
+    distinct_outputs(noted_inputs(), [output])
 
 
 def plain_suffix(path: Path) -> str:
@@ -62,40 +80,6 @@ def plain_suffix(path: Path) -> str:
     if path.suffix.lower() == ".gz":
         path = path.with_suffix("")
     return path.suffix.lower()
-
-
-STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
-"""Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
-
-
-def writable(path: AnyPath, *, force: bool) -> Path:
-    """Follow links and refuse what must not or cannot be written, before any work is done.
-
-    Only a regular file may be replaced: devices, pipes and sockets are refused even with `force`.
-
-    Raises
-    ------
-    InputError
-        If it is a directory, no regular file, in no folder, or there already and `force` is not set.
-    """
-    try:
-        target = Path(path).resolve()
-        is_there, is_file, is_directory = Path(path).exists(), Path(path).is_file(), target.is_dir()
-        has_folder = target.parent.is_dir()
-    # Links in a circle are a RuntimeError before Python 3.13.
-    except (OSError, RuntimeError) as error:
-        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
-    if is_directory:
-        raise must_be("the output", "a file", f"the directory {path}", "name a file in it")
-    # The name as it is: following it leads to the file, pipe or device behind a stream.
-    is_stream = os.path.abspath(path).startswith(STREAMS)  # noqa: PTH100
-    if is_stream or (is_there and not is_file):
-        raise must_be("the output", "a regular file", f"{path}, a device, pipe or stream", "name a file of its own")
-    if not has_folder:
-        raise must_be("the folder of the output", "there already", target.parent, "create it first")
-    if is_there and not force:
-        raise must_be("the output", "a file that does not exist yet", path, "pass force (--force) to overwrite it")
-    return target
 
 
 def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]) -> None:
@@ -138,61 +122,3 @@ def _same(output: Path, other: Path) -> bool:
     # What cannot be looked up is refused where it is opened.
     except (OSError, RuntimeError):
         return False
-
-
-@overload
-def written_whole(
-    path: AnyPath, *, force: bool = ..., mode: Literal["wb"] = ...
-) -> AbstractContextManager[BinaryIO]: ...
-@overload
-def written_whole(path: AnyPath, *, force: bool = ..., mode: Literal["w"]) -> AbstractContextManager[TextIO]: ...
-def written_whole(
-    path: AnyPath, *, force: bool = False, mode: Literal["w", "wb"] = "wb"
-) -> AbstractContextManager[IO[Any]]:
-    """Open a file that appears under its name only when the block ends well.
-
-    What is written goes to a temporary file in the same folder, which takes the name in one step at
-    the end; if the block raises, it is removed and an older file stays as it was.
-
-    Parameters
-    ----------
-    path : path
-        The file to write; its folder must be there.
-    force : bool
-        Whether an existing file may be replaced.
-    mode : {"wb", "w"}
-        Bytes, or text in UTF-8 with newlines as written.
-
-    Raises
-    ------
-    InputError
-        If the file exists and `force` is not set, or it cannot be written there.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     with written_whole(Path(folder, "a.txt"), mode="w") as file:
-    ...         _ = file.write("done")
-    ...     [p.name for p in Path(folder).iterdir()]
-    ['a.txt']
-    """
-    return _written_whole(writable(path, force=force), mode)
-
-
-@contextmanager
-def _written_whole(target: Path, mode: str) -> Iterator[IO[Any]]:
-    part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
-    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
-    try:
-        file: IO[Any] = part.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {error.strerror}.") from error
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
-from embaudit.io.files import AnyPath, existing_path, plain_suffix, writable, written_whole
+from embaudit.io.files import AnyPath, existing_path, plain_suffix
+from embaudit.io.outputs import writable, written_whole
 from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
 from embaudit.model import FactorModel

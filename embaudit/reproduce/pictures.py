@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pandas as pd
 
 from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
-from embaudit.io.files import writable, written_whole
+from embaudit.io.outputs import written_whole
 
 STYLE: Any = {
     "axes.labelsize": 8,
@@ -145,13 +146,30 @@ def save_files(
         text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
         contents[folder / f"{name}.json"] = (text + "\n").encode()
     _require_absent(contents, force=force)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path in contents:
-        writable(path, force=force)
-    for path, content in contents.items():
-        with written_whole(path, force=force) as file:
-            file.write(content)
+    with _made(folder), ExitStack() as stack:
+        # All are complete before the first takes its name.
+        files = [(stack.enter_context(written_whole(path, force=force)), path) for path in contents]
+        for file, path in files:
+            file.write(contents[path])
+            file.flush()
     return list(contents)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder; if nothing comes to lie in it, take it away again."""
+    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
+    try:
+        yield
+    except BaseException:
+        for one in missing:
+            with suppress(OSError):
+                one.rmdir()
+        raise
 
 
 def _require_absent(paths: Mapping[Path, bytes], *, force: bool) -> None:

@@ -14,7 +14,7 @@ from models import random_model
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import distinct_outputs
-from embaudit.io.files import writable
+from embaudit.io.outputs import writable
 from embaudit.reproduce.pictures import save_files
 
 

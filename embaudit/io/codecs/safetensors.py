@@ -6,6 +6,7 @@ Reference: https://huggingface.co/docs/safetensors (format).
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
+from embaudit.io.files import existing_file
+from embaudit.io.json_text import parsed
 
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -104,18 +107,24 @@ class Safetensors:
 
 def _sharded(index: Path) -> dict[str, tuple[Tensor, Place]]:
     try:
-        homes: dict[str, str] = json.loads(index.read_text(encoding="utf-8"))["weight_map"]
-        files = sorted(set(homes.values()))
+        homes: dict[str, str] = parsed(index.read_bytes())["weight_map"]
+        files = sorted({os.fspath(name) for name in homes.values()})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise must_be(f"{index}", "an index of safetensors shards with a weight_map", "other content") from error
-    for name in files:
-        if not (index.parent / name).is_file():
-            raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
-    shards = {name: _found(index.parent / name, *_header(index.parent / name)) for name in files}
+    shards = {name: _found(path, *_header(path)) for name in files for path in [_shard(index, name)]}
     absent = [name for name, home in homes.items() if name not in shards[home]]
     if absent:
         raise must_be(f"{index}", "an index of tensors its files hold", f"{absent[0]!r}, which is in none")
     return {name: shards[home][name] for name, home in homes.items()}
+
+
+def _shard(index: Path, name: str) -> Path:
+    """Find one shard below the folder of its index: an index must not lead to other files of the reader."""
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        raise must_be("every shard", f"in the folder of {index.name}", repr(name), "move it there")
+    if not (index.parent / name).is_file():
+        raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
+    return existing_file(index.parent / name)
 
 
 def _header(path: Path) -> tuple[dict[str, Any], int]:
@@ -126,8 +135,8 @@ def _header(path: Path) -> tuple[dict[str, Any], int]:
         if not 2 <= length <= size - 8:
             raise _no_safetensors(path, f"a header of {length} bytes in {size}")
         try:
-            header = json.loads(file.read(length))
-        except (ValueError, RecursionError) as error:
+            header = parsed(file.read(length))
+        except ValueError as error:
             raise _no_safetensors(path, "a header that is no JSON") from error
     if not isinstance(header, dict):
         raise _no_safetensors(path, "a header that names no tensors")

@@ -5,7 +5,6 @@ Only the header is read to find a tensor; float32 and float64 stay on disk, floa
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,6 +12,7 @@ from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
+from embaudit.io.json_text import parsed
 from embaudit.io.readers.assemble import assemble
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
@@ -44,7 +44,7 @@ def read(path: Path, request: Request) -> FactorModel:
 def _config(folder: Path) -> dict[str, Any]:
     """Read what `config.json` beside a checkpoint says, if there is one."""
     try:
-        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        content = parsed((folder / "config.json").read_bytes())
     except (OSError, ValueError):
         return {}
     return content if isinstance(content, dict) else {}

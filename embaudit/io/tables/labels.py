@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.json_text import parsed
 
 
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
@@ -48,12 +48,12 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     where = existing_file(path)
     try:
         text = where.read_text(encoding="utf-8-sig")
-        labels = _from_json(json.loads(text), n_rows) if where.suffix.lower() == ".json" else _lines(text)
+        labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _lines(text)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", "convert it") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error}") from error
         raise must_be("the file of labels", "valid JSON", f"{where} ({error})") from error

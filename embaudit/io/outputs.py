@@ -1,0 +1,182 @@
+"""Files that are written: whole or not at all, over nothing that was read and nothing that was not to be replaced."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from stat import S_IMODE
+from typing import IO, Any, BinaryIO, Literal, TextIO, overload
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.files import AnyPath, require_no_input
+
+STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
+"""Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
+
+
+def writable(path: AnyPath, *, force: bool) -> Path:
+    """Follow links and refuse what must not or cannot be written, before any work is done.
+
+    Only a regular file may be replaced: devices, pipes and sockets are refused even with `force`.
+
+    Raises
+    ------
+    InputError
+        If it is a directory, no regular file, in no folder, or there already and `force` is not set.
+    """
+    try:
+        target = Path(path).resolve()
+        is_there, is_file, is_directory = Path(path).exists(), Path(path).is_file(), target.is_dir()
+        has_folder = target.parent.is_dir()
+    # Links in a circle are a RuntimeError before Python 3.13.
+    except (OSError, RuntimeError) as error:
+        raise InputError(f"{path} cannot be written: {getattr(error, 'strerror', None) or error}.") from error
+    if is_directory:
+        raise must_be("the output", "a file", f"the directory {path}", "name a file in it")
+    # The name as it is: following it leads to the file, pipe or device behind a stream.
+    is_stream = os.path.abspath(path).startswith(STREAMS)  # noqa: PTH100
+    if is_stream or (is_there and not is_file):
+        raise must_be("the output", "a regular file", f"{path}, a device, pipe or stream", "name a file of its own")
+    if not has_folder:
+        raise must_be("the folder of the output", "there already", target.parent, "create it first")
+    if is_there and not force:
+        raise must_be("the output", "a file that does not exist yet", path, "pass force (--force) to overwrite it")
+    return target
+
+
+@overload
+def written_whole(
+    path: AnyPath, *, force: bool = ..., mode: Literal["wb"] = ...
+) -> AbstractContextManager[BinaryIO]: ...
+@overload
+def written_whole(path: AnyPath, *, force: bool = ..., mode: Literal["w"]) -> AbstractContextManager[TextIO]: ...
+def written_whole(
+    path: AnyPath, *, force: bool = False, mode: Literal["w", "wb"] = "wb"
+) -> AbstractContextManager[IO[Any]]:
+    """Open a file that appears under its name only when the block ends well.
+
+    What is written goes to a temporary file in the same folder, which takes the name in one step at
+    the end; if the block raises, it is removed and an older file stays as it was. A run that was killed leaves
+    `.NAME.XXXXXXXX.part` behind, which the next one that writes NAME there removes.
+
+    Parameters
+    ----------
+    path : path
+        The file to write; its folder must be there.
+    force : bool
+        Whether an existing file may be replaced.
+    mode : {"wb", "w"}
+        Bytes, or text in UTF-8 with newlines as written.
+
+    Raises
+    ------
+    InputError
+        If the file exists and `force` is not set, it cannot be written there, or there is no room for it. A file that
+        somebody makes meanwhile is kept, and the sentence says where the result lies.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     with written_whole(Path(folder, "a.txt"), mode="w") as file:
+    ...         _ = file.write("done")
+    ...     [p.name for p in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    return _written_whole(writable(path, force=force), mode, force=force)
+
+
+@contextmanager
+def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]:
+    _remove_stale(target)
+    part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
+    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+    try:
+        file: IO[Any] = part.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
+    except OSError as error:
+        raise _cannot(target, error) from error
+    try:
+        with _failures_worded(target), file:
+            _locked(file.fileno())
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        require_no_input(target)
+        with _failures_worded(target):
+            _named(part, target, force=force)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+FAILURES = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
+"""What only writing meets: a full disk, a limit, a device that broke."""
+
+
+@contextmanager
+def _failures_worded(target: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        # NumPy counts what it wrote and drops the reason.
+        if error.errno in FAILURES or "written" in str(error):
+            raise _cannot(target, error) from error
+        raise
+
+
+def _cannot(target: Path, error: OSError) -> InputError:
+    return InputError(f"{target} cannot be written: {error.strerror or 'no space left, or the file is too large'}.")
+
+
+def _named(part: Path, target: Path, *, force: bool) -> None:
+    """Give the complete file its name in one step; without `force` only while nothing has it."""
+    if force:
+        if target.exists():
+            part.chmod(S_IMODE(target.stat().st_mode))
+        part.replace(target)
+        return
+    try:
+        try:
+            os.link(part, target)
+        except FileExistsError:
+            raise
+        # Where a file cannot have two names, an empty one of our own holds the place.
+        except OSError:
+            os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+            part.replace(target)
+    except FileExistsError as error:
+        kept = target.with_name(f"{target.stem[:50]}-{secrets.token_hex(4)}{target.suffix}")
+        part.replace(kept)
+        got = f"{target}, which somebody else made meanwhile"
+        raise must_be("the output", "a file that does not exist yet", got, f"the result lies in {kept}") from error
+
+
+def _part_prefix(target: Path) -> str:
+    # A name may have 255 bytes, whatever characters these make.
+    return f".{os.fsdecode(os.fsencode(target.name)[:100])}."
+
+
+def _remove_stale(target: Path) -> None:
+    """Remove parts of this output that a killed run left: those that nobody holds locked."""
+    prefix = _part_prefix(target)
+    with suppress(OSError):
+        for entry in os.scandir(target.parent):
+            middle = entry.name.removeprefix(prefix).removesuffix(".part")
+            if entry.name == f"{prefix}{middle}.part" and len(middle) == 8:
+                with suppress(OSError), Path(entry).open("rb") as file:
+                    if _locked(file.fileno()):
+                        Path(entry).unlink()
+
+
+def _locked(number: int) -> bool:
+    """Lock an open file for as long as it is open; False where another holds it, or files cannot be locked."""
+    try:
+        import fcntl
+
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True

@@ -1,0 +1,284 @@
+"""Nothing of the user's is lost under faults: inputs, files made meanwhile, full disks, signals, killed runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import random_model
+from safetensors.numpy import save_file
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.foundation.inputs import inputs_noted
+from embaudit.io import written_whole
+from embaudit.io.files import existing_path
+from embaudit.io.json_text import parsed
+from embaudit.reproduce.pictures import save_files
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.npz"
+    ea.save(random_model(n=20, p=15, k=3, objective="product"), path)
+    return path
+
+
+@pytest.fixture
+def room():
+    """Let no file grow beyond 1,000 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def refused(result, *words):
+    assert result.code == 2, result
+    assert result.err.startswith("embaudit: "), result.err
+    assert result.err.count("\n") == 1, result.err
+    assert all(word in result.err for word in words), result.err
+
+
+def names(folder):
+    return sorted(path.name for path in Path(folder).iterdir())
+
+
+# Inputs, wherever they are named
+
+
+def sharded(folder):
+    draw = np.random.default_rng(0)
+    shards = {"a.safetensors": "left", "b.safetensors": "right"}
+    for shard, name in shards.items():
+        save_file({name: draw.standard_normal((12, 3)).astype(np.float32)}, folder / shard)
+    index = folder / "two.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {name: shard for shard, name in shards.items()}}))
+    return index
+
+
+def test_force_never_writes_over_a_shard(embaudit, tmp_path):
+    index = sharded(tmp_path)
+    before = (tmp_path / "b.safetensors").read_bytes()
+    for name in ("b.safetensors", "./b.safetensors"):
+        options = ("--load", "left=left", "--load", "weight=right", "--json", name, "--force")
+        refused(embaudit("compare", index, index, *options), "another file than the input", "b.safetensors")
+    assert (tmp_path / "b.safetensors").read_bytes() == before
+
+
+@pytest.mark.parametrize("victim", ["users.npy", "names.txt"])
+def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim):
+    draw = np.random.default_rng(0)
+    np.save("items.npy", draw.standard_normal((9, 3)))
+    np.save("users.npy", draw.standard_normal((12, 3)))
+    (tmp_path / "names.txt").write_text("".join(f"item {i}\n" for i in range(9)))
+    before = (tmp_path / victim).read_bytes()
+    options = ("--load", "left=users.npy", "--load", "labels=names.txt")
+    refused(embaudit("compare", "items.npy", "items.npy", *options, "--json", victim, "--force"), "than the input")
+    assert (tmp_path / victim).read_bytes() == before
+    assert names(tmp_path) == ["items.npy", "names.txt", "users.npy"]
+
+
+def test_inputs_are_noted_in_a_command_and_not_in_a_session(tmp_path):
+    target = tmp_path / "x"
+    target.write_text("old")
+    with inputs_noted():
+        existing_path(target)
+        with pytest.raises(InputError, match="another file than the input"), written_whole(target, force=True):
+            pass
+    existing_path(target)
+    with written_whole(target, force=True) as file:
+        file.write(b"new")
+    assert target.read_text() == "new"
+
+
+# Files that appear meanwhile
+
+
+def test_a_file_made_meanwhile_is_kept_and_the_result_too(tmp_path):
+    target = tmp_path / "out.json"
+    made = pytest.raises(InputError, match=r"which somebody else made meanwhile; the result lies in (.*)\.$")
+    with made as refusal, written_whole(target, mode="w") as file:
+        file.write("ours")
+        target.write_text("theirs")
+    assert target.read_text() == "theirs"
+    kept = Path(str(refusal.value).rpartition(" lies in ")[2].removesuffix("."))
+    assert kept.read_text() == "ours"
+    assert sorted(names(tmp_path)) == sorted([kept.name, "out.json"])
+    assert kept.suffix == ".json"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_without_hard_links_nothing_is_replaced_either(tmp_path, monkeypatch, there):
+    monkeypatch.setattr(os, "link", lambda *_: (_ for _ in ()).throw(PermissionError(1, "no links here")))
+    target = tmp_path / "out"
+    if not there:
+        with written_whole(target) as file:
+            file.write(b"ours")
+        assert target.read_bytes() == b"ours"
+        assert names(tmp_path) == ["out"]
+        return
+    with pytest.raises(InputError, match="made meanwhile"), written_whole(target) as file:  # noqa: PT012
+        file.write(b"ours")
+        target.write_bytes(b"theirs")
+    assert target.read_bytes() == b"theirs"
+
+
+def test_force_keeps_permissions(tmp_path):
+    target = tmp_path / "out"
+    target.write_bytes(b"old")
+    target.chmod(0o640)
+    with written_whole(target, force=True) as file:
+        file.write(b"new")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert target.read_bytes() == b"new"
+
+
+# No room
+
+
+@pytest.mark.usefixtures("room")
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet", ".txt"])
+def test_a_file_too_large_is_one_sentence_and_leaves_nothing(tmp_path, suffix):
+    vectors = ea.FactorModel.from_vectors(np.random.default_rng(0).standard_normal((400, 30)))
+    with pytest.raises(InputError, match=f"out{suffix} cannot be written: "):
+        ea.save(vectors, tmp_path / f"out{suffix}")
+    assert names(tmp_path) == []
+
+
+def test_a_report_too_large_is_one_sentence(embaudit, model, room, tmp_path):
+    refused(embaudit("compare", model, model, "--out", "page.html"), "page.html cannot be written: File too large.")
+    assert names(tmp_path) == ["model.npz"]
+
+
+@pytest.mark.usefixtures("room")
+def test_figures_without_room_leave_no_folder(tmp_path):
+    with pytest.raises(InputError, match="File too large"):
+        save_files(tmp_path / "a" / "b", pictures={}, tables={}, documents={"one": {"x": 1}, "two": {"y": "z" * 5000}})
+    assert names(tmp_path) == []
+
+
+def test_long_names_in_any_script_are_written(tmp_path):
+    for name in ("é" * 127, "e" * 255, "語" * 85):
+        with written_whole(tmp_path / name) as file:
+            file.write(b"x")
+    assert len(names(tmp_path)) == 3
+    with pytest.raises(InputError, match="cannot be written: File name too long"):
+        written_whole(tmp_path / ("é" * 128))
+
+
+@pytest.mark.parametrize("path", ["/dev/full", "/dev/zero"])
+def test_devices_are_no_files(embaudit, model, path):
+    refused(embaudit("compare", model, model, "--json", path, "--force"), "a device, pipe or stream")
+    refused(embaudit("compare", model, path), "a pipe or device")
+
+
+def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
+    os.mkfifo(tmp_path / "pipe.npy")
+    refused(embaudit("audit", "pipe.npy"), "a pipe or device; save it to a file first")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
+def test_closed_folders_are_one_sentence(embaudit, model, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o000)
+    refused(embaudit("compare", model, model, "--json", "closed/out.json"), "Permission denied")
+    refused(embaudit("audit", "closed/model.npz"), "Permission denied")
+    (tmp_path / "closed").chmod(0o700)
+
+
+# Signals and killed runs
+
+WAITING = """
+import sys, time
+from pathlib import Path
+from embaudit.cli import main
+import embaudit.cli.compare, embaudit.comparison
+def wait(*_, **__):
+    print("ready", flush=True)
+    time.sleep(60)
+embaudit.comparison.compare = wait
+sys.argv = ["embaudit", "compare", "model.npz", "model.npz", "--json", "out.json", "--quiet"]
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(embaudit, model, tmp_path, number):
+    run = subprocess.Popen(
+        [sys.executable, "-c", WAITING], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert run.stdout is not None
+    assert run.stdout.readline() == "ready\n"
+    run.send_signal(number)
+    _, err = run.communicate(timeout=30)
+    assert run.returncode == (-signal.SIGKILL if number == signal.SIGKILL else 128 + number)
+    assert "Traceback" not in err
+    left = [name for name in names(tmp_path) if name.endswith(".part")]
+    assert len(left) == (number == signal.SIGKILL)
+    assert embaudit("compare", model, model, "--json", "out.json", "--quiet").code == 0
+    assert names(tmp_path) == ["model.npz", "out.json"]
+
+
+def test_a_part_that_somebody_is_writing_stays(tmp_path):
+    with written_whole(tmp_path / "out", force=True) as first:
+        first.write(b"first")
+        with written_whole(tmp_path / "out", force=True) as second:
+            second.write(b"second")
+        assert (tmp_path / "out").read_bytes() == b"second"
+    assert (tmp_path / "out").read_bytes() == b"first"
+    (tmp_path / ".other.abcdefgh.part").touch()
+    (tmp_path / ".out.my own.part").touch()
+    with written_whole(tmp_path / "out", force=True):
+        pass
+    assert names(tmp_path) == [".other.abcdefgh.part", ".out.my own.part", "out"]
+
+
+def test_signals_are_those_of_before_when_a_command_ends(embaudit, model):
+    before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
+    embaudit("compare", model, model, "--quiet")
+    assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
+
+
+# Damaged and crafted texts
+
+
+def test_an_index_leads_to_no_other_folder(tmp_path):
+    (tmp_path / "inner").mkdir()
+    index = sharded(tmp_path / "inner")
+    save_file({"right": np.eye(3, dtype=np.float32)}, tmp_path / "secret.safetensors")
+    for name in ("../secret.safetensors", str(tmp_path / "secret.safetensors")):
+        index.write_text(json.dumps({"weight_map": {"right": name}}))
+        with pytest.raises(InputError, match=r"every shard must be in the folder of two.safetensors.index.json; got"):
+            ea.load(index, weight="right")
+
+
+@pytest.mark.parametrize(
+    "text", ['{"weight_map": ' + "[" * 100_000, '{"weight_map": {"a": 1}}', '{"weight_map": null}', "\xff"]
+)
+def test_a_damaged_index_is_one_sentence(tmp_path, text):
+    index = tmp_path / "x.safetensors.index.json"
+    index.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match="an index of safetensors shards"):
+        ea.load(index)
+
+
+@pytest.mark.parametrize("text", ["null", "[" * 100_000, '{"text_config": null}', "\xff", ""])
+def test_a_damaged_configuration_says_nothing(tmp_path, text):
+    save_file({"lm_head.weight": np.eye(4, dtype=np.float32)}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_bytes(text.encode("latin-1"))
+    assert ea.load(tmp_path).link == "softmax"
+
+
+def test_json_is_parsed_or_refused():
+    assert parsed('{"a": [1]}') == {"a": [1]}
+    for text in ("[" * 100_000, "{", b"\xff"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            parsed(text)
