@@ -14,7 +14,7 @@ from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import TIE, Largest
 from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.model import FactorModel, Role, SideName
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.ranges import CertifiedNeighbours
 
 N_RIVALS = 3
@@ -57,13 +57,10 @@ class Movement:
     """Mean |Δcos| over sampled pairs."""
 
     def __init__(self, model: FactorModel, role: Role, pairs: NDArray[np.intp], before: Floats) -> None:
-        sides = ("left", "right") if role == "cross" else (role, role)
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
-        rows = [
-            np.asarray(model.factors(side)[column], dtype=np.float64)
-            for side, column in zip(sides, self.pairs.T, strict=True)
-        ]
+        sides = zip(Pairs(role).rows(model), self.pairs.T, strict=True)
+        rows = [np.asarray(factors[column], dtype=np.float64) for factors, column in sides]
         self.x, self.y = map(unit_rows, rows)
         self.lengths = [row_norms(side) for side in rows]
         m, k = self.x.shape

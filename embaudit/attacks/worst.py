@@ -26,9 +26,8 @@ from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
-from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import gram
-from embaudit.model import FactorModel, Role
+from embaudit.model import FactorModel, Pairs, Role
 from embaudit.ranges import certified_neighbours, cosine_range
 
 Objective: TypeAlias = Literal["movement", "neighbours"]
@@ -230,7 +229,7 @@ class _Plan(NamedTuple):
         return value, group.after(shift, metric.gauge(self.role))
 
     def _factors(self) -> Matrix:
-        return self.model.factors("left" if self.role == "cross" else self.role)
+        return Pairs(self.role).rows(self.model)[0]
 
     def metric_for(self, target: Target, rows: Matrix, first: Metric | None = None) -> tuple[float, Metric]:
         """Find the best metric for a target."""
@@ -261,8 +260,7 @@ def _spread(factors: Matrix) -> Floats:
 def _movement_target(
     model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
 ) -> tuple[Callable[[FactorModel], Target], float, int]:
-    first = model.factors("left" if role == "cross" else role)
-    pairs = sample_pairs(len(first), n_pairs, n_columns=model.n_right if role == "cross" else None, rng=draw)
+    pairs = Pairs(role).sample(model, n_pairs, rng=draw)
     found = cosine_range(model, group, role=role, pairs=pairs)
     before = found.before
     reach = np.maximum(found.upper - before, before - found.lower)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Flags, Floats, Matrix, frozen, is_integer, is_number
+from embaudit.foundation.checked import Flags, Floats, frozen, is_integer, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import percent
@@ -17,7 +17,7 @@ from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.pairs import pair_cosines, pairs_or_all
-from embaudit.model import FactorModel, Role
+from embaudit.model import FactorModel, Pairs, Role
 from embaudit.ranges.affine import AffineReach, CrossAffineReach
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
@@ -80,7 +80,7 @@ class CosineRange(Drawn):
     @property
     def before(self) -> Floats:
         """The cosines of the model as it is."""
-        x, y = _rows(self.model, self.role)
+        x, y = Pairs(self.role).rows(self.model)
         if self.pairs.shape[1] == 2:
             return pair_cosines(x, y, self.pairs)
         fixed = reach_of_pairs(Fixed(self.model.rank), x, y, np.asarray(self.pairs, dtype=np.intp))
@@ -178,7 +178,7 @@ class CosineRange(Drawn):
             raise must_be("pair", f"a position in pairs, an integer from 0 to {len(self) - 1}", repr(pair))
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
-        x, y = paired_rows(*_rows(self.model, self.role), np.asarray(self.pairs[pair : pair + 1], dtype=np.intp))
+        x, y = paired_rows(*Pairs(self.role).rows(self.model), np.asarray(self.pairs[pair : pair + 1], dtype=np.intp))
         near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
         gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
         missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])
@@ -192,11 +192,8 @@ class CosineRange(Drawn):
     def _under(self, gauge: Gauge, pair: int) -> float:
         """Cosine of one pair under a gauge, without acting on the whole model."""
         numbers = self.pairs[pair]
-        x, y = _rows(self.model, self.role)
-        sides = [
-            (x, "left" if self.role == "cross" else self.role),
-            (y, "right" if self.role == "cross" else self.role),
-        ]
+        kind = Pairs(self.role)
+        sides = list(zip(kind.rows(self.model), (kind.sides[0], kind.sides[-1]), strict=True))
         if len(numbers) == 4:
             sides = [sides[0]] * 4
         moved = [
@@ -206,12 +203,6 @@ class CosineRange(Drawn):
         first, second = moved if len(moved) == 2 else (moved[0] - moved[1], moved[2] - moved[3])
         table = np.array([[0, 0]])
         return float(pair_cosines(first[None], second[None], table)[0])
-
-
-def _rows(model: FactorModel, role: Role) -> tuple[Matrix, Matrix]:
-    if role == "cross":
-        return model.factors("left"), model.factors("right")
-    return model.factors(role), model.factors(role)
 
 
 def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
@@ -311,9 +302,8 @@ def cosine_range(
     """
     role = model.role(role)
     require_gauges_of(model, group)
-    x, y = _rows(model, role)
-    chosen = pairs_or_all(pairs, len(x), len(y) if role == "cross" else None)
-    table = as_pair_table(chosen, len(x), len(y))
+    x, y = Pairs(role).rows(model)
+    table = as_pair_table(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y))
     if role == "cross" and table.shape[1] == 4:
         raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
     ends = reach_of_pairs(reach_for(group, role, table.shape[1]), x, y, table)

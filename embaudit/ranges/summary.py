@@ -13,8 +13,7 @@ from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
-from embaudit.kernels.pairs import sample_pairs
-from embaudit.model import FactorModel, Role, SideName
+from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
 
 BUDGETS = (1.25, 1.5, 2.0)
@@ -130,9 +129,7 @@ def range_summary(
     diagonal 0.39 0.68
     """
     role = model.role(role)
-    left = model.factors("left" if role == "cross" else role)
-    columns = model.n_right if role == "cross" else None
-    pairs = sample_pairs(len(left), n_pairs, n_columns=columns, rng=rng)
+    pairs = Pairs(role).sample(model, n_pairs, rng=rng)
     lengths = list(shifts)
     summaries = []
     for budget in budgets:
