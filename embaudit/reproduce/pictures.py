@@ -64,20 +64,15 @@ def new_figure(width: float, height: float) -> Any:
 
 def png_bytes(figure: Any, dpi: int = 110) -> bytes:
     """Render a PNG without date or software version."""
+    return _rendered(figure, format="png", dpi=dpi, metadata={"Software": None})
+
+
+def _rendered(figure: Any, **options: Any) -> bytes:
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
     with rc_context(STYLE):
-        figure.savefig(buffer, format="png", dpi=dpi, metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _pdf_bytes(figure: Any) -> bytes:
-    from matplotlib import rc_context
-
-    buffer = io.BytesIO()
-    with rc_context(STYLE):
-        figure.savefig(buffer, format="pdf", metadata={"Creator": None, "Producer": None, "CreationDate": None})
+        figure.savefig(buffer, **options)
     return buffer.getvalue()
 
 
@@ -137,9 +132,10 @@ def save_files(
     """
     folder = Path(out_dir)
     contents: dict[Path, bytes] = {}
+    undated = {"Creator": None, "Producer": None, "CreationDate": None}
     for name, figure in pictures.items():
         contents[folder / f"{name}.png"] = png_bytes(figure, STYLE["savefig.dpi"])
-        contents[folder / f"{name}.pdf"] = _pdf_bytes(figure)
+        contents[folder / f"{name}.pdf"] = _rendered(figure, format="pdf", metadata=undated)
     for name, table in tables.items():
         contents[folder / f"{name}.csv"] = table.to_csv(index=False, lineterminator="\n").encode()
     for name, document in documents.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -98,20 +98,8 @@ class FactorPenaltyMF(LinearEmbedding):
            [0., 0.]])
     """
 
-    _objective_name: ClassVar[str] = "factors"
-
-    def __init__(
-        self,
-        n_components: int = 50,
-        *,
-        alpha: float = 1.0,
-        svd_solver: str = "auto",
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
-        self.svd_solver = svd_solver
-        self.random_state = random_state
+    _objective_name = "factors"
+    _objective = staticmethod(factor_objective)
 
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         if self.alpha >= sigma[0]:
@@ -129,9 +117,3 @@ class FactorPenaltyMF(LinearEmbedding):
         """Rotations of the effective rank; without a penalty (α = 0) every invertible change."""
         check_is_fitted(self)
         return Orthogonal(self.effective_rank_) if self.alpha > 0 else GeneralLinear(self.effective_rank_)
-
-    def objective(self, X: Any) -> float:
-        """Compute `‖X − X A Bᵀ‖² + α (‖X A‖² + ‖B‖²)` at the fitted factors; see `factor_objective`."""
-        check_is_fitted(self)
-        rows = self._validated(X, reset=False)
-        return factor_objective(rows, self.projection_, self.components_.T, alpha=self.alpha)

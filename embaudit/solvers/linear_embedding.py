@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, cast
 
@@ -49,11 +50,6 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X."""
 
-    n_components: int
-    alpha: float
-    svd_solver: str
-    random_state: Any
-
     components_: NDArray[Any]
     projection_: NDArray[Any]
     singular_values_: Floats
@@ -63,6 +59,15 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     n_features_in_: int
 
     _objective_name: ClassVar[str]
+    _objective: ClassVar[Callable[..., float]]
+
+    def __init__(
+        self, n_components: int = 50, *, alpha: float = 1.0, svd_solver: str = "auto", random_state: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.svd_solver = svd_solver
+        self.random_state = random_state
 
     @abstractmethod
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
@@ -73,9 +78,11 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def symmetry(self) -> GaugeGroup:
         """The gauges that leave the objective unchanged at the fitted rank."""
 
-    @abstractmethod
     def objective(self, X: Any) -> float:
-        """Compute the value of the training objective on X."""
+        """Compute the value of the training objective on X, at the fitted factors."""
+        check_is_fitted(self)
+        rows = self._validated(X, reset=False)
+        return self._objective(rows, self.projection_, self.components_.T, alpha=self.alpha)
 
     def fit(self, X: Any, y: object = None) -> Self:  # noqa: ARG002
         """Fit both factor matrices in closed form.

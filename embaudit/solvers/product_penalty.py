@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from numbers import Real
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -119,7 +119,8 @@ class ProductPenaltyMF(LinearEmbedding):
     GeneralLinear(rank=2, max_condition=None)
     """
 
-    _objective_name: ClassVar[str] = "product"
+    _objective_name = "product"
+    _objective = staticmethod(product_objective)
 
     def __init__(
         self,
@@ -130,11 +131,8 @@ class ProductPenaltyMF(LinearEmbedding):
         svd_solver: str = "auto",
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.alpha = alpha
+        super().__init__(n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state)
         self.exponent = exponent
-        self.svd_solver = svd_solver
-        self.random_state = random_state
 
     def _require_parameters(self, n: int, p: int) -> None:
         super()._require_parameters(n, p)
@@ -160,9 +158,3 @@ class ProductPenaltyMF(LinearEmbedding):
         """Every invertible change of the latent coordinates."""
         check_is_fitted(self)
         return GeneralLinear(self.effective_rank_)
-
-    def objective(self, X: Any) -> float:
-        """Compute `‖X − X A Bᵀ‖² + α ‖A Bᵀ‖²` at the fitted factors; see `product_objective`."""
-        check_is_fitted(self)
-        rows = self._validated(X, reset=False)
-        return product_objective(rows, self.projection_, self.components_.T, alpha=self.alpha)
