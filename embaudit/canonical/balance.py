@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix, Vector
-from embaudit.kernels.passes import float64_blocks
+from embaudit.foundation.checked import Matrix
+from embaudit.kernels.rows import triangular_factor
 from embaudit.model import FactorModel
 
 BALANCED = 1.1
@@ -53,21 +53,7 @@ def counted_balance(model: FactorModel, rank: int) -> float | None:
     left, right = model.side("left"), model.side("right")
     if left.counts is None or right.counts is None or model.link.unit_sides:
         return None
-    roots = weighted_root(left.rows, left.counts), weighted_root(right.rows, right.counts)
+    roots = triangular_factor(left.rows, left.counts), triangular_factor(right.rows, right.counts)
     s = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False)
     seen = len(s) >= rank and s[rank - 1] > 64 * rank * np.finfo(np.float64).eps * s[0]
     return balance_condition(*roots, rank) if seen else None
-
-
-def weighted_root(x: Matrix, weights: Vector) -> Floats:
-    """Compute R with `RᵀR = Xᵀ diag(w) X`, streamed by QR.
-
-    Examples
-    --------
-    >>> weighted_root(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])).round(9) ** 2
-    array([[25.]])
-    """
-    root: Floats = np.zeros((0, x.shape[1]))
-    for rows, block in float64_blocks(x):
-        root = np.asarray(np.linalg.qr(np.vstack([root, block * np.sqrt(weights[rows, None])]), mode="r"))
-    return root

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
 from embaudit.kernels.passes import float64_blocks, in_order
 
 
@@ -102,15 +102,20 @@ def gram(x: Matrix, y: Matrix | None = None) -> Floats:
     )
 
 
-def triangular_factor(x: Matrix) -> Floats:
+def triangular_factor(x: Matrix, weights: Vector | None = None) -> Floats:
     """Compute R with `RᵀR = xᵀx` by streamed QR, which does not square the condition number as a Gram matrix does.
+
+    With weights w of the rows, (n,), it is `RᵀR = xᵀ diag(w) x`.
 
     Examples
     --------
     >>> np.abs(triangular_factor(np.array([[3.0], [4.0]])))
     array([[5.]])
+    >>> np.abs(triangular_factor(np.array([[1.0], [2.0]]), np.array([9.0, 4.0])))
+    array([[5.]])
     """
     factor: Floats = np.zeros((0, x.shape[1]))
-    for _, block in float64_blocks(x):
-        factor = np.asarray(np.linalg.qr(np.vstack([factor, block]), mode="r"))
+    for rows, block in float64_blocks(x):
+        part = block if weights is None else block * np.sqrt(weights[rows, None])
+        factor = np.asarray(np.linalg.qr(np.vstack([factor, part]), mode="r"))
     return factor

@@ -92,12 +92,8 @@ class MovementProbe:
         The model before.
     roles : sequence of {"left", "right", "cross"}
         Which cosines.
-    n_pairs : int
-        Pairs to sample where there are more than `EXACT_PAIRS`.
-    n_neighbours : int
-        N of the neighbour lists.
-    rng : numpy Generator or int
-        Draws the sampled pairs and rows.
+    n_pairs, n_neighbours, rng
+        See `movement`.
     """
 
     def __init__(
