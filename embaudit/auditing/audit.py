@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
+from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.evidence import Evidence, gather
@@ -78,9 +79,14 @@ class Audit(Drawn):
         return claims(self.evidence)
 
     @cached_property
+    def answer(self) -> Answer:
+        """Whether the cosines can be read as likeness, and why."""
+        return answer(self.claims, self.evidence.role)
+
+    @cached_property
     def statements(self) -> tuple[Statement, ...]:
         """The verdict in parts, each with the names of the claims that it is written from."""
-        return statements(self.evidence, self._claims)
+        return statements(self.evidence, self._claims, self.answer)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -107,10 +113,9 @@ class Audit(Drawn):
         return f"Audit({self.model!r}, {len(self.evidence.equivalents)} equivalent models, {codes})"
 
     def explain(self) -> str:
-        """Return the verdict, and a line for each finding."""
-        return "\n".join(
-            [self.verdict, *(f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)]
-        )
+        """Return the answer, the verdict, and a line for each finding."""
+        found = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
+        return "\n".join([str(self.answer), self.verdict, *found])
 
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
@@ -141,9 +146,24 @@ class Audit(Drawn):
     def _drift_records(self) -> list[dict[str, Any]]:
         return [label | d.to_dict() for label, d in zip(self._labels(), self.evidence.drift, strict=True)]
 
+    def _model_record(self) -> dict[str, Any]:
+        model = self.model
+        return {
+            "roles": model.roles,
+            "n_left": model.n_left,
+            "n_right": model.n_right,
+            "rank": model.rank,
+            "link": str(model.link),
+            "predicts": model.predicts.title,
+            "dtype": str(model.right.dtype),
+            "left_bias": model.left_bias is not None,
+            "right_bias": model.right_bias is not None,
+            "objective": model.objective,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; see the README for the schema."""
-        model, evidence, position = self.model, self.evidence, self.evidence.position
+        evidence, position = self.evidence, self.evidence.position
         return dict(
             plain(
                 {
@@ -151,18 +171,7 @@ class Audit(Drawn):
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
                     "input": {"source": self.source, "fingerprint": self.fingerprint},
-                    "model": {
-                        "roles": model.roles,
-                        "n_left": model.n_left,
-                        "n_right": model.n_right,
-                        "rank": model.rank,
-                        "link": str(model.link),
-                        "predicts": model.predicts.title,
-                        "dtype": str(model.right.dtype),
-                        "left_bias": model.left_bias is not None,
-                        "right_bias": model.right_bias is not None,
-                        "objective": model.objective,
-                    },
+                    "model": self._model_record(),
                     "group": {
                         "max_condition": evidence.max_condition,
                         "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
@@ -174,11 +183,13 @@ class Audit(Drawn):
                     "traits": [one.to_dict() for one in evidence.traits],
                     "fibre": evidence.fibre.to_dict(),
                     "position": None if position is None else position.to_dict(),
+                    "predicted": None if evidence.predicted is None else evidence.predicted.to_dict(),
                     "head": None if self.head is None else self.head.to_dict(),
                     "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
                     "findings": [finding.to_dict() for finding in self.findings],
                     "claims": [claim.to_dict() for claim in self.claims],
                     "statements": [vars(statement) for statement in self.statements],
+                    "answer": self.answer.to_dict(),
                     "verdict": self.verdict,
                 }
             )
@@ -190,6 +201,7 @@ def audit(
     *,
     groups: Sequence[str | GaugeGroup] | None = None,
     roles: Sequence[Role | str] | None = None,
+    role: Role | str | None = None,
     n_gauges: int = 8,
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
@@ -212,6 +224,8 @@ def audit(
         groups of your own; all that keep the predictions by default.
     roles : sequence of {"left", "right", "cross"}, optional
         Which cosines; all that the model has by default.
+    role : {"left", "right", "cross"}, optional
+        Which of them the answer and the verdict speak of, and whose neighbours are shown; "right" by default.
     n_gauges : int
         Random draws from each group.
     n_pairs : int
@@ -221,7 +235,7 @@ def audit(
     max_condition : float
         Budget of the random linear gauges: largest stretch over smallest.
     show : sequence of str
-        Ids or titles of right rows whose neighbours to show; a few drawn ones by default.
+        Ids or titles of rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
         How the model was trained, where it does not say so itself (see `embaudit.model.objectives`).
     soft_cap : float, optional
@@ -255,6 +269,7 @@ def audit(
         n_neighbours=n_neighbours,
         max_condition=max_condition,
         show=show,
+        about=None if role is None else model.role(role),
         rng=seed,
     )
     return Audit(model, evidence, source)

@@ -11,6 +11,7 @@ from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence
 from embaudit.auditing.limits import Limits, limits
+from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, position
 from embaudit.errors import must_be
@@ -69,7 +70,11 @@ class Evidence:
     shown_in: str | None = None
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
-    """Neighbours of a few right rows in the model and in that one."""
+    """Neighbours of a few rows in the model and in that one."""
+    predicted: Predicted | None = None
+    """How far the cosines are from those of what is predicted; None where one side alone is at hand."""
+    about: Role | None = None
+    """The kind of pairs that the caller asked about."""
     head: HeadEvidence | None = None
     """What was measured besides on a softmax head, on all of its labels."""
     traits: tuple[Traits, ...] = ()
@@ -82,7 +87,9 @@ class Evidence:
 
     @property
     def role(self) -> Role:
-        """The kind of pairs that a verdict speaks of: right ones, or the first looked at."""
+        """The kind of pairs that an answer speaks of: the one asked about, else right ones, or the first looked at."""
+        if self.about is not None:
+            return self.about
         return "right" if "right" in self.roles else next(iter(self.roles))
 
     @property
@@ -112,13 +119,16 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     return (*roles, "cross") if cross else tuple(roles)
 
 
-def require_roles(model: FactorModel, roles: Sequence[Role]) -> tuple[Role, ...]:
-    """Check chosen roles against those the model has."""
+def require_roles(
+    model: FactorModel, roles: Sequence[Role] | None = None, about: Role | None = None
+) -> tuple[Role, ...]:
+    """Check chosen roles against those the model has, all by default, and the one asked about against the chosen."""
     possible = default_roles(model)
-    for role in roles:
-        if role not in possible:
-            raise must_be("role", "one of " + ", ".join(possible), repr(role))
-    return tuple(roles)
+    chosen = possible if roles is None else tuple(roles)
+    for role, among in (*((role, possible) for role in chosen), *(((about, chosen),) if about else ())):
+        if role not in among:
+            raise must_be("role", "one of " + ", ".join(among), repr(role))
+    return chosen
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
@@ -134,6 +144,20 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
+def _require_sizes(max_condition: float, **counts: int) -> None:
+    for name, value in counts.items():
+        as_count(value, name)
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", max_condition)
+
+
+def _head(model: FactorModel, n_neighbours: int, max_condition: float, rng: int) -> HeadEvidence | None:
+    if not isinstance(model.link, Softmax):
+        return None
+    own = np.random.default_rng(rng)
+    return head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+
+
 def gather(
     model: FactorModel,
     *,
@@ -145,31 +169,32 @@ def gather(
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     n_shown: int = 3,
+    about: Role | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
-    for name, value in (("n_gauges", n_gauges), ("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
-        as_count(value, name)
+    _require_sizes(max_condition, n_gauges=n_gauges, n_pairs=n_pairs, n_neighbours=n_neighbours)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    if not is_number(max_condition):
-        raise must_be("max_condition", "a finite number >= 1", max_condition)
-    whole, head = model, None
-    if isinstance(model.link, Softmax):
-        own = np.random.default_rng(rng)
-        head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+    whole, head = model, _head(model, n_neighbours, max_condition, rng)
+    if head is not None:
         model = only_labels(model, sample_rows(model.n_right, PANEL, np.random.default_rng(rng)))
-    chosen = default_roles(model) if roles is None else require_roles(model, roles)
+    chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
-    shown = find_rows(model, "right", show) if show else None
+    side: SideName = "left" if about == "left" else "right"
+    shown = find_rows(model, side, show) if show else None
     checked = with_probes(model, draw)
     equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
-    probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=draw)
+    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours}
+    probe = MovementProbe(model, chosen, rng=draw, **sizes)
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
         drifts, movements = zip(*_visits(equivalents, checked, probe, draw), strict=True)
         fibre = fibre_of(model, chosen, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
-    shown_in, examples = _examples(model, equivalents, movements, shown, n_shown, min(n_neighbours, LISTED), draw)
+        rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
+        n = min(n_neighbours, LISTED, len(model.side(side).directed) - 1)
+        shown_in, examples = _examples(model, equivalents, movements, side, rows, n)
+        predicted = by_prediction(model, chosen, side=side, rows=rows, n=n, rng=draw, **sizes)
     return Evidence(
         model=model,
         fibre=fibre,
@@ -183,6 +208,8 @@ def gather(
         chosen=bool(show),
         shown_in=shown_in,
         examples=examples,
+        predicted=predicted,
+        about=about,
         head=head,
         traits=all_traits(whole, chosen, rng=np.random.default_rng(rng)),
     )
@@ -202,21 +229,16 @@ def _examples(
     model: FactorModel,
     equivalents: Sequence[EquivalentModel],
     movements: Sequence[tuple[Movement, ...]],
-    shown: Indices | None,
-    n_shown: int,
+    side: SideName,
+    rows: Indices,
     n: int,
-    draw: np.random.Generator,
 ) -> tuple[str | None, tuple[Neighbourhood, ...]]:
-    """Show the neighbours of the chosen, or of a few drawn, rows where the neighbour lists changed most."""
-    overlaps = [
-        next((m.top_n_overlap for m in records if m.role == "right" and m.top_n), np.inf) for records in movements
-    ]
+    """Show the neighbours of a few rows where the neighbour lists changed most."""
+    overlaps = [next((m.top_n_overlap for m in records if m.role == side and m.top_n), np.inf) for records in movements]
     if min(overlaps) == np.inf:
         return None, ()
     worst = equivalents[int(np.argmin(overlaps))]
-    rows = _long_rows(model, "right", n_shown, draw) if shown is None else shown
-    n = min(n, model.n_right - len(model.zero_rows("right")) - 1)
-    return worst.name, neighbourhoods(model, worst.of(model), role="right", rows=rows, n=n)
+    return worst.name, neighbourhoods(model, worst.of(model), role=side, rows=rows, n=n)
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:

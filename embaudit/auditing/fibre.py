@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.auditing.claims.claim import Kind, Scope
-from embaudit.canonical.pinned import pinned_test
+from embaudit.canonical.pinned import SCOPES, pinned_test
 from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
@@ -109,7 +109,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
     """
     if model.predicts is Equivalence.COSINES:
         pinning = pinned_test(model, rng=rng)
-        whole = pinning.status != "pinned" or "gauge" not in pinning.scope
+        whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
         scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return Fibre(scope, {}, freedom, None, pinning, model.rank)

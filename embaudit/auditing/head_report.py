@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
+from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.evidence import Evidence
@@ -70,13 +71,18 @@ class HeadReport(HeadEvidence, Result):
         return Evidence(self.model, fibre_of(self.model, ("right",)), head=self)
 
     @cached_property
+    def answer(self) -> Answer:
+        """Whether label cosines can be read as likeness, and why."""
+        return answer(self.claims, "right")
+
+    @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return verdict(statements(self._evidence, claims(self._evidence)))
+        return verdict(statements(self._evidence, claims(self._evidence), self.answer))
 
     def explain(self) -> str:
-        """Return the verdict."""
-        return self.verdict
+        """Return the answer and the verdict."""
+        return f"{self.answer}\n{self.verdict}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""

@@ -5,18 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.claims.heads import origin_matters
-from embaudit.auditing.claims.training import objective_of
+from embaudit.auditing.answer import FREEDOM, Word
+from embaudit.auditing.claims.predicted import seen_of
 from embaudit.model import Equivalence
-from embaudit.model.objectives import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from embaudit.auditing.answer import Answer
     from embaudit.auditing.claims import Claim
     from embaudit.auditing.evidence import Evidence
-
-FREEDOM = ("free", "pinned", "undecided")
 
 
 @dataclass(frozen=True)
@@ -27,7 +25,7 @@ class Statement:
     claims: tuple[str, ...]
 
 
-def statements(evidence: Evidence, claims: Sequence[Claim]) -> tuple[Statement, ...]:
+def statements(evidence: Evidence, claims: Sequence[Claim], answer: Answer) -> tuple[Statement, ...]:
     """Choose the claims that the verdict consists of, and add what to do."""
     known = {claim.name: claim for claim in claims}
     role = evidence.role
@@ -38,7 +36,7 @@ def statements(evidence: Evidence, claims: Sequence[Claim]) -> tuple[Statement, 
     said = [Statement(known[name].text, (name,)) for name in order if name in known]
     if not evidence.predictions_hold:
         return tuple(said)
-    return (*said, _advice(evidence, free))
+    return (*said, Statement(_advice(evidence, answer), answer.claims))
 
 
 def verdict(said: Sequence[Statement]) -> str:
@@ -46,24 +44,26 @@ def verdict(said: Sequence[Statement]) -> str:
     return " ".join(statement.text for statement in said)
 
 
-def _advice(evidence: Evidence, free: str) -> Statement:
-    """Say what to do, from what may move and what training was declared to be."""
-    about = free.partition(":")[0]
-    if about == "pinned":
-        return Statement("Read these cosines as part of what the model predicts.", (free,))
-    if about == "undecided":
-        text = "Read them as a convention of this training run, since nobody knows whether an equal model has others."
-        return Statement(text, (free,))
-    head, objective = evidence.head, objective_of(evidence)
-    if head is not None:
-        return _head_advice(evidence, free)
-    if objective is not None and objective.status is Status.PREDICTED:
-        return Statement("Read these cosines as cosines of those predictions.", ("training",))
-    if objective is not None and objective.status in (Status.CHOSEN, Status.INPUTS):
-        text = "Read these cosines as a convention of this training run; check them against "
-        return Statement(f"{text}{_instead(evidence)}.", (free, "training"))
-    text = f"Do not read meaning into these cosines; {_ranking(evidence)}, or use {_instead(evidence)}."
-    return Statement(text, (free, "training"))
+def _advice(evidence: Evidence, answer: Answer) -> str:
+    """Say what to do, which is what the answer means."""
+    head, alone = evidence.head is not None, evidence.model.left is None
+    if answer.word is Word.YES:
+        made = "made" in answer.claims
+        return f"Read these cosines as {'cosines of those predictions' if made else 'part of what the model predicts'}."
+    logits = "with inputs, logit cosines are what the head pins down"
+    if answer.word is Word.NO and head:
+        return (
+            "Use logit cosines." if not alone else "Do not read meaning into them; bring inputs and use logit cosines."
+        )
+    if answer.word is Word.NO:
+        return f"Do not read meaning into these cosines; {_ranking(evidence)}{_instead(evidence)}."
+    first = "Until that is known, read" if answer.word is Word.UNSAID else "Read"
+    text = f"{first} these cosines as a convention of this training run"
+    if answer.word is Word.UNSAID or alone:
+        return f"{text}; {logits}." if head and alone else f"{text}."
+    if any(name.startswith("agrees:") for name in answer.claims):
+        return f"Read these cosines as those of {seen_of(evidence.model)}, as long as the vectors stay as they are."
+    return f"{text}; check them against cosines of {seen_of(evidence.model)}."
 
 
 def _ranking(evidence: Evidence) -> str:
@@ -71,20 +71,9 @@ def _ranking(evidence: Evidence) -> str:
 
 
 def _instead(evidence: Evidence) -> str:
+    """Name cosines to use, where there is another side to predict with."""
+    if evidence.model.left is None:
+        return ""
     if evidence.model.predicts is Equivalence.RANKINGS:
-        return "cosines of the scores, which this model's scores fix and its rankings do not"
-    return "cosines of the predictions"
-
-
-def _head_advice(evidence: Evidence, free: str) -> Statement:
-    head = evidence.head
-    assert head is not None
-    if head.logit_agreement is not None:
-        return Statement("Use logit cosines.", ("logits", free))
-    if evidence.fibre.pinning is not None:
-        return Statement("Do not read meaning into them; bring inputs and use logit cosines.", (free,))
-    if origin_matters(head):
-        text = "Do not read meaning into them; bring inputs and use logit cosines."
-        return Statement(text, ("origin", free))
-    text = "Read them as a convention of this training run; with inputs, logit cosines are what the head pins down."
-    return Statement(text, (free, "training"))
+        return ", or use cosines of the scores, which this model's scores fix and its rankings do not"
+    return ", or use cosines of the predictions"

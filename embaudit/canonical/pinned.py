@@ -68,7 +68,7 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
 
 
 SCOPES = {
-    "gauge": "linear gauges, whatever the other side holds, if that has full rank",
+    "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
     "cosine": "models of the same rank",
     "head": "models of the same rank whose inputs are learned and span every direction",
 }

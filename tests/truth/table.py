@@ -32,8 +32,15 @@ class Row:
     """Phrases that none of them may hold, beside those of `NEVER`."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of the audit."""
+    answer: str = ""
+    """"YES", "NO", "AS A CONVENTION" or "CANNOT BE SAID" of right cosines; that of `ANSWERS` where it is not given."""
     whole: bool = True
     """Whether the audit may speak of all equal models."""
+
+    @property
+    def word(self) -> str:
+        """The answer that is true."""
+        return self.answer or ANSWERS[self.truth["right"]]
 
     @property
     def fails(self) -> bool:
@@ -41,6 +48,15 @@ class Row:
         return "issue" in self.findings.values()
 
 
+ANSWERS = {"F": "NO", "P": "YES", "U": "CANNOT BE SAID"}
+CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
+UNSAID = {
+    "YES": ("Do not read", "a convention", "which no rescaling moves"),
+    "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
+    CONVENTION: ("Do not read", "part of what the model predicts", "which no rescaling moves"),
+    OPEN: ("Do not read", "part of what the model predicts", "which no rescaling moves", "at hand moves"),
+}
+"""What neither answer nor advice may say beside a word."""
 NEVER = (
     "no change of the factors moves these cosines",
     "Read them as trained",
@@ -126,6 +142,8 @@ def grid() -> Iterator[Row]:
                     found,
                     never=("every equal model",) if link == "ranking" else (),
                     whole=link not in ("capped", "ranking"),
+                    # The signs on the line are those of the centred scores.
+                    answer=CONVENTION if (k, truth[0]) == (1, "F") else "",
                 )
 
 
@@ -159,7 +177,14 @@ def deficient() -> Iterator[Row]:
     yield Row("items alike, a user bias", biased, FREE, absorbs)
     alike = user(np.ones((7, 1)), q[:, :1])
     yield Row("users alike on a line", alike, pinned, {"EMB204": "tip"})
-    yield Row("users alike, an item bias", alike.replace(right_bias=zeros), FREE, absorbs, ("may hold any rows",))
+    yield Row(
+        "users alike, an item bias",
+        alike.replace(right_bias=zeros),
+        FREE,
+        absorbs,
+        ("may hold any rows",),
+        answer=CONVENTION,
+    )
 
 
 def shapes() -> Iterator[Row]:
@@ -167,10 +192,11 @@ def shapes() -> Iterator[Row]:
     p, q = drawn(7, 2), drawn(6, 2, 1)
     user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
     yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, TWO)
-    yield Row("parallel items", user(p, np.outer([1.0, 2, -3, 4], [1, 1])), FREE, {"EMB203": "issue", **TWO})
+    parallel = user(p, np.outer([1.0, 2, -3, 4], [1, 1]))
+    yield Row("parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION)
     says = ("more than 1 of 2 dimensions",)
-    yield Row("parallel vectors", vectors(np.outer([1.0, 2, -3, 4], [1, 1])), alone, TWO, says)
-    yield Row("vectors", vectors(q), alone, TWO)
+    yield Row("parallel vectors", vectors(np.outer([1.0, 2, -3, 4], [1, 1])), alone, TWO, says, answer=OPEN)
+    yield Row("vectors", vectors(q), alone, TWO, answer=OPEN)
     yield Row("vectors on a line", vectors(q[:, :1]), {"right": "P"}, says=("if no bias takes part",))
     yield Row("a row of zeros", user(p, q * [[1], [1], [0], [1], [1], [1]]), FREE, {"EMB201": "tip", **TWO})
     full = user(drawn(7, 5), drawn(6, 5, 1))
@@ -180,7 +206,7 @@ def shapes() -> Iterator[Row]:
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
     yield Row("axes alone", few, {"right": "U"}, {"EMB105": "tip"})
     head = FactorModel.from_softmax
-    yield Row("a head without inputs", head(centred(8, 2)), alone, TWO)
+    yield Row("a head without inputs", head(centred(8, 2)), alone, TWO, answer=OPEN)
     yield Row("a head off its mean", head(centred(8, 2) + 2), alone, {"EMB301": "issue", **TWO}, ("an origin",))
     yield Row("a head of two labels", head([[1.0, 0.0], [0.0, 1.0]]), alone, {"EMB301": "issue", **TWO})
     yield Row("axes as cosines", user(np.eye(2), np.eye(2), link="cosine"), {"right": "P", "left": "P"})
@@ -192,7 +218,15 @@ def objectives() -> Iterator[Row]:
     issue, chosen, unknown = {"EMB101": "issue"}, {"EMB103": "tip"}, {"EMB102": "tip"}
     for link in ("identity", "ranking"):
         made = user(p, q, link=link, objective="product")
-        yield Row(f"product, {link}", made, FREE, issue, ("every rescaling",), whole=link == "identity")
+        yield Row(
+            f"product, {link}",
+            made,
+            FREE,
+            issue,
+            ("every rescaling",),
+            whole=link == "identity",
+            answer=CONVENTION if link == "identity" else "",
+        )
     for link in ("identity", "sigmoid", "ranking"):
         options = {"whole": link != "ranking"}
         made = user(p, q, link=link)
@@ -202,9 +236,13 @@ def objectives() -> Iterator[Row]:
             ("factors-counted", chosen, "pinned by the penalty given the predictions"),
             ("decoupled-decay", unknown, "no law is known"),
         ):
-            yield Row(f"{name}, {link}", made.replace(objective=name), FREE, found, (says,), **options)
+            # The centred scores of rankings differ from these, and only a penalty is known to have chosen them.
+            answer = "NO" if link == "ranking" and found is not chosen else CONVENTION
+            yield Row(f"{name}, {link}", made.replace(objective=name), FREE, found, (says,), answer=answer, **options)
     stretched = made.replace(left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors")
-    yield Row("factors, rescaled", stretched, FREE, {**chosen, "EMB104": "tip"}, ("are not balanced",))
+    yield Row(
+        "factors, rescaled", stretched, FREE, {**chosen, "EMB104": "tip"}, ("are not balanced",), answer=CONVENTION
+    )
     labels = FactorModel.from_softmax(centred(8, 2))
     for name, found, says in (
         ("softmax", issue, "neither the origin nor the axes"),
@@ -213,7 +251,8 @@ def objectives() -> Iterator[Row]:
         ("logistic-decay", chosen, "unique given the predictions for these inputs"),
         ("decoupled-decay", unknown, "no law is known"),
     ):
-        yield Row(f"{name}, softmax", labels.replace(objective=name), {"right": "F"}, found, (says,))
+        answer = {"softmax": "NO", "decoupled-decay": OPEN}.get(name, CONVENTION)
+        yield Row(f"{name}, softmax", labels.replace(objective=name), {"right": "F"}, found, (says,), answer=answer)
     made = FactorModel.from_softmax(centred(8, 2) + 1, objective="logistic-decay")
     yield Row("a mean row against decay", made, {"right": "F"}, {**chosen, "EMB301": "issue", "EMB306": "tip"})
     made = user(drawn(7, 2), drawn(6, 2, 1), link="cosine", objective="cosine")
@@ -226,13 +265,19 @@ def wrong_before() -> Iterator[Row]:
     """Models that audits judged wrongly; the numbers are those of the list of faults."""
     p, q, user, head = drawn(9, 2), drawn(8, 2, 1), FactorModel.from_user_item, FactorModel.from_softmax
     line, turned = user(p[:, :1], q[:, :1]), ("can make two items opposite",)
-    signs = {"right": "F", "left": "P"}
-    yield Row("1 a user bias on a line", line.replace(left_bias=np.zeros(9)), signs, TWO, turned)
+    signs, here = {"right": "F", "left": "P"}, {"answer": CONVENTION}
+    yield Row("1 a user bias on a line", line.replace(left_bias=np.zeros(9)), signs, TWO, turned, **here)
     yield Row(
-        "1 rankings on a line", line.replace(link="ranking"), {"right": "F", "left": "U"}, TWO, turned, whole=False
+        "1 rankings on a line",
+        line.replace(link="ranking"),
+        {"right": "F", "left": "U"},
+        TWO,
+        turned,
+        whole=False,
+        **here,
     )
     biased = line.replace(left_bias=np.zeros(9), right_bias=np.zeros(8))
-    yield Row("1 both biases on a line", biased, FREE, TWO, turned)
+    yield Row("1 both biases on a line", biased, FREE, TWO, turned, **here)
     wide = user(drawn(30, 16), drawn(30, 16, 1), link="cosine")
     yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("another metric keeps every length",))
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
@@ -255,7 +300,7 @@ def wrong_before() -> Iterator[Row]:
     yield Row("5 a direction a bias could absorb", constant, FREE, {"EMB204": "tip", **TWO}, says)
     square = user(np.eye(4), np.eye(4))
     says = ("A linear change of the axes",)
-    yield Row("6 axis-aligned rows, diagonal gauges", square, FREE, TWO, says, options={"groups": ["diagonal"]})
+    yield Row("6 axis-aligned rows, diagonal gauges", square, FREE, TWO, says, options={"groups": ["diagonal"]}, **here)
     yield Row("6 a tiny budget", user(p, q), FREE, TWO, says, options={"max_condition": 1.0000005})
     counts, chosen = {"user_counts": np.arange(1, 10), "item_counts": np.arange(2, 10)}, {"EMB103": "tip"}
     law = user(
@@ -263,26 +308,39 @@ def wrong_before() -> Iterator[Row]:
         orthonormal(8, 2, 1) / np.sqrt(counts["item_counts"])[:, None],
         objective="factors-counted",
     )
-    yield Row("8 decay that counts, as it leaves them", law.replace(**_sides(counts)), FREE, chosen)
+    yield Row("8 decay that counts, as it leaves them", law.replace(**_sides(counts)), FREE, chosen, **here)
     off = law.replace(left=law.left * [1, 1.5], right=law.right / [1, 1.5])
     found = {**chosen, "EMB104": "tip"}
-    yield Row("8 decay that counts, rescaled", off.replace(**_sides(counts)), FREE, found, ("by its interactions",))
-    yield Row("8 the same without counts", off, FREE, chosen, never=("are not balanced",))
+    yield Row(
+        "8 decay that counts, rescaled", off.replace(**_sides(counts)), FREE, found, ("by its interactions",), **here
+    )
+    yield Row("8 the same without counts", off, FREE, chosen, never=("are not balanced",), **here)
     says = ("condition number 2 lies", "declare factors-counted")
-    yield Row("8 counted factors, declared plain", _counted(), FREE, found, says)
-    yield Row("9 inputs without a constant", head(centred(8, 2), objective="logistic"), opened, chosen, ("a constant",))
+    yield Row("8 counted factors, declared plain", _counted(), FREE, found, says, **here)
+    yield Row(
+        "9 inputs without a constant",
+        head(centred(8, 2), objective="logistic"),
+        opened,
+        chosen,
+        ("a constant",),
+        **here,
+    )
     for stretch, codes in ((1.09, chosen), (1.11, found)):
         near = user(orthonormal(9, 2) * [1, stretch], orthonormal(8, 2, 1) / [1, stretch])
-        yield Row(f"10 factors {stretch} from balance", near.replace(objective="factors"), FREE, codes)
+        yield Row(f"10 factors {stretch} from balance", near.replace(objective="factors"), FREE, codes, **here)
     edge = np.array([[1.0, 0], [-0.5, 0.8], [-0.5, -0.8], [-0.5, 1e-9]]) - [-0.125, 0]
     says = ("more than 1e-06 of the spread",)
-    yield Row("11 a label at the edge", head(edge), opened, {"EMB304": "tip", **TWO}, says)
+    yield Row("11 a label at the edge", head(edge), opened, {"EMB304": "tip", **TWO}, says, answer=OPEN)
     few = head(centred(4, 6), embeddings=drawn(20, 6, 1), objective="logistic")
     # Four centred labels span three dimensions of six.
-    yield Row("12 fewer labels than features", few, FREE, {**chosen, "EMB203": "tip"}, ("4 labels cannot span",))
+    yield Row(
+        "12 fewer labels than features", few, FREE, {**chosen, "EMB203": "tip"}, ("4 labels cannot span",), **here
+    )
     made = FactorModel.from_vectors(q).replace(objective="prediction")
-    yield Row("12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",))
-    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("12 equal models made",))
+    yield Row(
+        "12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",), answer="YES"
+    )
+    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("12 equal models made",), answer=OPEN)
 
 
 def _counted() -> FactorModel:

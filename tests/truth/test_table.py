@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from table import NEVER, TABLE
+from table import NEVER, TABLE, UNSAID
 
 from embaudit import audit, save
 from embaudit.auditing import limits
@@ -34,7 +34,7 @@ def audited(name):
 
 def sentences(found):
     """All that an audit says."""
-    parts = [found.verdict, *(claim.text for claim in found.claims)]
+    parts = [str(found.answer), found.verdict, *(claim.text for claim in found.claims)]
     return "\n".join(
         [*parts, *(f"{f.title}. {f.remedy}" for f in found.findings), *(str(c.scope) for c in found.claims)]
     )
@@ -77,6 +77,27 @@ def test_words_are_those_that_are_true(name):
     row, said = TABLE[name], sentences(audited(name))
     assert [phrase for phrase in row.says if phrase not in said] == []
     assert [phrase for phrase in (*NEVER, *row.never) if phrase in said] == []
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
+    row, found = TABLE[name], audited(name)
+    answer, (*_, advice) = found.answer, found.statements
+    assert answer.word == row.word, answer
+    said = f"{answer.because} {advice.text}"
+    assert [phrase for phrase in UNSAID[row.word] if phrase in said] == []
+    assert answer.claims == advice.claims
+    assert set(answer.claims) <= {claim.name for claim in found.claims}
+    assert answer.because[0].islower() or answer.because[0].isdigit()
+    assert not answer.because.endswith(".")
+    assert len(answer.because.split()) <= 25
+    freedom = next(claim for claim in found.claims if claim.name == f"{NAMES[row.truth['right']]}:right")
+    assert answer.cosines == freedom.subject
+
+
+def test_every_word_is_an_answer_to_several_models():
+    words = [row.word for row in TABLE.values()]
+    assert min(words.count(word) for word in UNSAID) >= 8
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -20,7 +20,8 @@ def freedom(evidence: Evidence) -> Iterator[Claim]:
     fibre = evidence.fibre
     witness = None if fibre.pinning is None else fibre.pinning.witness
     for role, found in fibre.freedom.items():
-        value = fibre.pinning.largest if fibre.pinning is not None and found.moves else None
+        shown = None if fibre.pinning is None or role == "cross" else (fibre.pinning.moved or {}).get(role)
+        value = shown.max_abs if shown is not None and found.moves else None
         yield Claim(
             f"{NAMES[found.moves]}:{role}", found.kind, f"{Pairs(role).titled(evidence.model)} cosines", fibre.scope,
             found.because, value, "fibre", witness if found.moves else None,

@@ -20,6 +20,18 @@ IN_SHORT = {
     Status.UNKNOWN: "undecided",
 }
 
+SETTLES = {
+    Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
+    Status.CHOSEN: ("chosen", "Training, as declared, chose them by its penalty: another one would choose others."),
+    Status.INPUTS: ("chosen", "Training, as declared, ties them to its inputs: rescaled inputs would give others."),
+    Status.TRAINED: (
+        "trained",
+        "The cosine was trained between two sides, and one side does not show what that fixes.",
+    ),
+    Status.PREDICTED: ("made", "These vectors were made to hold the cosines of a model's predictions."),
+}
+"""What training is declared to have settled: the name of the claim, and its text; nothing where no law is known."""
+
 
 def objective_of(evidence: Evidence) -> Objective | None:
     """Look up how the model was trained, where it says so."""
@@ -34,6 +46,9 @@ def training(evidence: Evidence) -> Iterator[Claim]:
     if objective is not None:
         text = f"Training: it minimised {objective.loss}; under that objective the cosines are {objective.cosines}."
         yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
+        if objective.status in SETTLES:
+            name, text = SETTLES[objective.status]
+            yield Claim(name, Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
         return
     groups: dict[Status, list[str]] = {}
     for row in usual_objectives(evidence.model.link):

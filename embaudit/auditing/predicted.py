@@ -1,0 +1,104 @@
+"""What becomes of cosines and neighbour lists when rows are compared by what is predicted for them.
+
+Prediction cosines need the scores only, so every equal model has the same ones: they are what to use instead, and what
+a reader can hold the cosines at hand against.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.canonical import canonical_form, identified_factors
+from embaudit.errors import InputError
+from embaudit.foundation.checked import RNG
+from embaudit.movements.movement import MovementProbe
+from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from embaudit.foundation.checked import Indices
+    from embaudit.model import FactorModel, Role, SideName
+    from embaudit.movements.moved import Movement
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """How far the cosines at hand are from those of what is predicted."""
+
+    movement: tuple[Movement, ...]
+    """From the cosines within a side to its prediction cosines, one a side."""
+    examples: tuple[Neighbourhood, ...]
+    """Neighbours of a few rows by either."""
+
+    def of(self, role: Role) -> Movement | None:
+        """Return what was measured of a role; None for left-right pairs, or a side that was not looked at."""
+        return next((record for record in self.movement if record.role == role), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `predicted` of the audit's JSON."""
+        return {
+            "movement": [record.to_dict() for record in self.movement],
+            "examples": [example.to_dict() for example in self.examples],
+        }
+
+
+def by_prediction(
+    model: FactorModel,
+    roles: Sequence[Role],
+    *,
+    side: SideName,
+    rows: Indices,
+    n: int,
+    n_pairs: int = 100_000,
+    n_neighbours: int = 10,
+    rng: RNG = 0,
+) -> Predicted | None:
+    """Compare both sides by what is predicted for their rows; None for one side alone, or where nothing is predicted.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model at hand.
+    roles : sequence of {"left", "right", "cross"}
+        Which cosines; left-right ones have no counterpart.
+    side : {"left", "right"}
+        Whose neighbours to list.
+    rows : array of int
+        Rows of that side.
+    n : int
+        How many neighbours.
+    n_pairs, n_neighbours, rng
+        As in `MovementProbe`.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 2)) * [1, 5], draw.normal(size=(8, 2)))
+    >>> found = by_prediction(model, ["right"], side="right", rows=np.array([0]), n=2)
+    >>> found.of("right").mean_abs > 0.1, found.of("left")
+    (True, None)
+    """
+    if model.left is None:
+        return None
+    try:
+        form = canonical_form(model)
+        vectors = {name: identified_factors(model, name, form=form) for name in model.sides}
+    except InputError:
+        return None
+    # A row that no prediction sees has a direction, and its predictions have none: it is left out of both.
+    seen = {name: np.any(found != 0, axis=1) for name, found in vectors.items()}
+    before = model.replace(**{name: model.factors(name) * seen[name][:, None] for name in model.sides})
+    # Rows for cosines within a side, and no model: their products are no scores.
+    after = model.replace(**vectors, link="identity", objective=None)
+    within = [role for role in roles if role != "cross" and len(before.side(role).directed) > 1]
+    if not within:
+        return None
+    probe = MovementProbe(before, within, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+    n = min(n, len(before.side(side).directed) - 1)
+    examples = neighbourhoods(before, after, role=side, rows=rows[seen[side][rows]], n=n) if n > 0 else ()
+    return Predicted(probe.measure(after), examples)
