@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import Largest
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 SPARE = 8
 """Candidates beyond twice the list that are looked at first."""
+TILE = 2**18
+"""Bytes of scores of several queries that are put in order together: they stay in the cache."""
 
 
 class LeftOut:
@@ -46,6 +49,7 @@ class LeftOut:
         self.gains, self.groups, self.n = gains, groups, n
         self.related = gains > 0
         self.n_groups = int(groups.max()) + 1
+        self.starts = np.searchsorted(np.sort(groups), np.arange(self.n_groups + 1))
         members = np.eye(self.n_groups, dtype=np.float32)[groups]
         related, known = (self._remaining(flags @ members) for flags in (self.related, gains > -np.inf))
         self.pairs = related * (known - related)
@@ -68,7 +72,8 @@ class LeftOut:
         found[..., 0], gained = self._best(scores)
         with np.errstate(invalid="ignore", divide="ignore"):
             found[..., 2] = gained / self.ideal
-            found[..., 1] = np.stack(list(map(self._concordance, scores, self.related))) / self.pairs
+            for part in row_blocks(len(scores), scores.shape[1], budget=TILE):
+                found[part, :, 1] = self._concordance(scores[part], self.related[part]) / self.pairs[part]
         found[self.pairs == 0] = np.nan
         return found
 
@@ -97,26 +102,33 @@ class LeftOut:
         return share, np.einsum("qgl,ql->qg", weights, gains)
 
     def _concordance(self, scores: Floats, related: Flags) -> NDArray[np.float64]:
-        """Count one query's pairs (related, unrelated) in order, ties as one half, that remain without each group.
+        """Count pairs (related, unrelated) of each query in order, ties as one half, that remain without each group.
 
         All pairs, less those with one member in the group; the pairs within it were then taken away twice.
         """
-        order = np.argsort(scores)[1:]
-        scores, related, groups = scores[order], related[order], self.groups[order]
-        everywhere = _in_order(related, scores[1:] != scores[:-1])
-        total = everywhere[related].sum()
-        apart = np.argsort(groups, kind="stable")
-        scores, related, groups = scores[apart], related[apart], groups[apart]
-        within = _in_order(related, (scores[1:] != scores[:-1]) | (groups[1:] != groups[:-1]))
-        starts = np.searchsorted(groups, np.arange(self.n_groups + 1))
-        before, touched, inside = (_running(x)[starts] for x in (related, everywhere[apart], within * related))
+        order = np.argsort(scores, axis=1)
+        # A query comes before all others.
+        own, order = self.groups[order[:, :1]], order[:, 1:]
+        scores, related, groups = _at(scores, order), _at(related, order), self.groups[order]
+        everywhere = _in_order(related, scores[:, 1:] != scores[:, :-1])
+        total = (everywhere * related).sum(axis=1, keepdims=True)
+        apart = np.argsort(groups, axis=1, kind="stable")
+        scores, related, groups = _at(scores, apart), _at(related, apart), _at(groups, apart)
+        rises = (scores[:, 1:] != scores[:, :-1]) | (groups[:, 1:] != groups[:, :-1])
+        within = _in_order(related, rises) * related
+        starts = self.starts - (own < np.arange(self.n_groups + 1))
+        before, touched, inside = (_at(_running(x), starts) for x in (related, _at(everywhere, apart), within))
         # Within a group only what stands in it counts, not the unrelated of the groups before.
-        inside = np.diff(inside) - np.diff(before) * (starts - before)[:-1]
-        return np.append(total - np.diff(touched) + inside, total)
+        inside = np.diff(inside) - np.diff(before) * (starts - before)[:, :-1]
+        return np.hstack([total - np.diff(touched) + inside, total])
+
+
+def _at(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
+    return np.take_along_axis(values, places, axis=1)
 
 
 def _running(values: Floats | Flags) -> NDArray[np.float64]:
-    return np.concatenate([[0.0], np.cumsum(values, dtype=np.float64)])
+    return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
 
 
 def _in_order(related: Flags, rises: Flags) -> NDArray[np.float64]:
@@ -124,7 +136,10 @@ def _in_order(related: Flags, rises: Flags) -> NDArray[np.float64]:
 
     Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
     """
-    edges = np.concatenate([[0], np.flatnonzero(rises) + 1, [len(related)]])
-    before, runs = _running(related), np.diff(edges)
-    ahead, place = (np.repeat(ends[1:] + ends[:-1], runs) / 2 for ends in (before[edges], edges))
-    return np.where(related, place, before[-1]) - ahead
+    count = related.shape[1]
+    place, edge = np.arange(count), np.ones((len(related), 1), dtype=bool)
+    first = np.maximum.accumulate(np.where(np.hstack([edge, rises]), place, 0), axis=1)
+    last = np.minimum.accumulate(np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1)[:, ::-1]
+    before = _running(related)
+    ahead = (_at(before, first) + _at(before, last)) / 2
+    return np.where(related, (first + last) / 2, before[:, -1:]) - ahead
