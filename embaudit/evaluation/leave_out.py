@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.nearest import Largest
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Flags = NDArray[np.bool_]
-    Groups = NDArray[np.uint8]
+Groups: TypeAlias = NDArray[np.uint8]
 
 SPARE = 8
 """Candidates beyond twice the list that are looked at first."""
@@ -55,7 +52,7 @@ class LeftOut:
         self.pairs = related * (known - related)
         self.ideal = self._best(gains)[1]
 
-    def measures(self, scores: Floats) -> NDArray[np.float64]:
+    def measures(self, scores: Floats) -> Floats:
         """Measure the queries under a similarity.
 
         Parameters
@@ -78,12 +75,12 @@ class LeftOut:
         return found
 
     @staticmethod
-    def _remaining(counts: NDArray[np.floating]) -> NDArray[np.float64]:
+    def _remaining(counts: NDArray[np.floating]) -> Floats:
         """Count what remains without each group, and without none."""
         total = counts.sum(axis=1, keepdims=True, dtype=np.float64)
         return np.hstack([total - counts, total])
 
-    def _best(self, scores: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _best(self, scores: Floats) -> tuple[Floats, Floats]:
         """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
         discounts = np.concatenate([[0], 1 / np.log2(np.arange(self.n) + 2), [0]])
         keep = 2 * self.n + SPARE
@@ -101,7 +98,7 @@ class LeftOut:
         share = np.einsum("qgl,ql->qg", listed, gains > 0, dtype=np.float64) / np.maximum(listed.sum(axis=2), 1)
         return share, np.einsum("qgl,ql->qg", weights, gains)
 
-    def _concordance(self, scores: Floats, related: Flags) -> NDArray[np.float64]:
+    def _concordance(self, scores: Floats, related: Flags) -> Floats:
         """Count pairs (related, unrelated) of each query in order, ties as one half, that remain without each group.
 
         All pairs, less those with one member in the group; the pairs within it were then taken away twice.
@@ -127,11 +124,11 @@ def _at(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
     return np.take_along_axis(values, places, axis=1)
 
 
-def _running(values: Floats | Flags) -> NDArray[np.float64]:
+def _running(values: Floats | Flags) -> Floats:
     return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
 
 
-def _in_order(related: Flags, rises: Flags) -> NDArray[np.float64]:
+def _in_order(related: Flags, rises: Flags) -> Floats:
     """For each candidate in rising order, count those of the other kind that it forms an ordered pair with.
 
     Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
@@ -142,4 +139,4 @@ def _in_order(related: Flags, rises: Flags) -> NDArray[np.float64]:
     last = np.minimum.accumulate(np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1)[:, ::-1]
     before = _running(related)
     ahead = (_at(before, first) + _at(before, last)) / 2
-    return np.where(related, (first + last) / 2, before[:, -1:]) - ahead
+    return np.asarray(np.where(related, (first + last) / 2, before[:, -1:]) - ahead)
