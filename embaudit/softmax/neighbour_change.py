@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Indices, Vector
-from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
+from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 
 SHOWN = 5
@@ -58,8 +58,7 @@ def neighbour_change(
     before, after = (neighbours(model.right, n, rows=rows, shift=by) for by in (None, shift))
     lost = (before.indices >= 0) & ~before.kept_in(after)
     first = ~before.first(1).kept_in(after.first(1))[:, 0]
-    share = float(first.mean())
-    low, high = (share, share) if exact else wilson_interval(share, len(rows))
+    one = NearestChanged.of(before, after, exact=exact)
     most = np.argsort(-lost.sum(axis=1) - first, kind="stable")[:n_examples]
     examples = by_name(model.names("right"), *(lists.of(most).first(SHOWN) for lists in (before, after)))
-    return NeighbourChange(len(rows), exact, share, low, high, n, float(lost.mean()), examples)
+    return NeighbourChange(len(rows), exact, one.share, one.ci_low, one.ci_high, n, float(lost.mean()), examples)

@@ -1,0 +1,83 @@
+"""The direction that all rows of a side share, and what it does to their cosines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from embaudit.foundation.checked import Floats, Matrix
+from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.passes import cached_blocks, each_chunk
+from embaudit.kernels.rows import unit_rows
+from embaudit.model.side import Side
+from embaudit.movements.nearest_changed import NearestChanged
+
+
+@dataclass(frozen=True)
+class CommonDirection:
+    """How much two rows are alike before anything is known of them."""
+
+    mean_cosine: float
+    """Mean cosine of all pairs of rows with a direction, exact."""
+    offset: float
+    """Length of the mean row, in median rows."""
+    centring: NearestChanged
+    """What removing the mean row does to the nearest rows."""
+
+
+def mean_cosine(x: Matrix) -> float:
+    """Compute the mean cosine of all pairs of rows, from the sum of their directions; no pair is formed.
+
+    With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without direction are left out; NaN where
+    there are fewer than two others.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        The rows; may lie on disk.
+
+    Examples
+    --------
+    >>> round(mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])), 6)
+    0.466667
+    """
+
+    def summed(chunk: slice) -> tuple[int, Floats]:
+        count, total = 0, np.zeros(x.shape[1])
+        for _, block in cached_blocks(x, chunk):
+            unit = unit_rows(block, none=0)
+            count += int(unit.any(axis=1).sum())
+            total += unit.sum(axis=0)
+        return count, total
+
+    parts = list(each_chunk(x, summed))
+    m, total = sum(count for count, _ in parts), np.sum([part for _, part in parts], axis=0)
+    return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
+
+
+def common_direction(side: Side, lists: NeighbourLists) -> CommonDirection:
+    """Measure the common direction of the rows of a side.
+
+    Parameters
+    ----------
+    side : Side
+        The rows.
+    lists : NeighbourLists
+        The nearest rows of some of them, as they are.
+
+    Examples
+    --------
+    >>> from embaudit.model.side import Side
+    >>> side = Side([[9.0, 1.0], [9.0, -1.0], [11.0, 1.2], [11.0, -0.8]], "item")
+    >>> found = common_direction(side, neighbours(side.rows, 1))
+    >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
+    (0.986, 0.996, 1.0)
+    """
+    mean = side.moments.mean
+    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean)
+    return CommonDirection(
+        mean_cosine(side.rows),
+        float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),
+        NearestChanged.of(lists, centred, exact=len(lists.rows) == len(side.directed)),
+    )

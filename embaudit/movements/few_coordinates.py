@@ -1,0 +1,112 @@
+"""Whether a few dimensions carry the cosines of a side (Timkey & van Schijndel, EMNLP 2021).
+
+With unit rows U every cosine is a sum over dimensions, and so is the sum of all squared cosines:
+`‖UUᵀ‖² = Σ_l ‖UᵀU e_l‖²`. The share of dimension l in it is what that dimension carries. Stored dimensions are those of
+the basis at hand, which a rotation changes without changing a cosine; the principal axes of U are the same in every
+basis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from embaudit.foundation.checked import Floats, Matrix
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.rows import unit_rows
+from embaudit.model.side import Side
+from embaudit.movements.nearest_changed import NearestChanged
+
+MOST = 3
+"""Dimensions at most that count as few."""
+ONE_IN = 10
+"""Of so many dimensions one counts among the few; with fewer there is nothing to tell."""
+HALF = 0.5
+"""Share of the squared cosines from which neighbours are also looked for without the few."""
+
+
+@dataclass(frozen=True)
+class FewCoordinates:
+    """What a few dimensions carry, and who is near without them."""
+
+    columns: tuple[int, ...]
+    """The stored dimensions that carry most, the largest first."""
+    stored: float
+    """Share of the squared cosines that these carry."""
+    without: NearestChanged | None
+    """What leaving them out does to the nearest rows; None where they carry less than half."""
+    principal: float
+    """Share that as many principal axes carry, in whatever basis the rows are stored."""
+
+
+def dimension_shares(x: Matrix) -> tuple[Floats, Floats]:
+    """Compute the share of all squared cosines that each stored dimension carries, and each principal axis.
+
+    The smaller of `UᵀU` and `UUᵀ` is made.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        The rows.
+
+    Returns
+    -------
+    stored : array of shape (k,)
+        In the order of the columns.
+    principal : array of shape (min(p, k),)
+        Largest first.
+
+    Examples
+    --------
+    >>> stored, principal = dimension_shares(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
+    >>> stored.round(3), principal.round(3)
+    (array([0.8, 0.2]), array([0.8, 0.2]))
+    """
+    p, k = x.shape
+    if p < k:
+        unit = unit_rows(x, none=0)
+        square = unit @ unit.T
+        stored = np.einsum("il,il->l", unit, square @ unit)
+    else:
+        square = np.zeros((k, k))
+        for rows in row_blocks(p, k):
+            unit = unit_rows(x[rows], none=0)
+            square += unit.T @ unit
+        stored = np.square(square).sum(axis=0)
+    total = float(np.square(square).sum())
+    values = np.maximum(np.linalg.eigvalsh(square)[::-1], 0)
+    return stored / total, np.square(values) / total
+
+
+def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:
+    """Measure what one in ten dimensions, three at most, carry of the cosines; None where there are fewer than ten.
+
+    Parameters
+    ----------
+    side : Side
+        The rows.
+    lists : NeighbourLists
+        The nearest rows of some of them, as they are.
+
+    Examples
+    --------
+    >>> from embaudit.model.side import Side
+    >>> side = Side(np.random.default_rng(0).normal(size=(40, 10)) + 50 * np.eye(10)[3], "item")
+    >>> found = few_coordinates(side, neighbours(side.rows, 1))
+    >>> found.columns, round(found.stored, 2), found.without.n_rows
+    ((3,), 1.0, 40)
+    """
+    k = side.rows.shape[1]
+    few = min(MOST, k // ONE_IN)
+    if not few:
+        return None
+    stored, principal = dimension_shares(side.rows)
+    columns = np.argsort(-stored, kind="stable")[:few]
+    carried = float(stored[columns].sum())
+    without = None
+    if carried >= HALF:
+        rest = neighbours(np.delete(side.rows, columns, axis=1), 1, rows=lists.rows)
+        without = NearestChanged.of(lists, rest, exact=len(lists.rows) == len(side.directed))
+    return FewCoordinates(tuple(columns.tolist()), carried, without, float(principal[:few].sum()))

@@ -1,0 +1,255 @@
+"""What the rows of one side are like: every measure against loops over pairs, and what it must not change with."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.storage import FLOAT16
+from embaudit.model.side import Side
+from embaudit.movements.common_direction import common_direction, mean_cosine
+from embaudit.movements.few_coordinates import dimension_shares, few_coordinates
+from embaudit.movements.hubs import hubs
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.rounding import redrawn_within, rounding
+from embaudit.movements.row_lengths import length_trend
+from embaudit.movements.tail import DRAWN, Kept, tail
+
+
+def drawn(p, k, seed=0, mean=0.0):
+    return np.random.default_rng(seed).standard_normal((p, k)) + mean
+
+
+def cosine(x, i, j):
+    return float(x[i] @ x[j] / np.sqrt((x[i] @ x[i]) * (x[j] @ x[j])))
+
+
+def nearest(x, i):
+    """The nearest row by a loop over all others."""
+    return max((j for j in range(len(x)) if j != i), key=lambda j: cosine(x, i, j))
+
+
+def changed(x, y):
+    return float(np.mean([nearest(x, i) != nearest(y, i) for i in range(len(x))]))
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.5])
+def test_the_mean_cosine_is_that_over_all_pairs(mean):
+    x = drawn(23, 4, mean=mean)
+    expected = np.mean([cosine(x, i, j) for i, j in combinations(range(23), 2)])
+    assert mean_cosine(x) == pytest.approx(expected, abs=1e-12)
+    assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_row_has_no_mean_cosine_and_two_have_theirs():
+    assert np.isnan(mean_cosine(np.array([[1.0, 2.0], [0.0, 0.0]])))
+    assert mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0]])) == pytest.approx(0.6, abs=1e-12)
+
+
+def test_a_common_direction_is_its_mean_row_and_what_centring_changes():
+    side = Side(drawn(40, 5, mean=0.8), "item")
+    found = common_direction(side, neighbours(side.rows, 3))
+    mean = side.rows.mean(axis=0)
+    lengths = [np.sqrt(row @ row) for row in side.rows]
+    assert found.offset == pytest.approx(np.sqrt(mean @ mean) / np.median(lengths), rel=1e-12)
+    assert found.centring.share == found.centring.ci_low == changed(side.rows, side.rows - mean) > 0.2
+    assert found.centring.n_rows == 40
+
+
+def test_centring_rows_that_are_centred_changes_nothing():
+    x = drawn(40, 5)
+    side = Side(x - x.mean(axis=0), "item")
+    found = common_direction(side, neighbours(side.rows, 1))
+    assert found.centring.share == 0
+    assert found.offset < 1e-15
+
+
+def test_some_rows_give_an_interval_and_all_of_them_give_none():
+    x = drawn(40, 5)
+    some = neighbours(x, 1, rows=np.arange(0, 40, 2))
+    other = neighbours(x * [9, 1, 1, 1, 1], 1, rows=some.rows)
+    found = NearestChanged.of(some, other, exact=False)
+    assert found.ci_low < found.share < found.ci_high
+    assert NearestChanged.of(some, other, exact=True).ci_high == found.share
+
+
+def test_hubs_are_counted_over_all_lists():
+    x = drawn(250, 3)
+    x[[7, 9]] = [[5.0, 5.0, 5.0], [4.0, 4.0, 4.1]]
+    x[20:] = np.abs(x[20:])
+    lists = neighbours(x, 5)
+    found = hubs(lists)
+    occurs = [sum(j in row for row in lists.indices.tolist()) for j in range(250)]
+    assert found.skewness == pytest.approx(float(stats.skew(occurs)), rel=1e-12)
+    first, second = sorted(range(250), key=lambda j: -occurs[j])[:2]
+    assert found.few == (first, second)
+    assert found.lists_with == (occurs[first] / 250, occurs[second] / 250)
+    assert found.filled == (occurs[first] + occurs[second]) / (5 * 250)
+    assert (found.n_lists, found.top_n) == (250, 5)
+
+
+@pytest.mark.parametrize(("p", "few"), [(30, 1), (199, 1), (200, 2), (999, 9), (1000, 10), (1200, 10)])
+def test_one_row_in_a_hundred_counts_among_the_few_and_ten_at_most(p, few):
+    assert len(hubs(neighbours(drawn(p, 4), 2, rows=np.arange(9))).few) == few
+
+
+def test_lengths_are_correlated_with_counts_else_with_the_bias():
+    x, counts, bias = drawn(30, 3), np.arange(30) % 7, drawn(30, 1)[:, 0]
+    x[4] = 0
+    alive = np.arange(30) != 4
+    for known, given in (("counts", {"counts": counts, "bias": bias}), ("bias", {"bias": bias})):
+        expected = stats.spearmanr(np.linalg.norm(x[alive], axis=1), given[known][alive])[0]
+        found = length_trend(Side(x, "item", **given))
+        assert (found.known, found.n_rows) == (known, 29)
+        assert found.spearman == pytest.approx(expected, abs=1e-12)
+    assert length_trend(Side(x, "item")) is None
+
+
+@pytest.mark.parametrize(("p", "k"), [(30, 12), (12, 30), (15, 15)])
+def test_the_share_of_a_dimension_is_its_part_of_the_sum_of_squared_cosines(p, k):
+    x = drawn(p, k) * np.linspace(1, 3, k)
+    stored, principal = dimension_shares(x)
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    parts = [float((cosines * np.outer(unit[:, at], unit[:, at])).sum()) for at in range(k)]
+    assert stored == pytest.approx(np.array(parts) / (cosines**2).sum(), abs=1e-12)
+    values = np.linalg.svd(unit, compute_uv=False) ** 4
+    assert principal == pytest.approx(values / values.sum(), abs=1e-12)
+    assert stored.sum() == pytest.approx(1, abs=1e-12)
+
+
+def test_a_rotation_changes_stored_shares_and_no_principal_one():
+    x = drawn(40, 12) * np.linspace(1, 3, 12)
+    turn = np.linalg.qr(drawn(12, 12, 1))[0]
+    (stored, principal), (other, same) = dimension_shares(x), dimension_shares(x @ turn)
+    assert same == pytest.approx(principal, abs=1e-12)
+    assert np.abs(other - stored).max() > 0.02
+
+
+@pytest.mark.parametrize(("k", "few"), [(9, 0), (10, 1), (19, 1), (20, 2), (30, 3), (50, 3)])
+def test_one_dimension_in_ten_counts_among_the_few_and_three_at_most(k, few):
+    side = Side(drawn(12, k), "item")
+    found = few_coordinates(side, neighbours(side.rows, 1))
+    assert (0 if found is None else len(found.columns)) == few
+
+
+def test_neighbours_are_sought_without_the_columns_that_carry_half():
+    x = drawn(40, 20)
+    x[:, [3, 11]] += [9, -7]
+    side = Side(x, "item")
+    found = few_coordinates(side, neighbours(x, 4))
+    stored, principal = dimension_shares(x)
+    assert found.columns == (3, 11)
+    assert found.stored == pytest.approx(stored[[3, 11]].sum(), abs=1e-12)
+    assert found.principal == pytest.approx(principal[:2].sum(), abs=1e-12)
+    assert found.without.share == changed(x, np.delete(x, [3, 11], axis=1)) > 0.3
+    assert few_coordinates(Side(drawn(40, 20), "item"), neighbours(x, 1)).without is None
+
+
+def crowded(p=200):
+    """Directions of a plane, close to each other, of rows that are one to two long."""
+    turn, length = np.random.default_rng(0).uniform([[0], [1]], [[np.pi / 2], [2]], (2, p))
+    return np.column_stack([np.cos(turn), np.sin(turn)]) * length[:, None]
+
+
+def test_redrawn_numbers_are_stored_as_the_same_ones():
+    x = crowded().astype(np.float16).astype(np.float32)
+    y = redrawn_within(x, FLOAT16, np.random.default_rng(0))
+    assert y.dtype == np.float32
+    assert np.array_equal(y.astype(np.float16), x.astype(np.float16))
+    steps = np.spacing(x.astype(np.float16)).astype(float)
+    assert 0.45 < np.abs((y - x) / steps).max() <= 0.5
+
+
+def test_as_many_nearest_rows_change_as_rounding_did_change():
+    before = crowded(2000)
+    side = Side(np.rint(before / 0.011) * 0.011, "item")
+    found = rounding(side, neighbours(side.rows, 5), np.random.default_rng(0))
+    # What is nearest before the rounding need not be so, nor tie, after it.
+    truth = NearestChanged.of(neighbours(before, 1), neighbours(side.rows, 1), exact=True).share
+    assert found.stored_as == "numbers of an even grid (step 0.011)"
+    assert found.redrawn.share == pytest.approx(truth, abs=0.03)
+    assert truth > 0.3
+
+
+def test_rows_stored_as_equal_are_no_change_of_each_other():
+    x = np.repeat(drawn(20, 16), 2, axis=0).astype(np.float16)
+    side = Side(x, "item")
+    assert rounding(side, neighbours(side.rows, 1), np.random.default_rng(0)).redrawn.share == 0
+
+
+def test_rows_that_were_not_rounded_have_no_rounding():
+    side = Side(drawn(40, 16), "item")
+    assert rounding(side, neighbours(side.rows, 1), np.random.default_rng(0)) is None
+
+
+def kept(x, y, n, i):
+    """Share of the n nearest rows that are among the n nearest elsewhere, by sorting all."""
+    lists = [set(sorted((j for j in range(len(z)) if j != i), key=lambda j: -cosine(z, i, j))[:n]) for z in (x, y)]
+    return len(lists[0] & lists[1]) / n
+
+
+def test_figures_of_the_tail_are_means_over_lists():
+    x, y = drawn(60, 3), drawn(60, 3) * [1, 1, 6]
+    counts = np.arange(60) % 9
+    found = tail(Side(x, "item", counts=counts), y, neighbours(x, 4), np.random.default_rng(0))
+    shares = np.array([kept(x, y, 4, i) for i in range(60)])
+    assert (found.known, found.top_n, found.n_rows) == ("counts", 4, 60)
+    assert found.n_frequent == np.sum(counts >= 5)
+    assert found.over_all.share == pytest.approx(shares.mean(), abs=1e-12)
+    assert found.frequent.share == pytest.approx(shares[counts >= 5].mean(), abs=1e-12)
+    assert found.weighted.share == pytest.approx((shares * counts).sum() / counts.sum(), abs=1e-12)
+    assert [one.ci_low for one in (found.over_all, found.frequent)] == [found.over_all.share, found.frequent.share]
+
+
+def test_where_no_counts_are_known_length_stands_for_them():
+    x, y = drawn(41, 3), drawn(41, 3) * [1, 1, 6]
+    found = tail(Side(x, "item"), y, neighbours(x, 4), np.random.default_rng(0))
+    shares, lengths = np.array([kept(x, y, 4, i) for i in range(41)]), np.linalg.norm(x, axis=1)
+    long = lengths >= np.median(lengths)
+    assert (found.known, found.n_frequent) == ("length", 21)
+    assert found.frequent.share == pytest.approx(shares[long].mean(), abs=1e-12)
+    assert found.weighted.share == pytest.approx(np.average(shares, weights=lengths), abs=1e-12)
+
+
+@pytest.mark.parametrize("counts", [[4] * 20, [5] * 20, [0] * 20])
+def test_there_is_no_tail_where_none_or_all_are_frequent(counts):
+    x = drawn(20, 3)
+    assert tail(Side(x, "item", counts=counts), x, neighbours(x, 2), np.random.default_rng(0)) is None
+
+
+def test_samples_hold_the_truth_within_their_intervals():
+    x, counts = drawn(1500, 3), np.where(np.arange(1500) < 300, 50, 1)
+    # Frequent rows keep their neighbours, which are theirs alone.
+    x[:300] += 9 * np.array([1, 0, 0])
+    y = np.where(counts[:, None] > 1, x * [1, 1, 1.5], drawn(1500, 3, 1))
+    side, whole = (
+        Side(x, "item", counts=counts),
+        tail(Side(x, "item", counts=counts), y, neighbours(x, 3), np.random.default_rng(0)),
+    )
+    held = np.zeros(3)
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        rows = np.sort(draw.choice(1500, 300, replace=False))
+        found = tail(side, y, neighbours(x, 3, rows=rows), draw)
+        assert [one.n_lists for one in (found.over_all, found.frequent, found.weighted)] == [300, DRAWN, DRAWN]
+        pairs = [(getattr(found, name), getattr(whole, name)) for name in ("over_all", "frequent", "weighted")]
+        held += [one.ci_low <= truth.share <= one.ci_high for one, truth in pairs]
+        assert all(one.ci_high - one.ci_low < 0.15 for one, _ in pairs)
+    assert held.min() >= 17
+    assert whole.frequent.share > whole.weighted.share > whole.over_all.share + 0.3
+
+
+def test_the_interval_of_a_mean_is_that_of_independent_lists():
+    values = drawn(50, 1)[:, 0] ** 2 / 10
+    found = Kept.of(values, np.ones(50), exact=False)
+    half = 1.959963984540054 * values.std() / np.sqrt(50)
+    assert (found.share, found.n_lists) == (pytest.approx(values.mean(), abs=1e-12), 50)
+    assert found.ci_high == pytest.approx(values.mean() + half, abs=1e-12)
+    assert found.ci_low == pytest.approx(values.mean() - half, abs=1e-12)
+    assert Kept.of(np.array([0.0, 1.0]), np.ones(2), exact=False).ci_low == 0
+    assert Kept.of(np.array([0.0, 1.0]), np.ones(2), exact=False).ci_high == 1
