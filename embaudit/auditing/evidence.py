@@ -193,8 +193,10 @@ def gather(
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         n = min(n_neighbours, LISTED, len(model.side(side).directed) - 1)
-        shown_in, examples = _examples(model, equivalents, movements, side, rows, n)
+        furthest = _furthest(equivalents, movements)
+        shown_in, examples = _examples(model, furthest.get(side), side, rows, n)
         predicted = by_prediction(model, chosen, side=side, rows=rows, n=n, rng=draw, **sizes)
+    equal = furthest if head is None else {}
     return Evidence(
         model=model,
         fibre=fibre,
@@ -211,7 +213,7 @@ def gather(
         predicted=predicted,
         about=about,
         head=head,
-        traits=all_traits(whole, chosen, rng=np.random.default_rng(rng)),
+        traits=all_traits(whole, chosen, n_neighbours=n_neighbours, equal=equal, rng=np.random.default_rng(rng)),
     )
 
 
@@ -225,20 +227,25 @@ def _visits(
         yield moved, probe.measure(after)
 
 
+def _furthest(
+    equivalents: Sequence[EquivalentModel], movements: Sequence[tuple[Movement, ...]]
+) -> dict[Role, EquivalentModel]:
+    """Find for each role with lists the equivalent model where they changed most."""
+    found: dict[Role, tuple[float, EquivalentModel]] = {}
+    for one, records in zip(equivalents, movements, strict=True):
+        for record in records:
+            if record.top_n and record.top_n_overlap < found.get(record.role, (np.inf, one))[0]:
+                found[record.role] = record.top_n_overlap, one
+    return {role: one for role, (_, one) in found.items()}
+
+
 def _examples(
-    model: FactorModel,
-    equivalents: Sequence[EquivalentModel],
-    movements: Sequence[tuple[Movement, ...]],
-    side: SideName,
-    rows: Indices,
-    n: int,
+    model: FactorModel, furthest: EquivalentModel | None, side: SideName, rows: Indices, n: int
 ) -> tuple[str | None, tuple[Neighbourhood, ...]]:
     """Show the neighbours of a few rows where the neighbour lists changed most."""
-    overlaps = [next((m.top_n_overlap for m in records if m.role == side and m.top_n), np.inf) for records in movements]
-    if min(overlaps) == np.inf:
+    if furthest is None:
         return None, ()
-    worst = equivalents[int(np.argmin(overlaps))]
-    return worst.name, neighbourhoods(model, worst.of(model), role=side, rows=rows, n=n)
+    return furthest.name, neighbourhoods(model, furthest.of(model), role=side, rows=rows, n=n)
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:

@@ -2,35 +2,83 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from embaudit.foundation.plain import plain
+from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
+from embaudit.movements.common_direction import CommonDirection, common_direction
+from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
+from embaudit.movements.hubs import ONE_IN, Hubs, hubs
+from embaudit.movements.movement import QUERIES, SEARCHED
+from embaudit.movements.rounding import Rounding, rounding
+from embaudit.movements.row_lengths import LengthTrend, length_trend
+from embaudit.movements.tail import Tail, tail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
-
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, Role, SideName
+    from embaudit.model.side import Side
+
+FEWEST = 30
+"""Rows with a direction below which what is typical of them is not asked."""
+UNIT = 1e-3
+"""Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
+ALIKE = 1e-3
+"""Difference of singular values, relative to the largest, up to which columns are orthonormal but for a scale."""
 
 
 @dataclass(frozen=True, eq=False)
 class Traits:
-    """What the rows of one side are like."""
+    """What the rows of one side are like; None where there is nothing to tell, or there are too few rows."""
 
     role: SideName
     """Which side."""
     n_rows: int
     """Rows that have a direction."""
+    off_unit: float
+    """Largest distance of the length of one of them from 1."""
+    orthonormal: bool
+    """Whether the columns are at right angles and equally long; never with no more rows than columns."""
+    direction: CommonDirection | None = None
+    """The direction that all rows share."""
+    hubs: Hubs | None = None
+    """Rows that stand in the lists of very many others, where one in a hundred is a row at least."""
+    lengths: LengthTrend | None = None
+    """Whether lengths tell what cosines leave out."""
+    dimensions: FewCoordinates | None = None
+    """What a few dimensions carry."""
+    rounding: Rounding | None = None
+    """What numbers were rounded to."""
+    tail: Tail | None = None
+    """What a figure over all rows hides; of a softmax head nothing, whose labels have no counts."""
+    equal: str | None = None
+    """The equal model that `tail` compares with."""
+
+    @property
+    def is_unit(self) -> bool:
+        """Whether all rows have length 1."""
+        return self.off_unit <= UNIT
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
         return dict(plain(vars(self)))
 
 
-def traits_of(model: FactorModel, role: SideName, *, rng: np.random.Generator) -> Traits:  # noqa: ARG001
+def traits_of(
+    model: FactorModel,
+    role: SideName,
+    *,
+    n_neighbours: int = 10,
+    equal: EquivalentModel | None = None,
+    rng: np.random.Generator,
+) -> Traits:
     """Look at the rows of one side.
 
     Parameters
@@ -39,21 +87,65 @@ def traits_of(model: FactorModel, role: SideName, *, rng: np.random.Generator) -
         The whole model, also of a head with very many labels.
     role : {"left", "right"}
         Which side; two of its rows at least have a direction.
+    n_neighbours : int
+        Length of the lists.
+    equal : EquivalentModel, optional
+        Where to see which neighbours stay.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from embaudit.model import FactorModel
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> traits_of(model, "right", rng=np.random.default_rng(0)).n_rows
-    3
+    >>> found = traits_of(model, "right", rng=np.random.default_rng(0))
+    >>> found.n_rows, found.is_unit, found.direction
+    (3, True, None)
     """
-    return Traits(role, len(model.side(role).directed))
+    side = model.side(role)
+    alive = len(side.directed)
+    off_unit = float(np.abs(side.norms[side.directed] - 1).max())
+    plainly = Traits(role, alive, off_unit, _orthonormal(side))
+    if alive < FEWEST:
+        return plainly
+    lists = _lists(side, min(n_neighbours, alive - 2), rng)
+    return replace(
+        plainly,
+        direction=common_direction(side, lists),
+        hubs=hubs(lists) if alive >= ONE_IN else None,
+        lengths=length_trend(side),
+        dimensions=few_coordinates(side, lists),
+        rounding=rounding(side, lists, rng),
+        tail=None if equal is None else tail(side, equal.of(model).factors(role), lists, rng),
+        equal=None if equal is None else equal.name,
+    )
 
 
-def all_traits(model: FactorModel, roles: Sequence[Role], *, rng: np.random.Generator) -> tuple[Traits, ...]:
+def _lists(side: Side, n: int, rng: np.random.Generator) -> NeighbourLists:
+    size = max(50, min(QUERIES, SEARCHED // len(side.directed)))
+    return neighbours(side.rows, n, rows=sample_rows(side.directed, size, rng))
+
+
+def _orthonormal(side: Side) -> bool:
+    if len(side) <= side.rows.shape[1]:
+        return False
+    s = np.linalg.svd(side.moments.root, compute_uv=False)
+    return bool(s[0] - s[-1] <= ALIKE * s[0])
+
+
+def all_traits(
+    model: FactorModel,
+    roles: Sequence[Role],
+    *,
+    n_neighbours: int = 10,
+    equal: Mapping[Role, EquivalentModel] | None = None,
+    rng: np.random.Generator,
+) -> tuple[Traits, ...]:
     """Look at every side that takes part in the pairs asked about and has cosines."""
     sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    return tuple(traits_of(model, side, rng=rng) for side in sides if len(model.side(side).directed) > 1)
+    known = equal or {}
+    return tuple(
+        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), rng=rng)
+        for side in sides
+        if len(model.side(side).directed) > 1
+    )

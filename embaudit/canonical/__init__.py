@@ -7,7 +7,7 @@ from embaudit.canonical.normalisation import NormalisationTest, normalisation_te
 from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.position import HiddenBias, Position
-from embaudit.canonical.positions import position
+from embaudit.canonical.positions import hidden_biases, position
 from embaudit.canonical.reduction import Reduction, reduced
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "Reduction",
     "at_exponent",
     "canonical_form",
+    "hidden_biases",
     "identified_cosines",
     "identified_factors",
     "normalisation_test",

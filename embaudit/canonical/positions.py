@@ -60,7 +60,7 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
         rank=model.rank,
         resolution=form.resolution,
         habit=recognise(form),
-        hidden_biases=_hidden_biases("left", form.left) + _hidden_biases("right", form.right),
+        hidden_biases=hidden_biases("left", form.left) + hidden_biases("right", form.right),
         form=form,
     )
 
@@ -89,7 +89,15 @@ def balancedness(form: CanonicalForm) -> Floats:
     return values
 
 
-def _hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
+def hidden_biases(role: SideName, side: Moments) -> tuple[HiddenBias, ...]:
+    """Find what one side has alike in every row: columns, or else one direction that mixes them.
+
+    Examples
+    --------
+    >>> from embaudit.kernels.moments import moments
+    >>> hidden_biases("right", moments(np.array([[1.0, 3.0], [2.0, 3.0], [5.0, 3.0]])))
+    (HiddenBias(role='right', column=1, value=3.0...),)
+    """
     columns = side.constant_columns
     if columns:
         return tuple(HiddenBias(role, column, float(side.mean[column])) for column in columns)

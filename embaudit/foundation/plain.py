@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def plain(value: Any) -> Any:
-    """Turn tables, arrays, tuples and numbers into what JSON can hold; a number that does not exist becomes null.
+    """Turn tables, arrays, records, tuples and numbers into plain values; a number that does not exist becomes null.
 
     Examples
     --------
@@ -21,6 +22,8 @@ def plain(value: Any) -> Any:
     """
     if hasattr(value, "to_dict"):
         value = value.to_dict("records") if hasattr(value, "columns") else value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -343,6 +343,63 @@ def wrong_before() -> Iterator[Row]:
     yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("12 equal models made",), answer=OPEN)
 
 
+def rows_alike() -> Iterator[Row]:
+    """What rows are like, whatever they predict; each trait with a model just short of it."""
+    user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
+    x, axis = drawn(200, 20, 1), np.eye(20)[0]
+    shares = {"EMB403": "tip"}
+    yield Row(
+        "t items share a direction", user(drawn(30, 20), x + 5 * axis), FREE, {**shares, "EMB406": "tip", **TWO},
+        ("adds a number to all scores of each user",), ("changes no score, so either",),
+    )  # fmt: skip
+    biased = user(drawn(30, 20), x + 1.1, user_bias=np.zeros(30))
+    yield Row("t the same, a user bias", biased, FREE, {**shares, **TWO}, ("changes no score, so either list",))
+    yield Row("t a weaker direction", user(drawn(30, 20), x + 0.9), FREE, TWO, never=("whichever they are",))
+    says, never = ("makes other vectors",), ("to all scores",)
+    yield Row("t vectors share a direction", vectors(x + 1.1), alone, {**shares, **TWO}, says, never, answer=OPEN)
+    crowded = drawn(200, 60, 1) + 0.9
+    yield Row("t vectors without hubs", vectors(crowded), alone, TWO, never=("of 200 fill",), answer=OPEN)
+    hubs = np.where(np.isin(np.arange(200), (5, 6))[:, None], 0.9, crowded)
+    yield Row("t two hubs", vectors(hubs), alone, {"EMB404": "tip", **TWO}, ("2 items of 200 fill",), answer=OPEN)
+    counts, hardly = np.arange(200), np.arange(200) % 50
+    long = x / np.linalg.norm(x, axis=1, keepdims=True) * (1 + counts[:, None])
+    follows = user(drawn(30, 20), long, item_counts=counts)
+    yield Row("t lengths follow counts", follows, FREE, {"EMB405": "tip", **TWO}, ("the more interactions",))
+    yield Row("t lengths hardly follow", follows.replace(right_counts=hardly), FREE, TWO, never=("EMB405",))
+    wide = [8, 8, *[1] * 18]
+    yield Row(
+        "t two columns carry it",
+        vectors(x * wide),
+        alone,
+        {"EMB406": "tip", **TWO},
+        ("Columns 1 and 0 of 20",),
+        answer=OPEN,
+    )
+    yield Row("t two columns carry less", vectors(x * [2, 2, *[1] * 18]), alone, TWO, never=("EMB406",), answer=OPEN)
+    constant = np.column_stack([x[:, 1:], np.full(200, 0.5)])
+    says = ("Column 19 is 0.5 in every row",)
+    yield Row("t a constant column alone", vectors(constant), alone, {"EMB407": "tip", **TWO}, says, answer=OPEN)
+    yield Row(
+        "t a column that varies", vectors(constant + 1e-6 * axis[::-1] * counts[:, None]), alone, TWO, answer=OPEN
+    )
+    plane = np.column_stack([drawn(900, 1), drawn(900, 1, 1)])
+    rounded = vectors(np.round(plane / 0.03) * 0.03)
+    yield Row(
+        "t coarsely rounded", rounded, alone, {"EMB408": "tip", **TWO}, ("an even grid (step 0.03)",), answer=OPEN
+    )
+    yield Row("t finely rounded", vectors(x.astype(np.float16)), alone, TWO, never=("EMB408",), answer=OPEN)
+    often = np.where(np.arange(200) < 100, 9, 1)
+    pairs = np.where(often[:, None] > 1, np.repeat(x[:100], 2, axis=0) + 0.01 * x, x)
+    made = user(drawn(30, 20), pairs, item_counts=often)
+    options = {"groups": ["linear"], "n_neighbours": 1}
+    yield Row(
+        "t the tail moves more", made, FREE, {"EMB402": "tip", **TWO}, ("100 items with 5 interactions or more",),
+        options=options,
+    )  # fmt: skip
+    made = made.replace(right=x)
+    yield Row("t the tail moves alike", made, FREE, TWO, never=("much behind them",), options=options)
+
+
 def _counted() -> FactorModel:
     """Factors with equal Gram matrices weighted by 1 and 16 interactions of users, 4 of items; κ = 16^¼ as they are."""
     axes = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]] * 2) / 2
@@ -354,4 +411,4 @@ def _sides(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"left_counts": counts["user_counts"], "right_counts": counts["item_counts"]}
 
 
-TABLE = {row.name: row for part in (grid, deficient, shapes, objectives, wrong_before) for row in part()}
+TABLE = {row.name: row for part in (grid, deficient, shapes, objectives, wrong_before, rows_alike) for row in part()}

@@ -8,12 +8,18 @@ from embaudit.auditing.checks.argmax import hidden_labels
 from embaudit.auditing.checks.balance import balance
 from embaudit.auditing.checks.bias import bias
 from embaudit.auditing.checks.declared import declared
+from embaudit.auditing.checks.dimensions import few_dimensions
+from embaudit.auditing.checks.direction import common_direction
+from embaudit.auditing.checks.hubs import hubs
 from embaudit.auditing.checks.identification import identification
+from embaudit.auditing.checks.lengths import lengths
 from embaudit.auditing.checks.origin import origin, undeclared_mean
 from embaudit.auditing.checks.predictions import predictions
-from embaudit.auditing.checks.rank import absorbable, hidden_directions
+from embaudit.auditing.checks.rank import absorbable, constant_alone, hidden_directions
+from embaudit.auditing.checks.rounding import rounding
 from embaudit.auditing.checks.rows import undirected_rows
 from embaudit.auditing.checks.simplex import simplex
+from embaudit.auditing.checks.tail import tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +39,25 @@ ABOUT_HEADS: tuple[Check, ...] = (
     undirected_rows,
 )
 """What a head report concludes from."""
-CHECKS: tuple[Check, ...] = (*ABOUT_HEADS, identification, balance, hidden_directions, absorbable, bias)
+OF_TRAITS: tuple[Check, ...] = (
+    tail,
+    common_direction,
+    hubs,
+    lengths,
+    few_dimensions,
+    constant_alone,
+    rounding,
+)
+"""What the rows themselves are like, whatever they predict."""
+CHECKS: tuple[Check, ...] = (
+    *ABOUT_HEADS,
+    identification,
+    balance,
+    hidden_directions,
+    absorbable,
+    bias,
+    *OF_TRAITS,
+)
 
 
 def findings(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> tuple[Finding, ...]:

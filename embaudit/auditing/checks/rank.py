@@ -1,4 +1,4 @@
-"""Whether rows hold what no prediction sees, or what a bias could hold (EMB203, EMB204)."""
+"""Whether rows hold what no prediction sees, or what a bias could hold (EMB203, EMB204, EMB407)."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.canonical import hidden_biases
 from embaudit.foundation.words import counted, percent
 
 if TYPE_CHECKING:
@@ -65,3 +66,23 @@ def absorbable(evidence: Evidence) -> Iterator[Finding]:
         )  # fmt: skip
         remedy = f"{free} {hidden.value:.3g} times that component of the {title}s, then drop it from both sides."
         yield Finding("EMB204", Severity.TIP, f"{title} cosines count what acts as a bias", claim, remedy)
+
+
+def constant_alone(evidence: Evidence) -> Iterator[Finding]:
+    """Tell of a direction that vectors alone have alike in every row; of two sides `absorbable` tells it."""
+    model = evidence.model
+    if model.left is not None or evidence.head is not None:
+        return
+    for hidden in hidden_biases("right", model.right_side.moments):
+        title = model.title("right")
+        where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
+        text = (
+            f"{where} is {hidden.value:.3g} in every row. In a dot product it makes a number that is the same for all "
+            f"{title}s, as a bias does; cosines count it as a likeness of any two."
+        )
+        claim = Claim(
+            "constant:right", Kind.MEASURED, f"{title} rows", Scope("the model at hand"), text, hidden.value, "model"
+        )
+        remedy = "Leave it out before taking cosines, if it was a bias."
+        yield Finding("EMB407", Severity.TIP, f"something is the same in every {title} row", claim, remedy)
+        return

@@ -2,6 +2,97 @@
 
 from __future__ import annotations
 
-from embaudit.auditing.glossary.entry import Code
+from embaudit.auditing.glossary.entry import TIP, Code
 
-OF_TRAITS: tuple[Code, ...] = ()
+ASKED = "Asked where 30 rows or more have a direction."
+
+OF_TRAITS: tuple[Code, ...] = (
+    Code(
+        "EMB402",
+        (TIP,),
+        "figures over all rows hide those of rows with much behind them",
+        "In the equal model that moves lists most, other shares of neighbours stay for frequent rows than for all.",
+        "Most rows of a catalogue have little behind them. A mean over all rows is a mean of these, and few people "
+        "look at them.",
+        "Judge the rows that you ask about.",
+        "The share is taken over all rows, over those with 5 interactions or more, and weighted by interactions. Where "
+        "no counts are known, length stands for them. Reported from a difference of 0.1 on, if 95 % intervals do not "
+        f"overlap. {ASKED} Lists of 400 rows at most, and of 200 more of each kind.",
+        "Cañamares, Castells: Should I Follow the Crowd? (SIGIR 2018), on figures that popularity decides.",
+        ("tail",),
+    ),
+    Code(
+        "EMB403",
+        (TIP,),
+        "all rows share one direction",
+        "Two rows picked at random have a high cosine, because every row has the same large part.",
+        "A cosine of 0.8 says little where any two rows have 0.7. The common part is no likeness of two rows.",
+        "Read a cosine against those of random pairs. Where centring is a gauge, centred rows are as good.",
+        "The mean cosine of all pairs is exact: it is read from the sum of the unit rows. Reported from 0.5 on. The "
+        f"nearest rows of 400 rows at most are sought before and after centring. {ASKED} Not repeated where EMB301 "
+        "says it.",
+        "Mu, Viswanath: All-but-the-Top (ICLR 2018).",
+        ("common direction",),
+    ),
+    Code(
+        "EMB404",
+        (TIP,),
+        "a few rows fill the lists of all others",
+        "Some rows, called hubs, are among the nearest of very many others.",
+        "Whoever looks at lists sees the same few names. Being near to a hub says little.",
+        "Discount hubs, or centre the rows first.",
+        "In the lists of 400 rows at most, occurrences are counted. Reported where one row in a hundred, ten at most, "
+        "fills 10 % of all places. Chance alone leaves a skewness of one over the root of the mean count. Asked where "
+        "100 rows or more have a direction.",
+        "Radovanović, Nanopoulos, Ivanović: Hubs in Space (JMLR 11, 2010).",
+        ("hub",),
+    ),
+    Code(
+        "EMB405",
+        (TIP,),
+        "row lengths follow counts or biases, and cosines do not see it",
+        "The order of the rows by length is nearly their order by interactions, or by bias.",
+        "A cosine divides by the lengths. What they tell, such as how popular an item is, is thrown away.",
+        "Rank by the dot product where it should count.",
+        "Spearman's rank correlation of length with counts, else with the bias, over all rows with a direction. "
+        f"Reported from 0.95 on, of either sign. {ASKED}",
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems (Computer 42, 2009).",
+    ),
+    Code(
+        "EMB406",
+        (TIP,),
+        "a few stored dimensions carry the cosines",
+        "Nearly all of the squared cosines is made in one to three columns.",
+        "Cosines then compare these few numbers, and the other columns hardly count.",
+        "Look who is near without them. Dropping or rescaling columns changes what a cosine means.",
+        "A column carries its part of the sum of all squared cosines; the parts add up to 1. Reported where one column "
+        "in ten, three at most, carries 90 %. It is said of the stored basis: a rotation changes it. Principal axes "
+        f"are told beside it. {ASKED}",
+        "Timkey, van Schijndel: All Bark and No Bite (EMNLP 2021).",
+        ("rogue dimension",),
+    ),
+    Code(
+        "EMB407",
+        (TIP,),
+        "vectors alone have something the same in every row",
+        "A column, or a mixture of columns, is one number in all rows.",
+        "Libraries keep biases so. Cosines count the number as a likeness of any two rows.",
+        "Leave it out before taking cosines, if it was a bias.",
+        "A direction in which the rows do not differ by more than rounding. Where both sides are at hand, EMB204 says "
+        "it.",
+        "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems (Computer 42, 2009).",
+    ),
+    Code(
+        "EMB408",
+        (TIP,),
+        "rounding of the stored numbers decides who is near",
+        "The numbers are those of a short format, such as float16. Others would have been stored as the same ones.",
+        "A nearest row that rounding decides is no nearer than the next one.",
+        "Store the vectors in float32, or take near ties for ties.",
+        "The format is read from the numbers: bfloat16, float16, bytes with a scale for each row, or a grid. Every "
+        "number is redrawn within its rounding. Reported where 5 % of 400 rows at most get another nearest row. "
+        f"{ASKED}",
+        "Higham: Accuracy and Stability of Numerical Algorithms (SIAM 2002), chapter 2.",
+        ("quantised",),
+    ),
+)

@@ -1,0 +1,331 @@
+"""Findings about what rows are like: their full texts, both sides of every threshold, and when they are silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from embaudit import FactorPenaltyMF, ProductPenaltyMF, load
+from embaudit.auditing.checks import OF_TRAITS, findings
+from embaudit.auditing.claims.claim import Kind
+from embaudit.auditing.evidence import Evidence, gather
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.finding import Severity
+from embaudit.auditing.traits import FEWEST, Traits, all_traits, traits_of
+from embaudit.foundation.plain import plain
+from embaudit.model import FactorModel
+from embaudit.movements.common_direction import CommonDirection
+from embaudit.movements.few_coordinates import FewCoordinates
+from embaudit.movements.hubs import Hubs
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.rounding import Rounding
+from embaudit.movements.row_lengths import LengthTrend
+from embaudit.movements.tail import Kept, Tail
+from tests.models import random_model
+
+ITEMS = random_model(0, n=20, p=40, k=20)
+ALONE = random_model(0, n=None, p=40, k=20)
+CHANGED = NearestChanged(0.25, 0.2, 0.3, 400)
+
+
+def evidence_of(model=ITEMS, role="right", **traits):
+    """Evidence of which nothing but some traits was measured."""
+    traits = Traits(role, 1234, 0.5, False, **traits)
+    return Evidence(model, fibre_of(model, ("right",)), traits=(traits,))
+
+
+def found_in(evidence):
+    return findings(evidence, OF_TRAITS)
+
+
+def only(evidence):
+    """The one finding: its code, title, explanation, remedy and number."""
+    (found,) = found_in(evidence)
+    assert found.severity is Severity.TIP
+    assert found.claim.kind is Kind.MEASURED
+    assert not found.claim.scope.whole
+    return found.code, found.title, found.explanation, found.remedy, found.value
+
+
+def direction(mean):
+    return CommonDirection(mean, 0.8, CHANGED)
+
+
+SEEN = "The mean row is 0.8 of a typical row (median) long. Without it, 25 % of 400 items have another nearest one. "
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (ITEMS, "Removing it adds a number to all scores of each user, so it would make another model."),
+        (
+            random_model(0, n=20, p=40, biases=("left_bias",)),
+            "Removing it changes no score, so either list is as good.",
+        ),
+        (random_model(0, n=20, p=40, link="ranking"), "Removing it changes no ranking, so either list is as good."),
+        (
+            random_model(0, n=20, p=40, link="cosine"),
+            "Removing it changes the predicted cosines, so it would make another model.",
+        ),
+        (ALONE, "Removing it makes other vectors: then cosines compare what is left of two items."),
+    ],
+)
+def test_emb403_says_whether_centring_is_a_gauge(model, says):
+    assert only(evidence_of(model, direction=direction(0.64))) == (
+        "EMB403",
+        "two items have cosine 0.64 on average, whichever they are",
+        SEEN + says,
+        "Read a cosine against those of random items, not against 0.",
+        0.64,
+    )
+
+
+def test_emb403_speaks_of_the_other_side_too():
+    _, title, text, remedy, _ = only(evidence_of(role="left", direction=direction(0.64)))
+    assert title == "two users have cosine 0.64 on average, whichever they are"
+    assert text.endswith("Removing it adds a number to all scores of each item, so it would make another model.")
+    assert remedy == "Read a cosine against those of random users, not against 0."
+
+
+@pytest.mark.parametrize(("mean", "codes"), [(0.5, ["EMB403"]), (0.4999, []), (float("nan"), [])])
+def test_emb403_from_a_mean_cosine_of_a_half(mean, codes):
+    assert [found.code for found in found_in(evidence_of(direction=direction(mean)))] == codes
+
+
+@pytest.mark.parametrize(("shift", "code"), [(3.0, "EMB301"), (0.0, None)])
+def test_emb403_is_not_repeated_of_a_head_whose_origin_matters(shift, code):
+    rows = np.random.default_rng(0).standard_normal((40, 6))
+    model = FactorModel.from_softmax(rows - rows.mean(axis=0) + shift)
+    evidence = gather(model, n_gauges=1, n_pairs=50, roles=["right"])
+    told = [found.code for found in findings(evidence) if found.code in ("EMB301", "EMB403")]
+    assert told == ([code] if code else [])
+    assert (evidence.traits[0].direction.mean_cosine > 0.5) == (code is not None)
+
+
+def crowd(filled, few=(4, 7, 9, 11)):
+    return Hubs(400, 10, 7.25, few, (0.9, 0.5, 0.25, 0.1), filled)
+
+
+def test_emb404_names_three_hubs():
+    model = ALONE.replace(right_names=[f"film {row}" for row in range(39)] + [" "])
+    assert only(evidence_of(model, hubs=crowd(0.12))) == (
+        "EMB404",
+        "4 items of 1,234 fill 12 % of the lists",
+        "Of the lists of 400 items, the 10 nearest each, film 4 in 90 %, film 7 in 50 %, film 9 in 25 %. "
+        "How often each item occurs has a skewness of 7.2.",
+        "Discount them: what is near to everything says little by being near. Centring often weakens hubs.",
+        0.12,
+    )
+    assert only(evidence_of(hubs=crowd(0.12, (3,))))[1] == "1 item of 1,234 fills 12 % of the lists"
+
+
+@pytest.mark.parametrize(("filled", "codes"), [(0.1, ["EMB404"]), (0.0999, [])])
+def test_emb404_from_a_tenth_of_all_places(filled, codes):
+    assert [found.code for found in found_in(evidence_of(hubs=crowd(filled)))] == codes
+
+
+@pytest.mark.parametrize(
+    ("known", "rho", "title", "which"),
+    [
+        ("counts", 0.97, "the more interactions, the longer the item row, and cosines do not see it", "interactions"),
+        ("bias", -0.97, "the larger the bias, the shorter the item row, and cosines do not see it", "bias"),
+    ],
+)
+def test_emb405_says_what_lengths_follow(known, rho, title, which):
+    assert only(evidence_of(lengths=LengthTrend(known, rho, 1234))) == (
+        "EMB405",
+        title,
+        f"The rank correlation of length and {which} is {rho:.2f} over 1,234 items. "
+        "A cosine divides by the length, so none of this is left in it.",
+        "Rank by the dot product where it should count.",
+        rho,
+    )
+
+
+@pytest.mark.parametrize(("rho", "codes"), [(0.95, 1), (0.9499, 0), (-0.95, 1), (-0.9499, 0), (float("nan"), 0)])
+def test_emb405_from_a_rank_correlation_of_95_hundredths(rho, codes):
+    assert len(found_in(evidence_of(lengths=LengthTrend("counts", rho, 40)))) == codes
+
+
+def test_emb406_names_columns_and_says_of_which_basis():
+    assert only(evidence_of(dimensions=FewCoordinates((3, 11), 0.91, CHANGED, 0.95))) == (
+        "EMB406",
+        "2 dimensions carry 91 % of the item cosines",
+        "Columns 3 and 11 of 20, counted from 0: without, 25 % of 400 items have another nearest one. A rotation "
+        "would spread it over all columns and change no cosine; the 2 strongest principal axes would still carry 95 %.",
+        "Look who is near without them. Dropping or rescaling columns changes what a cosine means.",
+        0.91,
+    )
+    one = only(evidence_of(dimensions=FewCoordinates((3,), 0.91, CHANGED, 0.95)))
+    assert one[1] == "1 dimension carries 91 % of the item cosines"
+    assert one[2].startswith("Column 3 of 20, counted from 0: without, 25 % of 400 items have another nearest")
+    assert one[2].endswith("and change no cosine; the 1 strongest principal axis would still carry 95 %.")
+
+
+@pytest.mark.parametrize(("stored", "codes"), [(0.9, ["EMB406"]), (0.8999, [])])
+def test_emb406_from_nine_tenths_of_the_squared_cosines(stored, codes):
+    found = found_in(evidence_of(dimensions=FewCoordinates((3,), stored, CHANGED, 0.95)))
+    assert [one.code for one in found] == codes
+
+
+def test_emb407_tells_what_vectors_alone_have_in_common():
+    rows = np.column_stack([np.random.default_rng(0).standard_normal((12, 3)), np.full(12, 2.5)])
+    model = FactorModel.from_vectors(rows)
+    assert only(evidence_of(model)) == (
+        "EMB407",
+        "something is the same in every item row",
+        "Column 3 is 2.5 in every row. In a dot product it makes a number that is the same for all items, as a bias "
+        "does; cosines count it as a likeness of any two.",
+        "Leave it out before taking cosines, if it was a bias.",
+        pytest.approx(2.5, rel=1e-12),
+    )
+    turned = FactorModel.from_vectors(rows @ np.linalg.qr(np.random.default_rng(1).standard_normal((4, 4)))[0])
+    assert only(evidence_of(turned))[2].startswith("A mixture of columns is 2.5 in every row.")
+
+
+def test_emb407_is_silent_where_nothing_is_constant_or_both_sides_are_at_hand():
+    rows = np.column_stack([np.random.default_rng(0).standard_normal((12, 3)), np.full(12, 2.5)])
+    almost = rows + 1e-9 * np.arange(12)[:, None]
+    assert found_in(evidence_of(FactorModel.from_vectors(almost))) == ()
+    assert found_in(evidence_of(FactorModel.from_user_item(rows, rows))) == ()
+
+
+@pytest.mark.parametrize(("share", "codes"), [(0.05, 1), (0.0499, 0)])
+def test_emb408_from_a_twentieth_of_the_nearest_rows(share, codes):
+    redrawn = Rounding("float16 numbers", NearestChanged(share, 0.0, 0.1, 400))
+    assert len(found_in(evidence_of(rounding=redrawn))) == codes
+
+
+def test_emb408_says_what_the_numbers_are():
+    assert only(evidence_of(rounding=Rounding("float16 numbers", CHANGED))) == (
+        "EMB408",
+        "rounding decides the nearest one of 25 % of the items",
+        "The rows hold float16 numbers. Other rows that would be stored as the same ones were drawn; there 25 % of 400 "
+        "items have another nearest one.",
+        "Store the vectors in float32, or take such near ties for ties.",
+        0.25,
+    )
+
+
+def exact(share):
+    return Kept(share, share, share, 40)
+
+
+def tail_of(known="counts", over_all=0.94, frequent=0.83, weighted=0.9):
+    return Tail(known, 10, 1234, 321, exact(over_all), exact(frequent), exact(weighted))
+
+
+def test_emb402_tells_the_three_figures():
+    code, title, text, remedy, value = only(evidence_of(tail=tail_of(), equal="linear 2"))
+    assert (code, value) == ("EMB402", pytest.approx(0.11))
+    assert title == "94 % of neighbours stay over all items, 83 % where items with much behind them count more"
+    assert text == (
+        "In the equal model that moves lists most, 94 % of the 10 nearest stay over all items. "
+        "It is 83 % for 321 items with 5 interactions or more, and 90 % weighted by interactions."
+    )
+    assert remedy == "Judge the items that you ask about: figures over all of them are figures of the others."
+    assert found_in(evidence_of(tail=tail_of(), equal="linear 2"))[0].claim.scope.models == "linear 2"
+
+
+def test_emb402_says_that_length_stands_for_counts():
+    _, title, text, *_ = only(evidence_of(tail=tail_of("length", 0.5, 0.55, 0.7), equal="linear 2"))
+    assert title == "50 % of neighbours stay over all items, 70 % where items of long rows count more"
+    assert text.endswith(
+        "It is 55 % for 321 items of at least median length, and 70 % weighted by row length (no counts are known)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("frequent", "weighted", "codes"), [(0.3999, 0.5, 1), (0.4001, 0.5, 0), (0.5, 0.6001, 1), (0.5, 0.5999, 0)]
+)
+def test_emb402_from_a_difference_of_a_tenth_either_way(frequent, weighted, codes):
+    assert len(found_in(evidence_of(tail=tail_of("counts", 0.5, frequent, weighted), equal="linear 2"))) == codes
+
+
+@pytest.mark.parametrize(("low", "gap"), [(0.56, 0.2), (0.54, 0.0)])
+def test_the_gap_counts_where_intervals_are_apart(low, gap):
+    found = Tail("counts", 10, 99, 9, Kept(0.5, 0.45, 0.55, 40), exact(0.5), Kept(0.7, low, 0.8, 40))
+    assert found.gap == pytest.approx(gap)
+    assert replace(found, weighted=Kept(0.3, 0.2, 1 - low - 0.0, 40)).gap == pytest.approx(gap)
+
+
+def test_emb402_is_silent_where_the_check_failed_or_no_equal_model_was_made():
+    evidence = evidence_of(tail=tail_of(), equal="linear 2")
+    assert len(found_in(evidence)) == 1
+    assert found_in(replace(evidence, drift=(SimpleNamespace(ok=False),))) == ()
+    assert found_in(evidence_of(tail=tail_of())) == ()
+
+
+@pytest.mark.parametrize("rows", [FEWEST - 1, FEWEST])
+def test_what_is_typical_is_asked_from_thirty_rows_on(rows):
+    model = random_model(0, n=None, p=rows + 2, k=20, dtype=np.float32)
+    right = np.array(model.right)
+    right[[0, 5]] = 0
+    (found,) = all_traits(FactorModel.from_vectors(right), ("right",), rng=np.random.default_rng(0))
+    asked = (found.direction, found.dimensions)
+    assert found.n_rows == rows
+    assert [one is not None for one in asked] == [rows == FEWEST] * 2
+    assert (found.hubs, found.lengths, found.rounding, found.tail, found.equal) == (None,) * 5
+
+
+@pytest.mark.parametrize("rows", [99, 100])
+def test_hubs_are_asked_from_a_hundred_rows_on(rows):
+    model = random_model(0, n=None, p=rows)
+    assert (traits_of(model, "right", rng=np.random.default_rng(0)).hubs is not None) == (rows == 100)
+
+
+@pytest.mark.parametrize(("off", "unit"), [(9e-4, True), (-9e-4, True), (1.1e-3, False)])
+def test_unit_rows_are_so_within_a_thousandth(off, unit):
+    x = np.random.default_rng(0).standard_normal((9, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x[2] *= 1 + off
+    found = traits_of(FactorModel.from_vectors(np.vstack([x, np.zeros(3)])), "right", rng=np.random.default_rng(0))
+    assert found.is_unit == unit
+    assert found.off_unit == pytest.approx(abs(off), rel=1e-9)
+
+
+@pytest.mark.parametrize(("stretch", "rows", "orthonormal"), [(1.0009, 9, True), (1.0011, 9, False), (1, 3, False)])
+def test_orthonormal_columns_are_so_within_a_thousandth_and_need_more_rows(stretch, rows, orthonormal):
+    x = 7 * np.linalg.qr(np.random.default_rng(0).standard_normal((rows, 3)))[0] * [1, stretch, 1]
+    found = traits_of(FactorModel.from_vectors(x), "right", rng=np.random.default_rng(0))
+    assert found.orthonormal == orthonormal
+
+
+def test_traits_are_records_of_plain_values():
+    record = plain(Traits("right", 40, 0.5, False, direction=direction(0.64), tail=tail_of(), equal="linear 2"))
+    assert record["direction"]["centring"] == {"share": 0.25, "ci_low": 0.2, "ci_high": 0.3, "n_rows": 400}
+    assert record["tail"]["frequent"]["share"] == 0.83
+    assert record["rounding"] is None
+
+
+def told(model):
+    """Codes of what the rows of both sides are like, apart from what needs an equal model."""
+    evidence = Evidence(
+        model, fibre_of(model, ("right",)), traits=all_traits(model, model.sides, rng=np.random.default_rng(0))
+    )
+    return {found.code for found in found_in(evidence)}
+
+
+@pytest.mark.parametrize(("p", "k"), [(500, 8), (2000, 50), (300, 100), (120, 400)])
+def test_random_rows_are_like_nothing(p, k):
+    assert told(random_model(1, n=40, p=p, k=k)) == set()
+    assert told(random_model(2, n=None, p=p, k=k, dtype=np.float32)) == set()
+
+
+@pytest.mark.parametrize("objective", [FactorPenaltyMF, ProductPenaltyMF])
+def test_factors_of_movielens_are_like_nothing(shared_data, objective):
+    ratings = pd.read_csv(shared_data("ml-latest-small") / "ratings.csv")
+    rows, columns = (ratings[name].astype("category").cat.codes for name in ("userId", "movieId"))
+    matrix = csr_matrix((ratings["rating"], (rows, columns)))
+    model = objective(50, alpha=5.0, random_state=0).fit(matrix).model(matrix)
+    assert told(model.replace(left_counts=np.bincount(rows), right_counts=np.bincount(columns))) == set()
+
+
+@pytest.mark.parametrize("name", ["heads-charrnn/shakespeare", "heads-charrnn/charlotte_bronte", "head-doodlenet-345"])
+def test_real_heads_are_like_nothing(shared_data, name):
+    assert told(load(shared_data(name) / "head.npz")) == set()
