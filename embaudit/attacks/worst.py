@@ -74,19 +74,26 @@ class Attack(Result):
         >>> worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
         'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average; proven: by at most 0.80.'
         """
-        budget = getattr(self.group, "max_condition", None) or np.inf
+        reached = self.reached(roles)
+        if self.objective == "movement":
+            return f"{reached}; proven: by at most {self.bound:.2f}."
+        ties = ", because of ties" if self._budget == 1 and self.bound > 0 else ""
+        return f"{reached}; proven: at most {percent(self.bound)}{ties}."
+
+    @property
+    def _budget(self) -> float:
+        return getattr(self.group, "max_condition", None) or np.inf
+
+    def reached(self, roles: tuple[str, str] = ("left", "right")) -> str:
+        """Say what was found alone, without its full stop; the parameter is that of `explain`."""
         left, right = roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
-        found = f"The worst gauge found within κ = {budget:g}"
+        found = f"The worst gauge found within κ = {self._budget:g}"
         if isinstance(self.group, Affine):
             found += f" and shifts of {right if self.group.side == 'right' else left}s up to {self.group.max_shift:.3g}"
         if self.objective == "movement":
-            return (
-                f"{found} moves {pairs} cosines by {self.achieved:.2f} on average; proven: by at most {self.bound:.2f}."
-            )
-        ties = ", because of ties" if budget == 1 and self.bound > 0 else ""
-        lists = f"{percent(self.achieved)} of the entries of {pairs} lists"
-        return f"{found} drives out {lists}; proven: at most {percent(self.bound)}{ties}."
+            return f"{found} moves {pairs} cosines by {self.achieved:.2f} on average"
+        return f"{found} drives out {percent(self.achieved)} of the entries of {pairs} lists"
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

@@ -64,13 +64,13 @@ def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> 
 def head_evidence(
     model: FactorModel,
     *,
-    pair: tuple[int, int] | None = None,
-    n_labels: int = PANEL,
-    n_pairs: int = N_PAIRS,
-    n_neighbours: int = 10,
-    n_gauges: int = N_GAUGES,
-    max_condition: float = 2.0,
+    n_neighbours: int,
+    max_condition: float,
     rng: np.random.Generator,
+    pair: tuple[int, int] | None = None,
+    n_gauges: int = N_GAUGES,
+    n_pairs: int = N_PAIRS,
+    n_labels: int = PANEL,
 ) -> HeadEvidence:
     """Measure a head; the parameters are those of `head_report`."""
     panel = make_panel(model, n_labels, rng, include=pair or ())

@@ -67,7 +67,7 @@ class _Source:
 
 
 def mutants(path: str, text: str) -> list[Mutant]:
-    """List every mutant of a file; docstrings, annotations, imports and messages of errors stay as they are."""
+    """List every mutant of a file; docstrings, annotations, imports, exports and messages of errors stay."""
     source, found = _Source(text), []
     for node in _code(ast.parse(text)):
         for start, end, new in _changes(node, source):
@@ -84,6 +84,8 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             continue
         if isinstance(child, ast.AnnAssign) and child.value is None:
+            continue
+        if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "__all__":
             continue
         if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
             continue

@@ -1,60 +1,77 @@
-"""Run tests again and again in one copy of the project; what they import from elsewhere is imported once.
+"""Run tests again and again in one copy of the project; what does not depend on the changed file is imported once.
 
-Each line read holds the arguments of pytest as JSON, each line written its exit status. A child of its own runs them,
-and imports the project anew.
+Each line read holds a file of the project and the arguments of pytest as JSON, each line written its exit status. A
+child of its own runs the tests, and imports the file and what is built on it anew.
 """
 
 from __future__ import annotations
 
+import ast
+import gc
 import json
 import os
 import pkgutil
-import signal
+import resource
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 PROJECT = "embaudit"
-QUIET = [
-    "-q",
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:randomly",
-    "-p",
-    "no:cov",
-    "-p",
-    "no:xdist",
-    "-W",
-    "ignore:Module already imported",
-]
+QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:cov", "-p", "no:xdist"]
+QUIET += ["-W", "ignore:Module already imported"]
 
 
-def import_the_rest() -> None:
-    """Import all that the project imports, then forget the project."""
+def import_everything() -> dict[str, set[str]]:
+    """Import the project; return for each of its files the modules that import it first of all, by its name there."""
+    found: dict[str, set[str]] = {}
     for module in pkgutil.walk_packages(import_module(PROJECT).__path__, f"{PROJECT}."):
         if not module.name.endswith("__main__"):
-            import_module(module.name)
-    for name in [name for name in sys.modules if name.split(".")[0] == PROJECT]:
-        del sys.modules[name]
+            for name in imported_by(Path(str(import_module(module.name).__file__))):
+                found.setdefault(name, set()).add(module.name)
+    return found
 
 
-def run(arguments: list[str], limit: int) -> int:
-    """Run pytest in a child; one that is killed, or takes longer than the limit in seconds, has failed."""
+def imported_by(path: Path) -> set[str]:
+    """List what a file imports when it is imported; what its functions import, they find anew."""
+    names: set[str] = set()
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            names |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+def forget(path: str, importers: dict[str, set[str]]) -> None:
+    """Forget the module of a file, and those that are built on it."""
+    waiting = [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
+    seen = set(waiting)
+    while waiting:
+        name = waiting.pop()
+        sys.modules.pop(name, None)
+        fresh = importers.get(name, set()) - seen
+        seen |= fresh
+        waiting += fresh
+
+
+def run(path: str, arguments: list[str], importers: dict[str, set[str]], limit: int) -> int:
+    """Run pytest in a child; one that is killed, or computes longer than the limit in seconds, has failed."""
     child = os.fork()
     if not child:
-        signal.alarm(limit)
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         silent = os.open(os.devnull, os.O_RDWR)
         for stream in range(3):
             os.dup2(silent, stream)
+        forget(path, importers)
         os._exit(int(pytest.main([*QUIET, *arguments])))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":
-    # What a child compiles from a changed file must not be found by the next one.
-    sys.dont_write_bytecode = True
-    import_the_rest()
+    built = import_everything()
+    # What is here stays as it is: children need not look through it.
+    gc.freeze()
     for line in sys.stdin:
-        print(run(json.loads(line), int(sys.argv[1])), flush=True)
+        print(run(*json.loads(line), built, int(sys.argv[1])), flush=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import embaudit.auditing.limits as budget
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.auditing.limits import ATTACKED_RANK, LENGTH
 from embaudit.foundation.words import counted, percent
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
@@ -20,7 +20,7 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
     """Tell how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
         subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
-        scope = Scope(f"{summary.group} gauges", summary.max_condition, LENGTH if summary.max_shift else None)
+        scope = Scope(f"{summary.group} gauges", summary.max_condition, budget.LENGTH if summary.max_shift else None)
         width = summary.width_quantiles[0.5]
         text = (
             f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
@@ -43,15 +43,21 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
 
 def attacks(evidence: Evidence) -> Iterator[Claim]:
     """Tell what a concrete gauge reached, and what none of its set can exceed; or that none was tried."""
-    if evidence.limits.rank > ATTACKED_RANK:
-        text = f"No attack was made: above rank {ATTACKED_RANK} it costs too much; what a gauge reaches is open."
+    if evidence.limits.rank > budget.ATTACKED_RANK:
+        text = f"No attack was made: above rank {budget.ATTACKED_RANK} it costs too much; what a gauge reaches is open."
         yield Claim("reached:none", Kind.UNDECIDED, "cosines", Scope("no gauge"), text, evidence="attacks")
     for attack in evidence.limits.attacks:
         group = attack.group
-        shift = LENGTH if isinstance(group, Affine) else None
+        shift = budget.LENGTH if isinstance(group, Affine) else None
         scope = Scope(f"{group.kind} gauges", getattr(group, "max_condition", None), shift)
-        subject = f"{counted(attack.n_items, evidence.model.title(attack.role))}"
-        texts = attack.explain(evidence.model.roles)
-        name = f"{attack.objective}:{attack.role}:{group.kind}"
-        yield Claim(f"reached:{name}", Kind.SHOWN, subject, scope, texts, attack.achieved, "attacks", attack.gauge)
-        yield Claim(f"bound:{name}", Kind.PROVEN, subject, scope, texts, attack.bound, "attacks")
+        pairs = Pairs(attack.role).titled(evidence.model)
+        if attack.objective == "movement":
+            subject = f"{counted(attack.n_items, 'pair')} of {pairs} cosines"
+            most = f"moves {pairs} cosines by more than {attack.bound:.2f} on average"
+        else:
+            subject = f"{counted(attack.n_items, 'listed neighbour')} of {evidence.model.title(Pairs(attack.role).side)}s"
+            most = f"drives out more than {percent(attack.bound)} of the entries of {pairs} lists"
+        name, reached = f"{attack.objective}:{attack.role}:{group.kind}", f"{attack.reached(evidence.model.roles)}."
+        yield Claim(f"reached:{name}", Kind.SHOWN, subject, scope, reached, attack.achieved, "attacks", attack.gauge)
+        text = f"No gauge among {scope} {most}."
+        yield Claim(f"bound:{name}", Kind.PROVEN, subject, scope, text, attack.bound, "attacks")

@@ -1,0 +1,501 @@
+"""Claims, word for word, from evidence made by hand: names, how firmly they stand, of what, and the number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from made import (
+    FREE,
+    HEAD,
+    MODEL,
+    OPEN,
+    PINNED,
+    changed,
+    drift,
+    equal,
+    equal_head,
+    evidence,
+    fibre,
+    head,
+    moved,
+    of_head,
+    opposite,
+    quiet,
+)  # fmt: skip
+
+from embaudit.attacks import Attack
+from embaudit.auditing import claims as package
+from embaudit.auditing.claims import Claim, Kind, Scope, claims, freedom, heads, limits, movement, predictions, training
+from embaudit.auditing.limits import ATTACKED_RANK, Certificate, Limits
+from embaudit.canonical.pinning import Moved, Pinning
+from embaudit.gauges import Affine, Gauge, GeneralLinear
+from embaudit.model import FactorModel
+from embaudit.model.objectives import OBJECTIVES
+from embaudit.ranges import RangeSummary
+
+S, P, M, A, U = Kind.SHOWN, Kind.PROVEN, Kind.MEASURED, Kind.ASSUMED, Kind.UNDECIDED
+
+
+def record(claim):
+    """All of a claim, with a mark where a witness is at hand."""
+    scope = (str(claim.scope), claim.scope.whole)
+    known = (claim.name, claim.kind, claim.subject, *scope, claim.text, claim.value, claim.evidence)
+    return (*known, "witness") if claim.witness is not None else known
+
+
+def records(found):
+    return [record(claim) for claim in found]
+
+
+def test_a_claim_and_its_scope_are_plain_in_json():
+    scope = Scope("linear gauges", 2.0, 0.5)
+    claim = Claim("moved:left", S, "user-user cosines", scope, "They move.", 0.25, "movement", Gauge.identity(2))
+    assert claim.to_dict() == {
+        "name": "moved:left", "subject": "user-user cosines", "text": "They move.", "value": 0.25,
+        "evidence": "movement", "kind": "shown", "witness": True,
+        "scope": {
+            "models": "linear gauges", "max_condition": 2.0, "max_shift": 0.5, "whole": False,
+            "title": "linear gauges within κ = 2 and a shift of 0.5 typical rows",
+        },
+    }  # fmt: skip
+    assert (claim.about, claim.role) == ("moved", "left")
+    assert str(Scope("shifts", max_shift=1.5)) == "shifts within a shift of 1.5 typical rows"
+    assert [str(kind) for kind in Kind] == ["shown", "proven", "measured", "assumed", "undecided"]
+    bare = Claim("training", U, "cosines", Scope("models"), "Who knows.")
+    assert bare.to_dict() == {
+        "name": "training", "subject": "cosines", "text": "Who knows.", "value": None, "evidence": "",
+        "kind": "undecided", "witness": False,
+        "scope": {"models": "models", "max_condition": None, "max_shift": None, "whole": False, "title": "models"},
+    }  # fmt: skip
+    assert (bare.about, bare.role) == ("training", "")
+    assert claim == replace(claim, witness=None), "two claims are the same whatever shows them"
+
+
+def test_every_family_of_claims_is_drawn():
+    assert (
+        predictions, heads.origin, heads.shortest, heads.stretched, heads.logits, movement.moved,
+        movement.drawn, freedom, limits.ranges, limits.certificates, limits.attacks, training,
+    ) == package.DRAWN  # fmt: skip
+
+
+def test_where_the_check_failed_only_that_and_the_training_is_claimed():
+    found = evidence(MODEL, (equal(), moved()))
+    assert [claim.name for claim in claims(found)] == [
+        "predictions",
+        "moved:right",
+        "drawn:right",
+        "free:right",
+        "training",
+    ]
+    failed = changed(found, drift=(drift(1.0),))
+    assert [claim.name for claim in claims(failed)] == ["predictions", "training"]
+
+
+# What became of the predictions
+
+
+def test_predictions():
+    visits = [(equal(), moved()), (equal("linear 2"), moved()), (equal("linear 3"), moved())]
+    found = evidence(MODEL, *visits, drift=(drift(2e-15), drift(6e-15), drift(4e-15)))
+    text = "Predictions: 3 equal models made every score the same (largest change 6e-15)."
+    assert records(predictions(found)) == [
+        ("predictions", M, "every score", "the 3 equal models visited", False, text, 6e-15, "drift")
+    ]
+    assert list(predictions(evidence())) == []
+    (alone,) = predictions(evidence(FactorModel.from_vectors(np.eye(3)), visits[0], drift=(drift(2e-15),)))
+    probes = ", on probe rows for the side that is not at hand"
+    assert alone.text == f"Predictions: 1 equal model made every score the same{probes} (largest change 2e-15)."
+
+
+def test_predictions_of_a_head_count_its_heads():
+    found = head(equivalents=(equal_head(change=3e-14), equal_head("linear 2", change=2e-14)))
+    (claim,) = predictions(of_head(found, drift=(drift(1e-15),)))
+    assert record(claim)[:6] == (
+        "predictions", M, "every probability", "the 4 equal models visited", False,
+        "Predictions: 4 equal models made every probability the same, on probe rows for the side that is not at hand "
+        "(largest change 3e-14).",
+    )  # fmt: skip
+    assert claim.value == 3e-14
+
+
+@pytest.mark.parametrize("of", ["model", "head"])
+def test_a_failed_check_is_shown(of):
+    if of == "head":
+        found = of_head(head(centred=replace(head().centred, change=0.5)))
+    else:
+        found = evidence(MODEL, (equal(), moved()), (equal("linear 2"), moved()), drift=(drift(0.5), drift(0.25)))
+    text = "The check failed: models that should predict the same do not (EMB001). Nothing here can be trusted."
+    noun, made = ("probability", "1 equal model") if of == "head" else ("score", "2 equal models")
+    assert records(predictions(found)) == [
+        ("predictions", S, f"every {noun}", f"the {made} visited", False, text, 0.5, "drift")
+    ]
+
+
+# What was seen of the cosines
+
+
+def test_the_equal_model_that_moves_most_on_average_is_named():
+    visits = [
+        (equal("linear 1", kappa=2.0), moved(mean_abs=0.1, max_abs=1.9), moved("left", 0.3)),
+        (
+            equal("translation of items 1", "translation", 1.0, 0.75),
+            moved(mean_abs=0.4, max_abs=1.25),
+            moved("left", 0.2),
+        ),
+    ]
+    found = evidence(MODEL, *visits, fibre=fibre(FREE, "right", "left"))
+    assert records(movement.moved(found)) == [
+        (
+            "moved:right", S, "item-item cosines", "translation of items 1", False,
+            "In one (translation of items 1, κ = 1, a shift of 0.75) item-item cosines differ by 0.40 on average and "
+            "by "
+            "up to 1.25.",
+            0.4, "movement", "witness",
+        ),
+        (
+            "moved:left", S, "user-user cosines", "linear 1", False,
+            "In one (linear 1, κ = 2) user-user cosines differ by 0.30 on average and by up to 0.50.",
+            0.3, "movement", "witness",
+        ),
+    ]  # fmt: skip
+
+
+def test_lists_and_samples_are_told_of_movement():
+    lists = {"top_n": 10, "top_n_overlap": 0.25}
+    found = evidence(MODEL, (equal(kappa=1.2345), moved(exact=False, n_pairs=12_345, **lists)))
+    (claim,) = movement.moved(found)
+    assert claim.text == (
+        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average and by up to 0.50 among 12,345 "
+        "sampled "
+        "pairs, and 25 % of the 10 nearest stay."
+    )
+    canonical = replace(equal("exponent 0", "canonical", float("nan")), gauge=None)
+    (claim,) = movement.moved(evidence(MODEL, (canonical, moved(**lists))))
+    assert claim.text == (
+        "In one (exponent 0) item-item cosines differ by 0.20 on average and by up to 0.50, and 25 % of the 10 nearest "
+        "stay."
+    )
+    assert claim.witness is None
+
+
+def test_what_rounding_may_have_moved_is_no_movement():
+    assert movement.SEEN == 1e-6
+    still = (equal(), moved(mean_abs=1e-7, max_abs=1e-6))
+    assert list(movement.moved(evidence(MODEL, still))) == []
+    assert list(movement.drawn(evidence(MODEL, still))) == []
+    just = (equal("linear 2"), moved(mean_abs=1e-8, max_abs=1.1e-6))
+    assert [claim.value for claim in movement.moved(evidence(MODEL, still, just))] == [1e-8]
+    assert [claim.value for claim in movement.drawn(evidence(MODEL, still, just))] == [pytest.approx(5.5e-8)]
+    for draw in (movement.moved, movement.drawn):
+        assert list(draw(evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)))) == []
+
+
+def test_random_linear_models_are_averaged():
+    lists = {"top_n": 4, "top_n_overlap": 0.5}
+    visits = [
+        (equal("orthogonal 1", "orthogonal", 1.0), moved(mean_abs=1.0)),
+        (equal("linear 1", kappa=3.0), moved(mean_abs=0.1, **lists), moved("left", 0.5)),
+        (equal("diagonal 1", "diagonal", 3.0), moved(mean_abs=0.3, top_n=4, top_n_overlap=0.25), moved("left", 0.7)),
+        (equal("affine 1", "affine", 3.0), moved(mean_abs=2.0)),
+    ]
+    found = evidence(MODEL, *visits, fibre=fibre(FREE, "right", "left"))
+    right, left = movement.drawn(found)
+    assert record(right) == (
+        "drawn:right", M, "item-item cosines", "2 random linear maps within κ = 3", False,
+        "Random linear ones of κ = 3 move them by 0.20 on average, and 38 % of the 4 nearest stay.",
+        pytest.approx(0.2), "movement",
+    )  # fmt: skip
+    assert left.text == "Random linear ones of κ = 3 move them by 0.60 on average."
+    assert (left.name, left.subject) == ("drawn:left", "user-user cosines")
+    assert list(movement.drawn(evidence(MODEL, visits[0], visits[3]))) == []
+
+
+# What all equal models allow
+
+
+def test_freedom():
+    found = evidence(MODEL, fibre=fibre(FREE, "right", "left"))
+    assert records(freedom(found)) == [
+        (f"free:{role}", P, cosines, "every equal model", True, "They may be others.", None, "fibre")
+        for role, cosines in (("right", "item-item cosines"), ("left", "user-user cosines"))
+    ]
+    names = [next(freedom(evidence(fibre=fibre(one)))).name for one in (FREE, PINNED, OPEN)]
+    assert names == ["free:right", "pinned:right", "undecided:right"]
+
+
+def test_freedom_that_a_witness_shows_has_its_number():
+    moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
+    pinning = Pinning("free", "because", "scope", 1, 3, witness=Gauge.identity(3), moved=moves)
+    for one, value in ((FREE, 0.6), (PINNED, None), (OPEN, None)):
+        (claim,) = freedom(evidence(fibre=fibre(one, pinning=pinning)))
+        assert claim.value == value
+        assert (claim.witness is not None) == (one is FREE)
+
+
+# What training pins
+
+
+@pytest.mark.parametrize("name", [name for name, row in OBJECTIVES.items() if row.sides == 2])
+def test_training_that_was_declared_is_assumed(name):
+    row = OBJECTIVES[name]
+    model = MODEL.replace(link=row.links[0], objective=name)
+    text = f"Training: it minimised {row.loss}; under that objective the cosines are {row.cosines}."
+    subject, scope = "cosines within a side", "models of the same predictions"
+    assert records(training(evidence(model))) == [("training", A, subject, scope, False, text, None, "model")]
+
+
+@pytest.mark.parametrize(
+    ("link", "cases"),
+    [
+        (
+            "identity",
+            "product or none: free; factors or factors-counted: pinned by the penalty, given the predictions; "
+            "decoupled-decay: undecided",
+        ),
+        (
+            "softmax",
+            "decoupled-decay: undecided; softmax: free; softmax-decay: pinned by the penalty, given the predictions; "
+            "logistic or logistic-decay: tied to the scaling of the inputs",
+        ),
+        ("cosine", "cosine: what was trained"),
+    ],
+)
+def test_training_that_is_not_known_is_listed_case_by_case(link, cases):
+    text = (
+        f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
+    )
+    assert records(training(evidence(MODEL.replace(link=link)))) == [
+        ("training", U, "cosines within a side", "models of the same predictions", False, text, None, "model")
+    ]
+
+
+def test_training_has_no_say_where_everything_is_pinned():
+    assert list(training(evidence(fibre=fibre(PINNED, "right", "left")))) == []
+    for other in (FREE, OPEN):
+        mixed = replace(fibre(PINNED, "right"), freedom={"right": PINNED, "left": other})
+        assert len(list(training(evidence(fibre=mixed)))) == 1
+
+
+# What is proven of a budget, and what an attack reached
+
+
+def summary(group, shift, role="right"):
+    return RangeSummary(role, group, 1.5, shift, 1234, 0, 0.5, {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}, 0, 0, 1)
+
+
+def test_ranges():
+    found = evidence(limits=Limits((summary("linear", 0.0), summary("affine", 3.7, "cross"))))
+    assert records(limits.ranges(found)) == [
+        (
+            "range:right:linear:1.5", P, "1,234 pairs of item-item cosines", "linear gauges within κ = 1.5", False,
+            "No gauge among linear gauges within κ = 1.5 brings a cosine out of its range; half of the ranges are "
+            "wider "
+            "than 0.62.",
+            0.625, "ranges",
+        ),
+        (
+            "range:cross:affine:1.5", P, "1,234 pairs of user-item cosines",
+            "affine gauges within κ = 1.5 and a shift of 1 typical rows", False,
+            "No gauge among affine gauges within κ = 1.5 and a shift of 1 typical rows brings a cosine out of its "
+            "range; "
+            "half of the ranges are wider than 0.62.",
+            0.625, "ranges",
+        ),
+    ]  # fmt: skip
+
+
+def test_certificates():
+    kappas = {1.1: 0.75, 2.0: 0.5}
+    linear = Certificate("right", "linear", 0.0, 10, 1500, False, dict.fromkeys(kappas, 0.9), kappas, 0.0)
+    affine = replace(linear, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25})
+    assert records(limits.certificates(evidence(limits=Limits((), (linear, affine))))) == [
+        (
+            f"certified:right:linear:{kappa:g}", P, "the 10 nearest of 1,500 items", f"linear gauges within κ = "
+            f"{kappa:g}",
+            False, f"{100 * share:.0f} % of the lists stay whole under linear gauges within κ = {kappa:g}.", share,
+            "certificates",
+        )
+        for kappa, share in kappas.items()
+    ] + [
+        (
+            "certified:left:affine:2", P, "the 10 nearest of 1 user",
+            "affine gauges within κ = 2 and a shift of 0.1 typical rows", False,
+            "25 % of the lists stay whole under affine gauges within κ = 2 and a shift of 0.1 typical rows.", 0.25,
+            "certificates",
+        )
+    ]  # fmt: skip
+
+
+def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
+    gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
+    affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
+    made = (
+        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000),
+        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50),
+    )
+    moves, drives = "moves item-item cosines by", "drives out"
+    assert records(limits.attacks(evidence(limits=Limits((), (), made)))) == [
+        (
+            "reached:movement:right:linear", S, "2,000 pairs of item-item cosines", "linear gauges within κ = 2", False,
+            f"The worst gauge found within κ = 2 {moves} 0.25 on average.", 0.25, "attacks", "witness",
+        ),
+        (
+            "bound:movement:right:linear", P, "2,000 pairs of item-item cosines", "linear gauges within κ = 2", False,
+            f"No gauge among linear gauges within κ = 2 {moves} more than 0.50 on average.", 0.5, "attacks",
+        ),
+        (
+            "reached:neighbours:left:affine", S, "50 listed neighbours of users",
+            "affine gauges within κ = 2 and a shift of 1 typical rows", False,
+            f"The worst gauge found within κ = 2 and shifts of items up to 7 {drives} 12 % of the entries of user-user "
+            "lists.",
+            0.125, "attacks", "witness",
+        ),
+        (
+            "bound:neighbours:left:affine", P, "50 listed neighbours of users",
+            "affine gauges within κ = 2 and a shift of 1 typical rows", False,
+            "No gauge among affine gauges within κ = 2 and a shift of 1 typical rows drives out more than 75 % of the "
+            "entries of user-user lists.",
+            0.75, "attacks",
+        ),
+    ]  # fmt: skip
+
+
+def test_it_is_said_where_no_attack_was_made():
+    assert ATTACKED_RANK == 512
+    assert list(limits.attacks(evidence(limits=Limits(rank=512)))) == []
+    text = "No attack was made: above rank 512 it costs too much; what a gauge reaches is open."
+    assert records(limits.attacks(evidence(limits=Limits(rank=513)))) == [
+        ("reached:none", U, "cosines", "no gauge", False, text, None, "attacks")
+    ]
+
+
+# What was seen of a head
+
+
+def test_an_origin_that_decides_neighbours():
+    assert records(heads.origin(of_head())) == [
+        (
+            "origin", S, "label cosines", "the head less its mean row", False,
+            "Label cosines depend on an origin that no probability shows: without the mean row, which is 0.5 of a "
+            "typical "
+            "row (median) long, 50 % of labels have another nearest label, and cosines differ by 0.40 on average.",
+            0.5, "head", "witness",
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("share", "mean_abs", "matters"), [(0.05, 0.0, True), (0.049, 0.0499, False), (0.049, 0.05, True)]
+)
+def test_an_origin_matters_from_a_twentieth_on(share, mean_abs, matters):
+    assert (heads.CHANGED, heads.MOVES, heads.CENTRED) == (0.05, 0.05, 1e-3)
+    neighbours = replace(head().neighbours, top1_changed=share)
+    found = head(neighbours=neighbours, centred=equal_head("mean row removed", "centring", mean_abs))
+    assert heads.origin_matters(found) is matters
+    assert heads.decides_neighbours(found) is (share == 0.05)
+    (claim,) = heads.origin(of_head(found))
+    assert claim.text.startswith("Label cosines depend" if matters else "Translation is not")
+    assert ("another nearest label, and" in claim.text) is (share == 0.05)
+    tied = replace(found, model=HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)))
+    assert heads.origin_matters(tied) is False
+
+
+def test_an_origin_that_decides_cosines_alone():
+    (claim,) = heads.origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4))))
+    assert claim.text == (
+        "Label cosines depend on an origin that no probability shows: without the mean row, which is 0.1 of a typical "
+        "row (median) long, cosines differ by 0.40 on average."
+    )
+
+
+QUIET = (
+    "Translation is not what troubles these cosines: their origin lies {}, and moved to the mean of the labels it "
+    "leaves "
+    "99.0 % of them their nearest label{}"
+)
+
+
+@pytest.mark.parametrize(
+    ("offset", "where", "rest"),
+    [
+        (
+            1.01e-3,
+            "near their mean row, which is only 0.001 of a typical row (median) long",
+            "; other origins would predict the same.",
+        ),
+        (
+            1e-3,
+            "at their mean row",
+            ". Weight decay on all labels puts it there, since at its optimum the sum of its pulls must vanish, and so "
+            "does gradient descent from zero; the probabilities alone do not.",
+        ),
+    ],
+)
+def test_an_origin_that_decides_nothing(offset, where, rest):
+    (claim,) = heads.origin(of_head(quiet(2 * offset, neighbours=replace(head().neighbours, top1_changed=0.01))))
+    assert claim.text == QUIET.format(where, rest).replace("99.0 %", "99 %")
+    assert (claim.kind, claim.value) == (S, 0.01)
+
+
+def test_an_origin_that_a_declaration_ties():
+    tied = head(HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)), centred=equal_head(change=0.7))
+    assert records(heads.origin(of_head(tied))) == [
+        (
+            "origin", S, "label cosines", "the head less its mean row", False,
+            "The head has a logit soft-cap of 3, so shifting all labels would change its probabilities.", 0.7, "head",
+        )
+    ]  # fmt: skip
+
+
+def test_the_shortest_shift():
+    shifts = (opposite(0.3, 1.0), opposite(), opposite(0.1, 0.0))
+    text = (
+        "A shift of 0.9 times {} makes 'cat' and 'dog' (cosine 0.80) exactly opposite, and half of all pairs need no "
+        "more than 0.7."
+    )
+    assert records(heads.shortest(of_head(head(shifts=shifts)))) == [
+        ("shortest", S, "two labels", "shifts of all labels", False, text.format("a typical row"), 0.9, "head")
+    ]
+    for offset, typical in ((1e-3, "a typical row (median)"), (1.01e-3, "a typical row")):
+        (claim,) = heads.shortest(of_head(quiet(2 * offset)))
+        assert claim.text == text.format(typical)
+    nothing = [{"shifts": ()}, {"shifts": (opposite(0.3, 1.0),)}, {"constructions": ()}]
+    nothing += [{"shifts": (replace(opposite(), quantiles={}),)}]
+    assert [list(heads.shortest(of_head(head(**fields)))) for fields in nothing] == [[]] * 4
+
+
+def test_a_stretch():
+    others = (equal_head("translation 1", "translation", 0.9), equal_head(mean_abs=0.1, condition_number=1.5))
+    worst = equal_head("linear 2", mean_abs=0.25, condition_number=1.234)
+    assert records(heads.stretched(of_head(head(equivalents=(*others, worst))))) == [
+        (
+            "stretched", S, "label cosines", "linear 2 within κ = 1.23", False,
+            "A linear gauge of condition number 1.23 moves cosines by 0.25 on average; only how the head was trained "
+            "can "
+            "rule that out, not what it predicts.",
+            0.25, "head", "witness",
+        )
+    ]  # fmt: skip
+    assert list(heads.stretched(of_head(head(equivalents=others[:1])))) == []
+    line = FactorModel.from_softmax([[1.0], [2.0], [-1.0]])
+    assert list(heads.stretched(of_head(head(line, equivalents=(worst,))))) == []
+    plane = FactorModel.from_softmax([[1.0, 2.0], [2.0, 0.0], [-1.0, 0.0]])
+    assert len(list(heads.stretched(of_head(head(plane, equivalents=(worst,)))))) == 1
+
+
+def test_logits():
+    text = "Over its own inputs the logits of two labels agree with their cosine only as far as a correlation of 0.35."
+    assert records(heads.logits(of_head(head(logit_agreement=0.35)))) == [
+        ("logits", M, "label cosines", "the inputs at hand", False, text, 0.35, "head")
+    ]
+    assert list(heads.logits(of_head())) == []
+
+
+@pytest.mark.parametrize("draw", [heads.origin, heads.shortest, heads.stretched, heads.logits])
+def test_nothing_is_said_of_a_head_that_failed_or_is_none(draw):
+    full = head(equivalents=(equal_head(),), logit_agreement=0.5)
+    assert len(list(draw(of_head(full)))) == 1
+    assert list(draw(of_head(replace(full, centred=equal_head(change=1.0))))) == []
+    assert list(draw(evidence(MODEL, (equal(), moved())))) == []
