@@ -109,9 +109,9 @@ class _Search:
     def ranges(self, role: Role) -> Iterator[RangeSummary]:
         """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
         few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
-        sides: list[SideName] = [*self.shifted(role), "right"]
-        side = "right" if "right" in sides[:-1] else sides[0]
-        shifts = [LENGTH * self.model.side(side).median_length] if self.shifted(role) else []
+        shifted = self.shifted(role)
+        side: SideName = "left" if shifted == ["left"] else "right"
+        shifts = [LENGTH * self.model.side(side).median_length] if shifted else []
         yield from range_summary(
             self.model, role=role, budgets=self.kappas, shifts=shifts, side=side, n_pairs=few, rng=self.draw
         )

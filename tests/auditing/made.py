@@ -31,6 +31,12 @@ PINNED = Freedom(False, Kind.PROVEN, "They may not be others.")
 OPEN = Freedom(None, Kind.UNDECIDED, "Nobody knows.")
 
 
+def flags(kind: type) -> tuple[bool, bool, bool]:
+    """Whether a dataclass is frozen, compared by its fields, and shown by them."""
+    given = kind.__dataclass_params__  # type: ignore[attr-defined]
+    return given.frozen, given.eq, given.repr
+
+
 def moved(role: str = "right", mean_abs: float = 0.2, max_abs: float = 0.5, **fields: Any) -> Movement:
     """Movement of all ten pairs."""
     known = {

@@ -20,6 +20,7 @@ from made import (
     equal_head,
     evidence,
     fibre,
+    flags,
     head,
     moved,
     of_head,
@@ -77,6 +78,7 @@ def test_a_finding_is_plain_in_json():
         "that.",
         "value": 2.0, "claim": "bias",
     }  # fmt: skip
+    assert flags(Finding) == (True, True, True)
     assert [(severity.value, severity.title) for severity in Severity] == [(1, "tip"), (2, "issue")]
 
 
@@ -100,6 +102,8 @@ def test_predictions_that_stay_are_no_finding():
     visits = [(equal(), moved()), (equal("linear 2"), moved())]
     assert list(predictions(evidence(MODEL, *visits))) == []
     assert list(predictions(of_head())) == []
+    with pytest.raises(ValueError, match="shorter"):
+        list(predictions(evidence(MODEL, *visits, drift=(drift(),))))
     at, above = drift(1.0, 1.0), drift(1.0 + 1e-9, 1.0)
     assert codes(predictions(evidence(MODEL, *visits, drift=(at, at)))) == []
     assert codes(predictions(evidence(MODEL, *visits, drift=(at, above)))) == ["EMB001"]
@@ -389,6 +393,8 @@ def test_a_constant_column_that_meets_zeros_acts_as_nothing():
         items = np.array(found.model.right)
         items[:, column] = 0
         assert codes(absorbable(changed(found, model=found.model.replace(right=items)))) == expected
+        items[1, column] = 1.0
+        assert codes(absorbable(changed(found, model=found.model.replace(right=items)))) == ["EMB204"]
     assert list(absorbable(evidence())) == []
     assert list(absorbable(evidence(position=position(MODEL)))) == []
 

@@ -18,6 +18,7 @@ from made import (
     equal_head,
     evidence,
     fibre,
+    flags,
     head,
     moved,
     of_head,
@@ -70,6 +71,7 @@ def test_a_claim_and_its_scope_are_plain_in_json():
         "scope": {"models": "models", "max_condition": None, "max_shift": None, "whole": False, "title": "models"},
     }  # fmt: skip
     assert (bare.about, bare.role) == ("training", "")
+    assert flags(Claim) == flags(Scope) == (True, True, True)
     assert claim == replace(claim, witness=None), "two claims are the same whatever shows them"
 
 

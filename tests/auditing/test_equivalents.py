@@ -9,9 +9,16 @@ import pytest
 from models import random_model
 
 from embaudit import gauges
-from embaudit.auditing.equivalents import GROUPS, KINDS, equivalent_models, one_equivalent
+from embaudit.auditing.equivalents import (
+    GROUPS,
+    KINDS,
+    default_groups,
+    equivalent_models,
+    one_equivalent,
+    require_kinds,
+)  # fmt: skip
 from embaudit.errors import InputError
-from embaudit.gauges import Affine, Diagonal, GaugeGroup
+from embaudit.gauges import Affine, Diagonal, GaugeGroup, Orthogonal, Translation
 from embaudit.model import Link
 from embaudit.model.drift import drift
 
@@ -120,3 +127,79 @@ def test_one_equivalent_at_an_exponent_or_drawn():
     np.testing.assert_allclose(balanced.left.T @ balanced.left, balanced.right.T @ balanced.right, atol=1e-10)
     assert one_equivalent(model, kind="linear", max_condition=3.0).condition_number == pytest.approx(3.0)
     assert set(KINDS) >= {one_equivalent(model, kind=kind).kind for kind in ("diagonal", "linear", "orthogonal")}
+
+
+def test_the_groups_that_keep_predictions_and_their_budgets():
+    model = MODELS["biases"]
+    rotations, stretches, maps, right, both, left, also = default_groups(model, max_condition=3.0)
+    assert [type(group).__name__ for group in (rotations, stretches, maps, right, both, left, also)] == [
+        "Orthogonal", "Diagonal", "GeneralLinear", "Translation", "Affine", "Translation", "Affine",
+    ]  # fmt: skip
+    assert [group.max_condition for group in (stretches, maps, both, also)] == [3.0] * 4
+    assert {group.rank for group in (rotations, stretches, maps, right, both, left, also)} == {4}
+    for side, groups in (("right", (right, both)), ("left", (left, also))):
+        length = np.median(np.linalg.norm(model.factors(side), axis=1))
+        assert [(group.side, group.max_shift) for group in groups] == [(side, pytest.approx(length))] * 2
+    (alone,) = default_groups(MODELS["cosine"], max_condition=3.0)
+    assert alone.kind == "orthogonal"
+
+
+def test_families_by_name():
+    assert KINDS == ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine")
+    assert require_kinds([]) == KINDS
+    assert require_kinds(iter(["linear", "diagonal"])) == ("linear", "diagonal")
+    known = "canonical, diagonal, linear, orthogonal, translation, affine"
+    with pytest.raises(InputError, match=f"group must be one of {known}; got 'magic'"):
+        require_kinds(["linear", "magic"])
+
+
+def test_how_many_models_are_visited_and_what_they_are_called():
+    found = equivalent_models(MODELS["right bias"], rng=np.random.default_rng(0))
+    names = [f"exponent {e}" for e in ("0 (users whitened)", "0.5 (balanced)", "1 (items whitened)")]
+    names += ["orthogonal 1", *(f"{kind} {i}" for kind in ("diagonal", "linear") for i in range(1, 9))]
+    names += [f"{kind} of users {i}" for kind in ("translation", "affine") for i in range(1, 9)]
+    assert [made.name for made in found] == names
+    kinds = (
+        ["canonical"] * 3
+        + ["orthogonal"]
+        + [k for k in ("diagonal", "linear", "translation", "affine") for _ in range(8)]
+    )
+    assert [made.kind for made in found] == kinds
+    stretched = [made.condition_number for made in found if made.kind in ("diagonal", "linear")]
+    assert stretched == pytest.approx([2.0] * 16)
+    assert {made.title for made in found if made.kind == "linear"} == {"random linear maps"}
+
+
+def test_own_groups_come_first_and_rotations_once():
+    own = [Diagonal(4, max_condition=9.0), Orthogonal(4)]
+    found = equivalent_models(MODELS["identity"], groups=[*own, "linear"], n_gauges=2, rng=np.random.default_rng(0))
+    assert [made.name for made in found] == ["diagonal 1", "diagonal 2", "orthogonal 1", "linear 1", "linear 2"]
+    assert found[0].condition_number == pytest.approx(9.0)
+
+
+def test_the_length_of_a_shift_is_that_beside_the_rows_at_hand():
+    model = MODELS["softmax"]
+    group = Affine(4, max_condition=3.0, max_shift=0.5)
+    (affine,) = equivalent_models(model, groups=[group], n_gauges=1, rng=np.random.default_rng(0))
+    assert affine.shift == pytest.approx(0.5)
+    assert np.linalg.norm(affine.gauge.right_shift) != pytest.approx(0.5)
+    gauge = Translation(4, max_shift=0.5)
+    (shifted,) = equivalent_models(model, groups=[gauge], n_gauges=1, rng=np.random.default_rng(0))
+    assert shifted.shift == pytest.approx(np.linalg.norm(shifted.gauge.right_shift)) == pytest.approx(0.5)
+
+
+def test_refusals_name_what_the_model_keeps():
+    with pytest.raises(InputError, match="group must be a family that keeps the scores of this model; got translation"):
+        equivalent_models(MODELS["identity"], groups=["translation"], rng=np.random.default_rng(0))
+
+
+def test_one_equivalent_by_default():
+    model = MODELS["identity"]
+    made = one_equivalent(model)
+    assert (made.name, made.kind, made.condition_number) == ("diagonal 1", "diagonal", pytest.approx(2.0))
+    again = one_equivalent(model, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(made.gauge.left, again.gauge.left)
+    assert not np.array_equal(made.gauge.left, one_equivalent(model, rng=1).gauge.left)
+    assert one_equivalent(model, exponent=0.0).name == "exponent 0"
+    assert one_equivalent(model, exponent=0.25).name == "exponent 0.25"
+    assert one_equivalent(model, exponent=0.25, kind="linear").kind == "canonical"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made import flags
 from models import random_model
 
 from embaudit.auditing import fibre as module
@@ -231,3 +232,8 @@ def test_the_seed_reaches_the_search(monkeypatch):
     fibre_of(model, BOTH)
     assert asked == [(model, 7), (model, 0)]
     assert isinstance(fibre_of(model, BOTH), Fibre)
+
+
+def test_freedom_and_fibre_cannot_be_changed():
+    assert flags(Freedom) == (True, True, True)
+    assert flags(Fibre) == (True, False, True), "arrays within cannot be compared as one"

@@ -18,6 +18,7 @@ from made import (
     equal_head,
     evidence,
     fibre,
+    flags,
     head,
     moved,
     of_head,
@@ -146,3 +147,7 @@ def test_what_to_do_about_a_head():
     assert advice(of_head(tied, fibre=fibre(FREE, pinning=pinning))) == (BRING, ("free:right",))
     capped = head(HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)))
     assert advice(of_head(capped)) == (LATER, ("free:right", "training"))
+
+
+def test_a_statement_cannot_be_changed():
+    assert flags(Statement) == (True, True, True)

@@ -1,0 +1,227 @@
+"""What is searched for the limits of a model, with how much effort, on both sides of every size that changes it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from made import flags
+from models import random_model
+
+from embaudit.auditing import limits as module
+from embaudit.auditing.limits import Certificate, Limits, limits
+from embaudit.gauges import Affine, GeneralLinear
+from embaudit.model import FactorModel
+
+MODEL = random_model(n=30, p=20, k=3)
+
+
+class Searches:
+    """Stands where the searches are, and notes what each was asked for."""
+
+    def __init__(self, monkeypatch):
+        self.ranged, self.certified, self.attacked = [], [], []
+        monkeypatch.setattr(module, "range_summary", self.summary)
+        monkeypatch.setattr(module, "certified_neighbours", self.certificate)
+        monkeypatch.setattr(module, "worst_gauge", self.attack)
+
+    def summary(self, model, **asked):
+        self.ranged.append(asked)
+        return [f"range of {asked['role']}"]
+
+    def certificate(self, model, **asked):
+        self.certified.append(asked)
+        return SimpleNamespace(
+            curve=lambda kappas: 1 / np.array(kappas), list_curve=lambda kappas: 0.5 / np.array(kappas), tied_share=0.25
+        )
+
+    def attack(self, model, group, **asked):
+        self.attacked.append((group, asked))
+        return f"attack on {asked['objective']}"
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    return Searches(monkeypatch)
+
+
+def biased(model, *sides):
+    return model.replace(**{f"{side}_bias": np.zeros(len(model.factors(side))) for side in sides})
+
+
+def median(model, side):
+    return np.median(np.linalg.norm(model.factors(side), axis=1))
+
+
+def test_what_is_stated_and_for_what(searches):
+    found = limits(MODEL, ["left", "right", "cross"], max_condition=3.0, n_neighbours=4, rng=5)
+    assert found.ranges == ("range of left", "range of right", "range of cross")
+    assert [asked["role"] for asked in searches.ranged] == ["left", "right", "cross"]
+    assert {asked["budgets"] for asked in searches.ranged} == {(1.1, 1.25, 1.5, 2.0, 3.0)}
+    assert [asked["n_pairs"] for asked in searches.ranged] == [30 * 29 // 2, 20 * 19 // 2, 600]
+    assert all(asked["shifts"] == [] and asked["side"] == "right" for asked in searches.ranged)
+    assert [asked["role"] for asked in searches.certified] == ["left", "right"]
+    assert found.attacks == ("attack on movement", "attack on neighbours"), "on the first side alone"
+    assert {asked["role"] for _, asked in searches.attacked} == {"left"}
+    assert found.rank == 3
+    kappas = (1.1, 1.25, 1.5, 2.0, 3.0)
+    assert found.certificates[0] == Certificate(
+        "left", "linear", 0.0, 4, 30, True, {k: 1 / k for k in kappas}, {k: 0.5 / k for k in kappas}, 0.25
+    )
+    assert limits(MODEL, ["cross"], max_condition=2.0).certificates == ()
+    assert searches.ranged[-1]["budgets"] == (1.1, 1.25, 1.5, 2.0), "a budget on the curve is stated once"
+
+
+def test_one_generator_draws_for_all(searches):
+    limits(MODEL, ["right"], max_condition=2.0, rng=5)
+    drawn = {id(asked["rng"]) for asked in (*searches.ranged, *(asked for _, asked in searches.attacked))}
+    assert len(drawn) == 1
+    assert searches.ranged[0]["rng"].random() == np.random.default_rng(5).random()
+    limits(MODEL, ["right"], max_condition=2.0)
+    assert searches.ranged[-1]["rng"].random() == np.random.default_rng(0).random()
+
+
+@pytest.mark.parametrize(
+    ("sides", "role", "side", "shifts"),
+    [
+        (("left",), "right", "right", True), (("left",), "left", "right", False), (("right",), "left", "left", True),
+        (("right",), "right", "right", False), (("left",), "cross", "right", True), (("right",), "cross", "left", True),
+        (("left", "right"), "cross", "right", True), (("left", "right"), "left", "left", True),
+    ],
+)  # fmt: skip
+def test_ranges_allow_for_the_shifts_that_are_free(searches, sides, role, side, shifts):
+    model = biased(MODEL, *sides)
+    limits(model, [role], max_condition=2.0)
+    (asked,) = searches.ranged
+    assert asked["side"] == side
+    assert asked["shifts"] == ([pytest.approx(median(model, side))] if shifts else [])
+
+
+def test_certificates_and_attacks_with_shifts(searches):
+    model = biased(MODEL, "left")
+    found = limits(model, ["right", "left"], max_condition=3.0)
+    plain, shifted, left = searches.certified
+    assert (plain["group"], left["group"]) == (None, None)
+    assert shifted["group"].max_shift == pytest.approx(0.1 * median(model, "right"))
+    assert (shifted["group"].side, shifted["role"], shifted["n"]) == ("right", "right", 10)
+    assert [(c.role, c.group, c.max_shift) for c in found.certificates] == [
+        ("right", "linear", 0.0), ("right", "affine", 0.1), ("left", "linear", 0.0),
+    ]  # fmt: skip
+    linear, lists, affine = searches.attacked
+    known = {"role": "right", "n": 10, "n_rows": 50, "n_starts": 3, "n_steps": 20, "n_pairs": 2_000}
+    for (group, asked), objective in ((linear, "movement"), (lists, "neighbours")):
+        assert isinstance(group, GeneralLinear)
+        assert group.max_condition == 3.0
+        assert {name: asked[name] for name in known} == known
+        assert asked["objective"] == objective
+    group, asked = affine
+    assert isinstance(group, Affine)
+    assert (group.side, group.max_condition, group.max_shift) == ("right", 3.0, pytest.approx(median(model, "right")))
+    assert {name: asked[name] for name in known} == known | {"n_starts": 1, "n_steps": 3, "n_pairs": 500}
+    assert asked["objective"] == "movement"
+
+
+def test_rows_without_direction_are_not_certified(searches):
+    rows = np.array(MODEL.right)
+    rows[[3, 7]] = 0
+    found = limits(biased(MODEL.replace(right=rows), "left"), ["right"], max_condition=2.0)
+    assert [(c.group, c.n_rows, c.exact) for c in found.certificates] == [("linear", 18, True)]
+    assert searches.certified[0]["rows"].tolist() == [row for row in range(20) if row not in (3, 7)]
+
+
+@pytest.mark.parametrize(("n", "lists"), [(2, 0), (3, 1), (12, 10), (13, 10), (11, 9)])
+def test_lists_are_shorter_than_the_rows_that_are_left(searches, n, lists):
+    vectors = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((n, 3)))
+    found = limits(vectors, ["right"], max_condition=2.0)
+    assert [c.top_n for c in found.certificates] == [lists] * (lists > 0)
+    assert [asked["n"] for asked in searches.certified] == [lists] * (lists > 0)
+    objectives = ["movement", "neighbours"] if lists else ["movement"]
+    assert [asked["objective"] for _, asked in searches.attacked] == objectives
+    assert {asked["n"] for _, asked in searches.attacked} == {max(lists, 1)}
+
+
+@pytest.mark.parametrize(
+    ("n", "searched", "rows", "exact"),
+    [(120, 12_001, 100, False), (120, 120 * 101, 101, False), (120, 120 * 120, 120, True), (99, 1, 99, True)],
+)
+def test_fewer_rows_are_certified_where_cosines_would_be_too_many(searches, monkeypatch, n, searched, rows, exact):
+    monkeypatch.setattr(module, "SEARCHED", searched)
+    vectors = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((n, 3)))
+    (certificate,) = limits(vectors, ["right"], max_condition=2.0).certificates
+    assert (certificate.n_rows, certificate.exact) == (rows, exact)
+
+
+def test_a_thousand_rows_stand_for_all_and_a_hundred_with_shifts(searches):
+    head = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((1_100, 2)))
+    found = limits(head, ["right"], max_condition=2.0)
+    assert [(c.n_rows, c.exact) for c in found.certificates] == [(1_000, False), (100, False)]
+    assert searches.ranged[0]["n_pairs"] == 2_000
+    assert (module.SEARCHED, module.ATTACKED_ROWS, module.ATTACKED_RANK, module.WIDE) == (50_000_000, 50_000, 512, 256)
+
+
+@pytest.mark.parametrize(("most", "objectives"), [(20, ["movement", "neighbours"]), (19, ["movement"])])
+def test_lists_of_very_many_rows_are_not_attacked(searches, monkeypatch, most, objectives):
+    monkeypatch.setattr(module, "ATTACKED_ROWS", most)
+    limits(MODEL, ["right"], max_condition=2.0)
+    assert [asked["objective"] for _, asked in searches.attacked] == objectives
+
+
+@pytest.mark.parametrize(
+    ("k", "n_pairs", "effort"), [(256, 2_000, (3, 20)), (257, 500, (1, 3)), (512, 500, (1, 3)), (513, 500, None)]
+)
+def test_at_a_high_rank_less_has_to_do(searches, k, n_pairs, effort):
+    wide = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((70, k)))
+    found = limits(wide, ["right"], max_condition=2.0)
+    assert searches.ranged[0]["n_pairs"] == n_pairs
+    assert {(a["n_starts"], a["n_steps"], a["n_pairs"]) for _, a in searches.attacked} == (
+        {(*effort, n_pairs)} if effort else set()
+    )
+    assert found.rank == k
+
+
+def test_sides_of_one_direction_are_left_out(searches):
+    single = MODEL.replace(left=np.eye(30, 3) * [1, 0, 0])
+    found = limits(single, ["left", "cross", "right"], max_condition=2.0)
+    assert found.ranges == ("range of right",)
+    assert found.attacks == ("attack on movement", "attack on neighbours")
+
+
+def test_what_is_searched_is_the_model_that_the_predictions_see(searches):
+    smaller = random_model(n=30, p=20, k=2)
+    fibre = SimpleNamespace(reduction=SimpleNamespace(model=smaller))
+    assert limits(MODEL, ["right"], fibre=fibre, max_condition=2.0).rank == 2
+    assert {group.rank for group, _ in searches.attacked} == {2}
+    assert limits(MODEL, ["right"], fibre=SimpleNamespace(reduction=None), max_condition=2.0).rank == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "bounded"),
+    [
+        (random_model(k=1), False),
+        (biased(random_model(k=1), "left"), True),
+        (random_model(k=2), True),
+        (random_model(k=2).replace(link="cosine"), False),
+    ],
+)
+def test_only_what_can_move_is_bounded(searches, model, bounded):
+    found = limits(model, ["right"], max_condition=2.0)
+    assert bool(found.ranges) is bounded
+    if not bounded:
+        assert found == Limits(rank=model.rank)
+
+
+def test_the_json_of_limits():
+    class Plain:
+        def to_dict(self):
+            return {"a": 1}
+
+    certificate = Certificate("right", "linear", 0.0, 5, 10, True, {2.0: 0.5}, {2.0: 0.25}, 0.0)
+    assert Limits((Plain(),), (certificate,), (Plain(), Plain()), 3).to_dict() == {
+        "ranges": [{"a": 1}], "certificates": [vars(certificate)], "attacks": [{"a": 1}, {"a": 1}],
+    }  # fmt: skip
+    assert Limits() == Limits((), (), (), 0)
+
+
+def test_limits_cannot_be_changed():
+    assert flags(Limits) == flags(Certificate) == flags(module._Search) == (True, True, True)

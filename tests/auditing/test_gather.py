@@ -1,0 +1,240 @@
+"""What an audit measures, on what, and whose neighbours it shows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from made import FREE, MODEL, drift, equal, equal_head, evidence, fibre, flags, head, moved, of_head
+from models import random_model
+
+from embaudit.auditing import evidence as module
+from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
+from embaudit.errors import InputError
+from embaudit.kernels.rows import sample_rows
+from embaudit.model import FactorModel, Softmax
+
+pytestmark = pytest.mark.usefixtures("without_attacks")
+SMALL = random_model(n=9, p=8, k=3)
+ROWS = np.random.default_rng(1).standard_normal((12, 3))
+
+
+def test_evidence_without_measurements():
+    found = Evidence(MODEL, fibre())
+    assert (found.seed, found.max_condition, found.equivalents, found.drift, found.movement) == (0, 2.0, (), (), ())
+    assert (found.position, found.chosen, found.shown_in, found.examples, found.head) == (None, False, None, (), None)
+    assert found.predictions_hold
+    assert flags(Evidence) == (True, False, True)
+
+
+def test_the_roles_are_those_of_the_fibre_and_a_verdict_speaks_of_one():
+    for roles, role in ((("right", "left"), "right"), (("left", "right"), "right"), (("left", "cross"), "left")):
+        found = evidence(fibre=fibre(FREE, *roles))
+        assert found.roles == roles
+        assert found.role == role
+
+
+def test_predictions_hold_where_all_do():
+    visits = [(equal(), moved()), (equal("linear 2"), moved())]
+    assert evidence(MODEL, *visits).predictions_hold
+    assert not evidence(MODEL, *visits, drift=(drift(), drift(1.0))).predictions_hold
+    assert of_head().predictions_hold
+    assert not of_head(head(equivalents=(equal_head(change=1.0),))).predictions_hold
+    assert not of_head(drift=(drift(1.0),)).predictions_hold
+
+
+def test_visits_pair_models_with_their_movement():
+    one, other = equal(), equal("linear 2")
+    right, left, cross = moved(), moved("left"), moved("cross")
+    found = evidence(MODEL, (one, right, left), (other, cross))
+    assert found.visits() == [(one, right), (one, left), (other, cross)]
+    assert found.visits("left") == [(one, left)]
+    assert found.visits("right", "cross") == [(one, right), (other, cross)]
+    with pytest.raises(ValueError, match="shorter"):
+        replace(found, movement=found.movement[:1]).visits()
+
+
+def with_rows(n_left, n_right, **fields):
+    sides = [None if n is None else np.eye(4)[:, :3][[0] * n + [3] * (4 - n)] for n in (n_left, n_right)]
+    return FactorModel(*sides, **fields)
+
+
+@pytest.mark.parametrize(
+    ("n_left", "n_right", "roles"),
+    [
+        (2, 2, ("right", "left", "cross")), (1, 2, ("right", "cross")), (2, 1, ("left", "cross")), (0, 2, ("right",)),
+        (2, 0, ("left",)), (None, 2, ("right",)),
+    ],
+)  # fmt: skip
+def test_roles_are_those_that_have_two_rows_with_a_direction(n_left, n_right, roles):
+    assert default_roles(with_rows(n_left, n_right)) == roles
+
+
+def test_cosines_that_are_predicted_are_not_audited():
+    assert default_roles(SMALL.replace(link="cosine")) == ("right", "left")
+    with pytest.raises(InputError, match="a model to audit must be of two rows or more that are not zero on one side"):
+        default_roles(with_rows(1, 1))
+    assert require_roles(SMALL, ["left", "right"]) == ("left", "right")
+    with pytest.raises(InputError, match="role must be one of right, left; got 'cross'"):
+        require_roles(SMALL.replace(link="cosine"), ["cross"])
+
+
+def test_a_side_that_is_missing_is_drawn_at_the_scale_of_the_other():
+    assert with_probes(SMALL, np.random.default_rng(0)) is SMALL
+    alone = FactorModel.from_vectors(100 * ROWS).replace(objective="product")
+    made = with_probes(alone, np.random.default_rng(0))
+    size = np.sqrt(np.mean((100 * ROWS) ** 2)) * np.sqrt(3)
+    assert PROBES == 256
+    np.testing.assert_allclose(made.left, np.random.default_rng(0).standard_normal((256, 3)) / size)
+    assert made.objective is None
+    nothing = with_probes(FactorModel.from_vectors(np.zeros((3, 2))), np.random.default_rng(0))
+    np.testing.assert_allclose(nothing.left, np.random.default_rng(0).standard_normal((256, 2)))
+
+
+def test_rows_on_blocks_are_averaged_as_squares(monkeypatch):
+    monkeypatch.setattr(module, "row_blocks", lambda n, _: [slice(0, n // 2), slice(n // 2, n)])
+    made = with_probes(FactorModel.from_vectors(ROWS), np.random.default_rng(0))
+    size = np.sqrt(np.mean(ROWS**2)) * np.sqrt(3)
+    np.testing.assert_allclose(made.left, np.random.default_rng(0).standard_normal((256, 3)) / size)
+
+
+def test_the_defaults_of_what_is_gathered(monkeypatch):
+    asked = {}
+    for name in ("equivalent_models", "MovementProbe", "limits", "fibre_of"):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda *a, _real=real, _name=name, **o: asked.setdefault(_name, (a, o)) and _real(*a, **o)
+        )
+    found = gather(SMALL)
+    assert asked["equivalent_models"][1].pop("rng") is asked["MovementProbe"][1].pop("rng")
+    assert asked["equivalent_models"][1] == {"groups": (), "n_gauges": 8, "max_condition": 2.0}
+    assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), {"n_pairs": 100_000, "n_neighbours": 10})
+    assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"rng": 0})
+    options = asked["limits"][1]
+    assert asked["limits"][0] == (SMALL, ("right", "left", "cross"))
+    assert (options["fibre"], options["max_condition"], options["n_neighbours"]) == (found.fibre, 2.0, 10)
+    assert (found.seed, found.max_condition, found.chosen) == (0, 2.0, False)
+    assert found.position.rank == 3
+    assert found.model is SMALL
+    assert len(found.examples) == 3
+    assert all(len(example.before) == 5 for example in found.examples)
+    assert len(found.equivalents) == len(found.drift) == len(found.movement) == 3 + 1 + 8 + 8
+
+
+def test_what_is_asked_reaches_what_is_measured():
+    found = gather(SMALL, groups=["linear"], roles=["left"], n_gauges=2, n_neighbours=3, max_condition=5.0, rng=9)
+    assert [made.name for made in found.equivalents] == ["linear 1", "linear 2"]
+    assert [[record.role for record in records] for records in found.movement] == [["left"]] * 2
+    assert {record.top_n for records in found.movement for record in records} == {3}
+    assert (found.seed, found.max_condition, found.roles) == (9, 5.0, ("left",))
+    assert [made.condition_number for made in found.equivalents] == pytest.approx([5.0, 5.0])
+    assert (found.shown_in, found.examples) == (None, ()), "only neighbours of items are shown"
+    assert found.limits.ranges[0].role == "left"
+
+
+def test_neighbours_are_shown_where_lists_changed_most():
+    found = gather(SMALL, n_gauges=3, n_neighbours=2, show=["3", "5"])
+    assert found.chosen
+    assert [example.name for example in found.examples] == ["3", "5"]
+    assert all(len(example.before) == len(example.after) == 2 for example in found.examples)
+    overlaps = {
+        made.name: records[0].top_n_overlap for made, records in zip(found.equivalents, found.movement, strict=True)
+    }
+    assert overlaps[found.shown_in] == min(overlaps.values())
+    twin = next(made for made in found.equivalents if made.name == found.shown_in).of(SMALL)
+    for example in found.examples:
+        for rows, listed in ((SMALL.right, example.before), (twin.right, example.after)):
+            unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+            cosines = unit @ unit[int(example.name)]
+            best = [str(row) for row in np.argsort(-cosines) if str(row) != example.name][:2]
+            assert [name for name, _ in listed] == best
+
+
+def test_no_more_neighbours_are_shown_than_there_are():
+    few = SMALL.replace(right=np.vstack([np.array(SMALL.right)[:4], np.zeros((2, 3))]))
+    found = gather(few, n_gauges=1, n_shown=2)
+    assert len(found.examples) == 2
+    assert all(len(example.before) == 3 for example in found.examples)
+    pair = gather(SMALL.replace(right=np.array(SMALL.right)[:2]), n_gauges=1)
+    assert all(len(example.before) == 1 for example in pair.examples)
+
+
+def test_the_longest_twentieth_is_shown():
+    lengths = np.arange(1.0, 201.0)
+    model = FactorModel.from_vectors(np.column_stack([lengths, np.zeros(200)]))
+    rows = [module._long_rows(model, "right", 3, np.random.default_rng(seed)) for seed in range(30)]
+    assert {len(found) for found in rows} == {3}
+    assert set(np.concatenate(rows)) == set(range(190, 200))
+    short = FactorModel.from_vectors(np.column_stack([lengths[:30], np.zeros(30)]))
+    assert module._long_rows(short, "right", 3, np.random.default_rng(0)).tolist() == [27, 28, 29]
+    zeros = FactorModel.from_vectors(np.array([[1.0, 0], [0, 0], [0.5, 0], [0, 0]]))
+    assert module._long_rows(zeros, "right", 3, np.random.default_rng(0)).tolist() == [0, 2]
+
+
+def test_one_side_alone_has_no_position_and_is_checked_on_probes():
+    found = gather(FactorModel.from_vectors(ROWS), n_gauges=1)
+    assert found.position is None
+    assert {record.n_rows for record in found.drift} == {256}
+    assert found.model.left is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_gauges": 0}, "n_gauges must be an integer >= 1; got 0"),
+        ({"n_pairs": 0}, "n_pairs must be an integer >= 1; got 0"),
+        ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
+        ({"rng": -1}, "rng must be an integer >= 0; got -1"),
+        ({"max_condition": "a"}, "max_condition must be a finite number >= 1; got a"),
+        ({"roles": ["label"]}, "role must be one of right, left, cross; got 'label'"),
+        ({"show": ["nothing"]}, "got 'nothing'"),
+    ],
+)
+def test_parameters_outside_their_sets_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        gather(SMALL, **options)
+
+
+def test_one_is_the_least_of_every_count():
+    found = gather(SMALL, n_gauges=1, n_pairs=1, n_neighbours=1, max_condition=1.0, rng=0)
+    assert {record.top_n for record in found.movement[0]} == {1, 0}
+    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
+        gather(SMALL.replace(right=1e200 * np.array(SMALL.right)), n_gauges=1)
+
+
+def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "head_evidence", lambda *a, **o: asked.append((a, o)) or SimpleNamespace(verified=True))
+    model = FactorModel.from_softmax(ROWS)
+    found = gather(model, n_gauges=1, n_neighbours=3, max_condition=4.0, rng=6)
+    ((args, options),) = asked
+    assert args == (model,)
+    assert options.pop("rng").random() == np.random.default_rng(6).random()
+    assert options == {"n_neighbours": 3, "max_condition": 4.0}
+    assert found.head.verified
+    assert found.model is model
+    assert gather(model.replace(link=Softmax(soft_cap=2.0)), n_gauges=1).head is not None
+    assert gather(FactorModel.from_vectors(ROWS), n_gauges=1).head is None
+
+
+def test_of_a_large_head_some_labels_are_audited(monkeypatch):
+    monkeypatch.setattr(module, "head_evidence", lambda *_, **__: None)
+    monkeypatch.setattr(module, "PANEL", 7)
+    found = gather(FactorModel.from_softmax(ROWS), n_gauges=1, rng=4)
+    drawn = sample_rows(12, 7, np.random.default_rng(4))
+    assert found.model.names("right").tolist() == drawn.tolist()
+    np.testing.assert_array_equal(found.model.right, ROWS[drawn])
+
+
+def test_where_two_models_change_lists_alike_the_first_is_shown():
+    one, other = replace(equal(), exponent=None), equal("linear 2")
+    lists = {"top_n": 2, "top_n_overlap": 0.5}
+    movements = ((moved(**lists),), (moved(top_n=2, top_n_overlap=0.5),))
+    shown_in, _ = module._examples(MODEL, [one, other], movements, None, 1, 2, np.random.default_rng(0))
+    assert shown_in == "linear 1"
+    worse = ((moved(**lists),), (moved("left", top_n=2, top_n_overlap=0.0), moved(top_n=2, top_n_overlap=0.4)))
+    assert module._examples(MODEL, [one, other], worse, None, 1, 2, np.random.default_rng(0))[0] == "linear 2"
+    nothing = ((moved(top_n=0, top_n_overlap=0.1),), (moved("left", **lists),))
+    assert module._examples(MODEL, [one, other], nothing, None, 1, 2, np.random.default_rng(0)) == (None, ())

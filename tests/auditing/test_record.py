@@ -1,0 +1,223 @@
+"""The record of an audit: its JSON, its frame, its words, its fingerprint; from evidence made by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from made import HEAD, MODEL, changed, drift, equal, equal_head, evidence, flags, head, moved, of_head
+
+import embaudit
+from embaudit import __version__
+from embaudit.auditing import Audit, HeadReport, audit
+from embaudit.auditing.audit import SCHEMA_VERSION
+from embaudit.auditing.checks import findings
+from embaudit.auditing.claims import claims
+from embaudit.auditing.finding import Severity
+from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.verdict import statements
+from embaudit.canonical import position
+from embaudit.errors import InputError
+from embaudit.model import FactorModel, Softmax
+
+LISTS = {"top_n": 4, "top_n_overlap": 0.5}
+FOUND = evidence(
+    MODEL, (equal(), moved(**LISTS), moved("cross", 0.3)), (equal("translation 1", "translation", 1.0, 0.5), moved()),
+    drift=(drift(2e-15), drift(3e-15)), seed=7, max_condition=3.0,
+)  # fmt: skip
+RESULT = Audit(MODEL, FOUND, "model.npz")
+
+
+def test_conclusions_are_drawn_from_the_evidence():
+    assert flags(Audit) == (True, False, False)
+    assert RESULT.findings == findings(FOUND)
+    assert RESULT.claims == (*claims(FOUND), *(finding.claim for finding in RESULT.findings))
+    assert RESULT.statements == statements(FOUND, claims(FOUND))
+    assert RESULT.verdict == " ".join(said.text for said in RESULT.statements)
+    (tip,) = RESULT.findings
+    assert RESULT.explain() == f"{RESULT.verdict}\nEMB102 tip: {tip.title}. {tip.remedy}"
+    assert RESULT.worst is Severity.TIP
+    assert RESULT.predictions_hold
+    assert not Audit(MODEL, changed(FOUND, drift=(drift(), drift(1.0)))).predictions_hold
+    assert RESULT.head is None
+    assert repr(RESULT) == (
+        "Audit(FactorModel(6 users × 5 items, rank 3, identity link, float64), 2 equivalent models, EMB102)"
+    )
+    assert Audit(MODEL, FOUND).source is None
+
+
+def test_the_worst_is_the_gravest():
+    biased = MODEL.replace(objective="product", right_bias=np.arange(5.0))
+    result = Audit(biased, changed(FOUND, model=biased))
+    assert [finding.code for finding in result.findings] == ["EMB101", "EMB202"]
+    assert result.worst is Severity.ISSUE
+    assert ", EMB101, EMB202)" in repr(result)
+    lines = result.explain().split("\n")
+    assert [line.partition(":")[0] for line in lines[1:]] == ["EMB101 issue", "EMB202 tip"]
+    made = FactorModel.from_vectors(np.eye(3), ids=["a", "b", "c"]).replace(objective="prediction")
+    nothing = Audit(made, evidence(made))
+    assert nothing.worst is None
+    assert repr(nothing).endswith("0 equivalent models, no findings)")
+
+
+def test_the_json_field_by_field():
+    place = position(MODEL)
+    found = Audit(MODEL, changed(FOUND, position=place), "model.npz")
+    record = found.to_dict()
+    labels = [
+        {"gauge": "linear 1", "kind": "linear", "condition_number": 2.0, "shift": 0.0},
+        {"gauge": "translation 1", "kind": "translation", "condition_number": 1.0, "shift": 0.5},
+    ]
+    moves = [(labels[0], FOUND.movement[0][0]), (labels[0], FOUND.movement[0][1]), (labels[1], FOUND.movement[1][0])]
+    assert SCHEMA_VERSION == 2
+    nearby = {"gauge": None, "examples": []}
+    assert record.pop("position")["rank"] == 3
+    assert record == {
+        "embaudit_version": __version__, "schema_version": 2, "seed": 7,
+        "input": {"source": "model.npz", "fingerprint": fingerprint(MODEL)},
+        "model": {
+            "roles": ["user", "item"], "n_left": 6, "n_right": 5, "rank": 3, "link": "identity", "predicts": "scores",
+            "dtype": "float64", "left_bias": False, "right_bias": False, "objective": None,
+        },
+        "group": {"max_condition": 3.0, "kinds": ["linear", "translation"], "n_equivalents": 2},
+        "drift": [label | one.to_dict() for label, one in zip(labels, FOUND.drift, strict=True)],
+        "movement": [label | one.to_dict() for label, one in moves],
+        "ranges": [], "certificates": [], "attacks": [], "fibre": FOUND.fibre.to_dict(), "head": None,
+        "neighbours": nearby, "findings": [finding.to_dict() for finding in found.findings],
+        "claims": [claim.to_dict() for claim in found.claims],
+        "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
+        "verdict": found.verdict,
+    }  # fmt: skip
+    assert Audit(MODEL, FOUND).to_dict()["position"] is None
+    assert Audit(MODEL, FOUND).to_dict()["input"]["source"] is None
+    with pytest.raises(ValueError, match="shorter"):
+        Audit(MODEL, changed(FOUND, drift=FOUND.drift[:1])).to_dict()
+    with pytest.raises(ValueError, match="longer"):
+        Audit(MODEL, changed(FOUND, movement=(*FOUND.movement, ())))._movement_records()
+
+
+def test_the_json_of_a_head_with_biases():
+    model = HEAD.replace(left=np.eye(3), left_bias=np.zeros(3), right_bias=np.arange(5.0), objective="softmax")
+    result = Audit(model, of_head(head(model, equivalents=(equal_head(),))))
+    record = result.to_dict()
+    assert isinstance(result.head, HeadReport)
+    assert record["head"] == embaudit.foundation.plain.plain(HeadReport.of(result.evidence.head).to_dict())
+    assert {name: record["model"][name] for name in ("link", "predicts", "left_bias", "right_bias", "objective")} == {
+        "link": "softmax", "predicts": "probabilities", "left_bias": True, "right_bias": True, "objective": "softmax",
+    }  # fmt: skip
+
+
+def test_the_frame():
+    frame = RESULT.to_frame()
+    assert frame["gauge"].tolist() == ["linear 1", "linear 1", "translation 1"]
+    assert frame["role"].tolist() == ["right", "cross", "right"]
+    assert frame["drift"].tolist() == [2e-15, 2e-15, 3e-15]
+    assert frame["drift_tolerance"].tolist() == [1e-12] * 3
+    assert frame["drift_ok"].tolist() == [True] * 3
+    assert "quantiles" not in frame
+    still = Audit(MODEL, changed(FOUND, movement=((), ()))).to_frame()
+    assert list(still) == ["gauge", "drift", "drift_tolerance", "drift_ok"]
+    assert still["gauge"].tolist() == ["linear 1", "translation 1"]
+
+
+def test_the_picture_is_of_the_role_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Audit, "_drawn", lambda self, ax, **options: asked.append((ax, options)) or "drawn")
+    assert RESULT.plot("axes", role="left") == "drawn"
+    RESULT.plot()
+    assert asked == [("axes", {"role": "left"}), (None, {"role": None})]
+
+
+def test_a_fingerprint_is_of_all_that_predicts():
+    biased = MODEL.replace(left_bias=np.zeros(6), right_bias=np.zeros(5))
+    others = [
+        MODEL, biased, MODEL.replace(left_bias=np.zeros(6)), MODEL.replace(right_bias=np.zeros(5)),
+        MODEL.replace(link="ranking"), MODEL.replace(offset=1.0), MODEL.replace(left=None),
+        MODEL.replace(left=2 * np.array(MODEL.left)), MODEL.replace(right=-np.array(MODEL.right)),
+        MODEL.replace(right=np.array(MODEL.right).astype(np.float32)), biased.replace(left_bias=np.ones(6)),
+        biased.replace(right_bias=np.ones(5)),
+    ]  # fmt: skip
+    assert len({fingerprint(model) for model in others}) == len(others)
+    named = MODEL.replace(right_ids=np.arange(5), objective="product")
+    assert fingerprint(named) == fingerprint(MODEL) == RESULT.fingerprint
+    assert len(fingerprint(MODEL)) == 32
+    assert fingerprint(FactorModel.from_vectors([[1.0, 2.0], [3.0, 4.0]])) == "5cd3267944bc75ae361c8e04650258ad", (
+        "reports that exist still fit"
+    )
+
+
+def test_a_fingerprint_is_the_same_however_it_is_read(monkeypatch):
+    before = fingerprint(MODEL)
+    sizes = []
+    monkeypatch.setitem(
+        fingerprint.__globals__, "row_blocks", lambda n, width: sizes.append((n, width)) or [slice(0, 2), slice(2, n)]
+    )
+    assert fingerprint(MODEL) == before
+    assert fingerprint(MODEL.replace(right_bias=np.zeros(5)))
+    assert sizes == [(6, 3), (5, 3), (6, 3), (5, 3), (5, 1)]
+
+
+# What the public function passes on
+
+
+@pytest.fixture
+def gathered(monkeypatch):
+    """Note what evidence is asked for."""
+    asked = []
+
+    def gather(model, **options):
+        asked.append((model, options))
+        return changed(FOUND, model=model)
+
+    monkeypatch.setitem(audit.__globals__, "gather", gather)
+    return asked
+
+
+def test_the_defaults_of_an_audit(gathered):
+    result = audit(MODEL)
+    defaults = {
+        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
+        "show": (), "rng": 0,
+    }  # fmt: skip
+    assert gathered == [(MODEL, defaults)]
+    assert (result.model, result.source) == (MODEL, None)
+
+
+def test_what_is_asked_of_an_audit(gathered):
+    given = {"n_gauges": 1, "n_pairs": 2, "n_neighbours": 3, "max_condition": 4.0, "show": ["0"], "rng": 5}
+    result = audit(MODEL, groups=["linear"], roles=["items", "user"], source="here", objective="product", **given)
+    ((model, options),) = gathered
+    assert options == {"groups": ["linear"], "roles": ["right", "left"], **given}
+    assert model.objective == "product"
+    assert result.source == "here"
+    assert result.model is model
+
+
+def test_a_declared_head(gathered):
+    audit(HEAD, soft_cap=2.0, normalised=True)
+    assert gathered[0][0].link == Softmax(soft_cap=2.0, unit_rows=True)
+    audit(HEAD)
+    assert gathered[1][0].link == Softmax()
+
+
+def test_a_path_is_the_source_unless_another_is_named(gathered, tmp_path):
+    path = tmp_path / "model.npz"
+    embaudit.save(MODEL, path)
+    assert audit(path).source == str(path)
+    assert audit(path, source="elsewhere").source == "elsewhere"
+
+
+def test_objectives_that_the_model_or_the_caller_names(gathered):
+    assert audit(MODEL.replace(objective="factors")).model.objective == "factors"
+    assert audit(MODEL.replace(objective="factors"), objective="product").model.objective == "product"
+    later = MODEL.replace(objective="of a later version")
+    with pytest.raises(InputError, match="objective must be one of product"):
+        audit(later)
+    assert audit(later, objective="product").model.objective == "product"
+
+
+def test_the_seed_of_a_generator_is_its_first_number(gathered):
+    audit(MODEL, rng=np.random.default_rng(3))
+    seed = gathered[0][1]["rng"]
+    assert isinstance(seed, int)
+    audit(MODEL, rng=np.random.default_rng(3))
+    assert gathered[1][1]["rng"] == seed
