@@ -135,6 +135,14 @@ def without_line(mutant: Mutant) -> str:
     return f"{path.rsplit(':', 1)[0]}  {rest}"
 
 
+def require_a_start(copy: Copy, tests: dict[Mutant, list[str]]) -> None:
+    """Refuse to go on where tests fail although nothing was changed: every mutant of the file would seem noticed."""
+    widest = {mutant.path: chosen for mutant, chosen in sorted(tests.items(), key=lambda item: len(item[1]))}
+    failed = [path for path, chosen in widest.items() if chosen and copy.run(path, *chosen)]
+    if failed:
+        raise SystemExit(f"the tests must pass before the code is changed; they do not of {', '.join(failed)}")
+
+
 def judge(
     sample: Sequence[Mutant], copies: Queue[Copy], tests: dict[Mutant, list[str]], jobs: int
 ) -> dict[Mutant, bool]:
@@ -178,8 +186,7 @@ def main() -> None:
             copies.put(copy)
         breadth = Counter(name for lines in touched.values() for names in lines.values() for name in names)
         tests = {m: chosen_tests(touched.get(m.path, {}), m.line, breadth) for m in sample}
-        if any(made[0].run(m.path, *chosen) for m, chosen in [pair for pair in tests.items() if pair[1]][:3]):
-            raise SystemExit("the tests must pass before the code is changed, in a process that serves them too")
+        require_a_start(made[0], tests)
         report(judge(sample, copies, tests, given.jobs), given, len(everything))
 
 

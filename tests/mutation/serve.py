@@ -45,13 +45,14 @@ def imported_by(path: Path) -> set[str]:
 
 
 def forget(path: str, importers: dict[str, set[str]]) -> None:
-    """Forget the module of a file, and those that are built on it."""
+    """Forget the module of a file, those that are built on it, and what lies in a package that is."""
     waiting = [path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
     seen = set(waiting)
     while waiting:
         name = waiting.pop()
         sys.modules.pop(name, None)
-        fresh = importers.get(name, set()) - seen
+        within = {other for other in sys.modules if other.startswith(f"{name}.")}
+        fresh = (importers.get(name, set()) | within) - seen
         seen |= fresh
         waiting += fresh
 
