@@ -221,7 +221,20 @@ def test_the_json_of_limits():
         "ranges": [{"a": 1}], "certificates": [vars(certificate)], "attacks": [{"a": 1}, {"a": 1}],
     }  # fmt: skip
     assert Limits() == Limits((), (), (), 0)
-
-
-def test_limits_cannot_be_changed():
     assert flags(Limits) == flags(Certificate) == flags(module._Search) == (True, True, True)
+
+
+@pytest.mark.parametrize("curve", ["curve", "list_curve"])
+def test_a_share_is_stated_for_every_condition_number(monkeypatch, curve):
+    short = {"curve": np.array, "list_curve": np.array, "tied_share": 0.0} | {curve: lambda kappas: np.ones(2)}
+    Searches(monkeypatch)
+    monkeypatch.setattr(module, "certified_neighbours", lambda *_, **__: SimpleNamespace(**short))
+    with pytest.raises(ValueError, match="shorter"):
+        limits(MODEL, ["right"], max_condition=2.0)
+
+
+def test_progress_is_told_of_each_search(searches, monkeypatch):
+    told = []
+    monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(list(items)))) or items)
+    limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
+    assert told == [("ranges", 3, 3), ("certificates", 2, 2), ("attacks", 3, 3)]

@@ -117,6 +117,9 @@ def test_vectors_alone():
         "No score shows more than 1 of 3 dimensions: item-item cosines also count the others, where rows of an equal "
         "model may hold anything."
     )
+    for scale in (1e8, 1.0, 1e-8):
+        thin = FactorModel.from_vectors(scale * np.array([[1.0, 0], [0, 1e-20], [1, 0]]))
+        assert fibre_of(thin, ["right"]).seen_rank == 1
     sigmoid = fibre_of(vectors.replace(link="sigmoid"), ["right"])
     assert str(sigmoid.scope) == "every model of rank 2 with the same predictions"
 
@@ -149,6 +152,8 @@ def test_factors_that_predict_nothing_may_hold_anything():
 
 
 def test_the_json_of_a_fibre():
+    assert flags(Freedom) == (True, True, True)
+    assert flags(Fibre) == (True, False, True), "arrays within cannot be compared as one"
     found = fibre_of(PLANE, BOTH)
     assert found.to_dict() == {
         "scope": found.scope.to_dict(), "moves": {"right": True, "left": True}, "outside": {}, "seen_rank": 2,
@@ -232,8 +237,3 @@ def test_the_seed_reaches_the_search(monkeypatch):
     fibre_of(model, BOTH)
     assert asked == [(model, 7), (model, 0)]
     assert isinstance(fibre_of(model, BOTH), Fibre)
-
-
-def test_freedom_and_fibre_cannot_be_changed():
-    assert flags(Freedom) == (True, True, True)
-    assert flags(Fibre) == (True, False, True), "arrays within cannot be compared as one"

@@ -123,6 +123,13 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
     assert len(found.equivalents) == len(found.drift) == len(found.movement) == 3 + 1 + 8 + 8
 
 
+def test_progress_is_told_of_the_models(monkeypatch):
+    told = []
+    monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
+    gather(SMALL, groups=["linear"], n_gauges=2)
+    assert told == [("equivalent models", 2, 2)]
+
+
 def test_what_is_asked_reaches_what_is_measured():
     found = gather(SMALL, groups=["linear"], roles=["left"], n_gauges=2, n_neighbours=3, max_condition=5.0, rng=9)
     assert [made.name for made in found.equivalents] == ["linear 1", "linear 2"]

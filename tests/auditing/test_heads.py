@@ -72,6 +72,13 @@ def test_what_is_measured_of_a_head_is_computed_again():
     assert found.logit_agreement is not None
 
 
+def test_progress_is_told_of_the_heads(monkeypatch):
+    told = []
+    monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
+    measured(FactorModel.from_softmax(ROWS))
+    assert told == [("equivalent heads", 6, 6)]
+
+
 def test_labels_at_the_mean_shorten_the_lists():
     rows = np.vstack([np.eye(3), -np.eye(3), np.zeros((2, 3))])
     found = measured(FactorModel.from_softmax(rows), n_neighbours=50)

@@ -58,6 +58,7 @@ def seen(model=MODEL, **fields):
 def test_a_verdict_is_one_paragraph():
     assert verdict([Statement("One.", ("a",)), Statement("Two.", ())]) == "One. Two."
     assert verdict([]) == ""
+    assert flags(Statement) == (True, True, True)
 
 
 def test_what_was_seen_comes_before_what_may_be_and_what_training_says():
@@ -147,7 +148,3 @@ def test_what_to_do_about_a_head():
     assert advice(of_head(tied, fibre=fibre(FREE, pinning=pinning))) == (BRING, ("free:right",))
     capped = head(HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)))
     assert advice(of_head(capped)) == (LATER, ("free:right", "training"))
-
-
-def test_a_statement_cannot_be_changed():
-    assert flags(Statement) == (True, True, True)

@@ -55,7 +55,8 @@ def attacks(evidence: Evidence) -> Iterator[Claim]:
             subject = f"{counted(attack.n_items, 'pair')} of {pairs} cosines"
             most = f"moves {pairs} cosines by more than {attack.bound:.2f} on average"
         else:
-            subject = f"{counted(attack.n_items, 'listed neighbour')} of {evidence.model.title(Pairs(attack.role).side)}s"
+            title = evidence.model.title(Pairs(attack.role).side)
+            subject = f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
             most = f"drives out more than {percent(attack.bound)} of the entries of {pairs} lists"
         name, reached = f"{attack.objective}:{attack.role}:{group.kind}", f"{attack.reached(evidence.model.roles)}."
         yield Claim(f"reached:{name}", Kind.SHOWN, subject, scope, reached, attack.achieved, "attacks", attack.gauge)
