@@ -28,12 +28,25 @@ from made import (
 
 from embaudit.attacks import Attack
 from embaudit.auditing import claims as package
-from embaudit.auditing.claims import Claim, Kind, Scope, claims, freedom, heads, limits, movement, predictions, training
+from embaudit.auditing.claims import (
+    Claim,
+    Kind,
+    Scope,
+    claims,
+    freedom,
+    heads,
+    limits,
+    movement,
+    predicted,
+    predictions,
+    training,
+)
 from embaudit.auditing.limits import ATTACKED_RANK, Certificate, Limits
+from embaudit.auditing.predicted import Predicted
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
-from embaudit.model.objectives import OBJECTIVES
+from embaudit.model.objectives import OBJECTIVES, Status
 from embaudit.ranges import RangeSummary
 
 S, P, M, A, U = Kind.SHOWN, Kind.PROVEN, Kind.MEASURED, Kind.ASSUMED, Kind.UNDECIDED
@@ -78,7 +91,7 @@ def test_a_claim_and_its_scope_are_plain_in_json():
 def test_every_family_of_claims_is_drawn():
     assert (
         predictions, heads.origin, heads.shortest, heads.stretched, heads.logits, movement.moved,
-        movement.drawn, freedom, limits.ranges, limits.certificates, limits.attacks, training,
+        movement.drawn, predicted, freedom, limits.ranges, limits.certificates, limits.attacks, training,
     ) == package.DRAWN  # fmt: skip
 
 
@@ -93,6 +106,9 @@ def test_where_the_check_failed_only_that_and_the_training_is_claimed():
     ]
     failed = changed(found, drift=(drift(1.0),))
     assert [claim.name for claim in claims(failed)] == ["predictions", "training"]
+    declared = changed(failed, model=MODEL.replace(objective="product"))
+    assert [claim.name for claim in claims(declared)] == ["predictions", "training", "left-open"]
+    assert package.UNCHECKED == ("predictions", "training", "left-open", "chosen", "chosen", "trained", "made")
 
 
 # What became of the predictions
@@ -231,9 +247,66 @@ def test_freedom_that_a_witness_shows_has_its_number():
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning("free", "because", "scope", 1, 3, witness=Gauge.identity(3), moved=moves)
     for one, value in ((FREE, 0.6), (PINNED, None), (OPEN, None)):
-        (claim,) = freedom(evidence(fibre=fibre(one, pinning=pinning)))
-        assert claim.value == value
-        assert (claim.witness is not None) == (one is FREE)
+        right, cross = freedom(evidence(fibre=fibre(one, "right", "cross", pinning=pinning)))
+        assert (right.value, cross.value) == (value, None)
+        assert (right.witness is not None) == (cross.witness is not None) == (one is FREE)
+    for other in (replace(pinning, moved=None), replace(pinning, moved={"left": moves["left"]})):
+        assert [claim.value for claim in freedom(evidence(fibre=fibre(FREE, pinning=other)))] == [None]
+
+
+# How far cosines are from those of what is predicted
+
+
+def compared(*records, model=MODEL, **fields):
+    return list(predicted(evidence(model, predicted=Predicted(records, ()), **fields)))
+
+
+def test_cosines_beside_those_of_what_is_predicted():
+    lists = {"top_n": 10, "top_n_overlap": 0.75}
+    seen = "the cosines of what is predicted"
+    assert records(compared(moved(**lists), moved("left", 0.125))) == [
+        (
+            "differs:right", M, "item-item cosines", seen, False,
+            "The item-item cosines differ by 0.20 on average from those of what is predicted, which no rescaling "
+            "moves.",
+            0.2, "predicted",
+        ),
+        (
+            "listed:right", M, "nearest items", seen, False,
+            "25 % of the 10 nearest items change when compared by what is predicted, which no rescaling moves.", 0.25,
+            "predicted",
+        ),
+        (
+            "differs:left", M, "user-user cosines", seen, False,
+            "The user-user cosines differ by 0.12 on average from those of what is predicted, which no rescaling "
+            "moves.",
+            0.125, "predicted",
+        ),
+    ]  # fmt: skip
+    ranked = compared(moved(**lists), model=MODEL.replace(link="ranking"))
+    assert [str(claim.scope) for claim in ranked] == ["the cosines of their scores"] * 2
+    assert "from those of their scores, which" in ranked[0].text
+    assert "compared by their scores, which" in ranked[1].text
+
+
+def test_cosines_agree_with_those_of_what_is_predicted_up_to_rounding():
+    text = "The item-item cosines are those of what is predicted, but for rounding."
+    agreeing = moved(mean_abs=1e-8, max_abs=1e-6, top_n=10, top_n_overlap=1.0)
+    assert records(compared(agreeing)) == [
+        ("agrees:right", M, "item-item cosines", "the cosines of what is predicted", False, text, 1e-6, "predicted")
+    ]
+    assert [claim.name for claim in compared(moved(mean_abs=1e-8, max_abs=1.1e-6))] == ["differs:right"]
+
+
+def test_one_side_alone_is_told():
+    head_alone = list(predicted(of_head()))
+    assert records(head_alone) == [
+        ("one-side", M, "labels", "the model at hand", False, "Only labels are at hand.", None, "model")
+    ]
+    assert list(predicted(evidence())) == []
+    assert list(predicted(of_head(head(centred=equal_head(change=1.0))))) == []
+    failed = {"drift": (drift(1.0),)}
+    assert compared(moved(), **failed) == []
 
 
 # What training pins
@@ -245,7 +318,25 @@ def test_training_that_was_declared_is_assumed(name):
     model = MODEL.replace(link=row.links[0], objective=name)
     text = f"Training: it minimised {row.loss}; under that objective the cosines are {row.cosines}."
     subject, scope = "cosines within a side", "models of the same predictions"
-    assert records(training(evidence(model))) == [("training", A, subject, scope, False, text, None, "model")]
+    settled = {
+        Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
+        Status.CHOSEN: ("chosen", "Training, as declared, chose them by its penalty: another one would choose others."),
+        Status.INPUTS: ("chosen", "Training, as declared, ties them to its inputs: rescaled inputs would give others."),
+        Status.TRAINED: (
+            "trained", "The cosine was trained between two sides, and one side does not show what that fixes.",
+        ),
+    }  # fmt: skip
+    parts = [("training", text), *([settled[row.status]] if row.status in settled else [])]
+    assert records(training(evidence(model))) == [
+        (name, A, subject, scope, False, text, None, "model") for name, text in parts
+    ]
+
+
+def test_vectors_that_were_made_to_hold_cosines():
+    vectors = FactorModel.from_vectors(np.eye(3)).replace(objective="prediction")
+    _, made = training(evidence(vectors))
+    assert record(made)[:2] == ("made", A)
+    assert made.text == "These vectors were made to hold the cosines of a model's predictions."
 
 
 @pytest.mark.parametrize(

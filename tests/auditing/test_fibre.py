@@ -10,7 +10,7 @@ from models import random_model
 from embaudit.auditing import fibre as module
 from embaudit.auditing.claims import Kind
 from embaudit.auditing.fibre import Fibre, Freedom, fibre_of, noun
-from embaudit.canonical.pinned import pinned_test
+from embaudit.canonical.pinned import SCOPES, pinned_test
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.model import FactorModel, Softmax
 
@@ -190,7 +190,7 @@ def with_test(monkeypatch, model, roles, **fields):
     ("status", "scope", "expected"),
     [
         ("pinned", "models of rank 2", ("models of rank 2", True)),
-        ("pinned", "gauges near", ("gauges near", False)),
+        ("pinned", SCOPES["gauge"], (SCOPES["gauge"], False)),
         ("free", "gauges near", ("models of the same rank", True)),
         ("undecided", "gauges near", ("models of the same rank", True)),
     ],

@@ -227,7 +227,7 @@ def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
 
 
 def test_of_a_large_head_some_labels_are_audited(monkeypatch):
-    monkeypatch.setattr(module, "head_evidence", lambda *_, **__: None)
+    monkeypatch.setattr(module, "head_evidence", lambda *_, **__: SimpleNamespace(verified=True))
     monkeypatch.setattr(module, "PANEL", 7)
     found = gather(FactorModel.from_softmax(ROWS), n_gauges=1, rng=4)
     drawn = sample_rows(12, 7, np.random.default_rng(4))
@@ -236,12 +236,29 @@ def test_of_a_large_head_some_labels_are_audited(monkeypatch):
 
 
 def test_where_two_models_change_lists_alike_the_first_is_shown():
-    one, other = replace(equal(), exponent=None), equal("linear 2")
+    one, other = equal(), equal("linear 2")
     lists = {"top_n": 2, "top_n_overlap": 0.5}
-    movements = ((moved(**lists),), (moved(top_n=2, top_n_overlap=0.5),))
-    shown_in, _ = module._examples(MODEL, [one, other], movements, None, 1, 2, np.random.default_rng(0))
-    assert shown_in == "linear 1"
-    worse = ((moved(**lists),), (moved("left", top_n=2, top_n_overlap=0.0), moved(top_n=2, top_n_overlap=0.4)))
-    assert module._examples(MODEL, [one, other], worse, None, 1, 2, np.random.default_rng(0))[0] == "linear 2"
-    nothing = ((moved(top_n=0, top_n_overlap=0.1),), (moved("left", **lists),))
-    assert module._examples(MODEL, [one, other], nothing, None, 1, 2, np.random.default_rng(0)) == (None, ())
+
+    def shown_in(*movements, side="right"):
+        rows = np.array([1])
+        name, examples = module._examples(MODEL, [one, other], [(m,) for m in movements], side, rows, 2)
+        return name, len(examples)
+
+    assert shown_in(moved(**lists), moved(**lists)) == ("linear 1", 1)
+    assert shown_in(moved(**lists), moved(top_n=2, top_n_overlap=0.4)) == ("linear 2", 1)
+    assert shown_in(moved(**lists), moved("left", top_n=2, top_n_overlap=0.4)) == ("linear 1", 1)
+    assert shown_in(moved(**lists), moved("left", top_n=2, top_n_overlap=0.4), side="left") == ("linear 2", 1)
+    assert shown_in(moved(top_n=0, top_n_overlap=0.1), moved("left", **lists)) == (None, 0)
+
+
+def test_what_was_asked_about_is_shown_and_answered():
+    names = [f"user {i}" for i in range(9)]
+    found = gather(SMALL.replace(left_names=names), n_gauges=1, about="left", show=["user 7"])
+    assert (found.role, found.about) == ("left", "left")
+    assert [example.name for example in found.examples] == ["user 7"]
+    assert [example.name for example in found.predicted.examples] == ["user 7"]
+    assert [record.role for record in found.predicted.movement] == ["right", "left"]
+    assert {len(example.before) for example in (*found.examples, *found.predicted.examples)} == {5}
+    for options, chosen in (({"roles": ["left"], "about": "right"}, "left"), ({"about": "none"}, "right, left, cross")):
+        with pytest.raises(InputError, match=f"role must be one of {chosen}; got '{options['about']}'"):
+            gather(SMALL, **options)

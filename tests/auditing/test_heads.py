@@ -10,6 +10,7 @@ from made import HEAD, argmax, change, equal_head, flags, head, of_head, opposit
 
 from embaudit.auditing import head_report as public
 from embaudit.auditing import heads as module
+from embaudit.auditing.answer import answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import claims
 from embaudit.auditing.fibre import fibre_of
@@ -213,8 +214,9 @@ def test_a_report_concludes_from_what_was_measured():
     assert report.findings == findings(whole, ABOUT_HEADS)
     assert [finding.code for finding in report.findings] == ["EMB301"]
     assert report.claims == (*claims(whole), *(finding.claim for finding in report.findings))
-    assert report.verdict == " ".join(said.text for said in statements(whole, claims(whole)))
-    assert report.explain() == report.verdict
+    assert report.verdict == " ".join(said.text for said in statements(whole, claims(whole), report.answer))
+    assert report.answer == answer(report.claims, "right")
+    assert report.explain() == f"{report.answer}\n{report.verdict}"
     assert repr(report) == "HeadReport(5 labels, rank 3, EMB301)"
     assert report.alarms
     assert report.to_dict() == {

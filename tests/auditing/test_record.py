@@ -8,6 +8,7 @@ from made import HEAD, MODEL, changed, drift, equal, equal_head, evidence, flags
 
 from embaudit import __version__, save
 from embaudit.auditing import Audit, HeadReport, audit
+from embaudit.auditing.answer import answer
 from embaudit.auditing.audit import SCHEMA_VERSION
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import claims
@@ -31,10 +32,11 @@ def test_conclusions_are_drawn_from_the_evidence():
     assert flags(Audit) == (True, False, False)
     assert RESULT.findings == findings(FOUND)
     assert RESULT.claims == (*claims(FOUND), *(finding.claim for finding in RESULT.findings))
-    assert RESULT.statements == statements(FOUND, claims(FOUND))
+    assert RESULT.statements == statements(FOUND, claims(FOUND), RESULT.answer)
+    assert RESULT.answer == answer(RESULT.claims, "right")
     assert RESULT.verdict == " ".join(said.text for said in RESULT.statements)
     (tip,) = RESULT.findings
-    assert RESULT.explain() == f"{RESULT.verdict}\nEMB102 tip: {tip.title}. {tip.remedy}"
+    assert RESULT.explain() == f"{RESULT.answer}\n{RESULT.verdict}\nEMB102 tip: {tip.title}. {tip.remedy}"
     assert RESULT.worst is Severity.TIP
     assert RESULT.predictions_hold
     assert not Audit(MODEL, changed(FOUND, drift=(drift(), drift(1.0)))).predictions_hold
@@ -52,7 +54,7 @@ def test_the_worst_is_the_gravest():
     assert result.worst is Severity.ISSUE
     assert ", EMB101, EMB202)" in repr(result)
     lines = result.explain().split("\n")
-    assert [line.partition(":")[0] for line in lines[1:]] == ["EMB101 issue", "EMB202 tip"]
+    assert [line.partition(":")[0] for line in lines[2:]] == ["EMB101 issue", "EMB202 tip"]
     made = FactorModel.from_vectors(np.eye(3), ids=["a", "b", "c"]).replace(objective="prediction")
     nothing = Audit(made, evidence(made))
     assert nothing.worst is None
@@ -85,7 +87,7 @@ def test_the_json_field_by_field():
         "neighbours": nearby, "findings": [finding.to_dict() for finding in found.findings],
         "claims": [claim.to_dict() for claim in found.claims],
         "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
-        "verdict": found.verdict,
+        "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None,
     }  # fmt: skip
     assert {name: record[name] for name in expected} == expected
     assert Audit(MODEL, FOUND).to_dict()["position"] is None
@@ -177,7 +179,7 @@ def test_the_defaults_of_an_audit(gathered):
     result = audit(MODEL)
     defaults = {
         "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
-        "show": (), "rng": 0,
+        "show": (), "rng": 0, "about": None,
     }  # fmt: skip
     assert gathered == [(MODEL, defaults)]
     assert (result.model, result.source) == (MODEL, None)
@@ -185,9 +187,11 @@ def test_the_defaults_of_an_audit(gathered):
 
 def test_what_is_asked_of_an_audit(gathered):
     given = {"n_gauges": 1, "n_pairs": 2, "n_neighbours": 3, "max_condition": 4.0, "show": ["0"], "rng": 5}
-    result = audit(MODEL, groups=["linear"], roles=["items", "user"], source="here", objective="product", **given)
+    result = audit(
+        MODEL, groups=["linear"], roles=["items", "user"], role="user-user", source="here", objective="product", **given
+    )
     ((model, options),) = gathered
-    assert options == {"groups": ["linear"], "roles": ["right", "left"], **given}
+    assert options == {"groups": ["linear"], "roles": ["right", "left"], "about": "left", **given}
     assert model.objective == "product"
     assert result.source == "here"
     assert result.model is model

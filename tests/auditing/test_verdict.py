@@ -22,33 +22,20 @@ from made import (
     head,
     moved,
     of_head,
-    quiet,
 )  # fmt: skip
 
+from embaudit.auditing.answer import Answer, Word, answer
 from embaudit.auditing.claims import claims
 from embaudit.auditing.verdict import Statement, statements, verdict
-from embaudit.canonical.pinning import Pinning
-from embaudit.model import FactorModel
-from embaudit.model.objectives import OBJECTIVES, Status
 
-NOT = "Do not read meaning into these cosines; {}, or use {}."
-CHECKED = "Read these cosines as a convention of this training run; check them against {}."
-PREDICTIONS = "cosines of the predictions"
-SCORES = "cosines of the scores, which this model's scores fix and its rankings do not"
-BRING = "Do not read meaning into them; bring inputs and use logit cosines."
-LATER = "Read them as a convention of this training run; with inputs, logit cosines are what the head pins down."
+NO, YES, CONVENTION, UNSAID = Word.NO, Word.YES, Word.CONVENTION, Word.UNSAID
+ANSWER = Answer(NO, "it is so", ("left-open", "free:right"))
 
 
-def said(found):
+def said(found, given=ANSWER):
     """Return the statements of a verdict, and the names of their claims."""
-    made = statements(found, claims(found))
+    made = statements(found, claims(found), given)
     return made, [name for statement in made for name in statement.claims]
-
-
-def advice(found):
-    """Return what the verdict says to do, and the claims behind it."""
-    *_, last = statements(found, claims(found))
-    return last.text, last.claims
 
 
 def seen(model=MODEL, **fields):
@@ -64,87 +51,99 @@ def test_a_verdict_is_one_paragraph():
 def test_what_was_seen_comes_before_what_may_be_and_what_training_says():
     found = seen(fibre=fibre(FREE, "right", "left"))
     made, names = said(found)
-    assert names == ["predictions", "moved:right", "drawn:right", "free:right", "training", "free:right", "training"]
+    assert names == ["predictions", "moved:right", "drawn:right", "free:right", "training", "left-open", "free:right"]
     known = {claim.name: claim.text for claim in claims(found)}
     assert [statement.text for statement in made[:-1]] == [known[name] for name in names[:5]]
     assert [len(statement.claims) for statement in made] == [1, 1, 1, 1, 1, 2]
 
 
-def test_the_verdict_speaks_of_items_or_else_of_the_first_that_was_looked_at():
-    for roles, role in ((("left", "right"), "right"), (("left", "cross"), "left"), (("cross", "left"), "cross")):
-        _, names = said(seen(fibre=fibre(FREE, *roles)))
-        assert f"free:{role}" in names
-        assert not {f"free:{other}" for other in set(roles) - {role}} & set(names)
+def test_the_verdict_speaks_of_items_or_of_what_was_asked_about():
+    for roles, about, role in (
+        (("left", "right"), None, "right"), (("left", "cross"), None, "left"), (("cross", "left"), None, "cross"),
+        (("right", "left"), "left", "left"),
+    ):  # fmt: skip
+        _, names = said(seen(fibre=fibre(FREE, *roles), about=about), replace(ANSWER, claims=()))
+        assert [name for name in names if name.startswith("free")] == [f"free:{role}"]
 
 
 def test_a_failed_check_is_all_that_is_said_beside_training():
-    failed = seen(drift=(drift(1.0),))
-    assert said(failed)[1] == ["predictions", "training"]
-    assert said(failed)[0][0].text.startswith("The check failed")
+    made, names = said(seen(drift=(drift(1.0),)))
+    assert names == ["predictions", "training"]
+    assert made[0].text.startswith("The check failed")
 
 
-@pytest.mark.parametrize("model", [MODEL, MODEL.replace(objective="product"), HEAD.replace(left=np.eye(3))])
-def test_pinned_cosines_are_read_as_what_is_predicted_whatever_the_training(model):
-    found = seen(model, fibre=fibre(PINNED, "right", "left"))
-    expected = "Read these cosines as part of what the model predicts."
-    assert advice(found) == (expected, ("pinned:right",))
+def test_training_is_beside_the_point_where_cosines_are_pinned():
     mixed = replace(fibre(PINNED, "right"), freedom={"right": PINNED, "left": FREE})
-    made, names = said(changed(found, fibre=mixed))
-    assert "training" not in names
-    assert made[-1] == Statement(expected, ("pinned:right",))
-
-
-def test_undecided_cosines_are_a_convention():
-    text = "Read them as a convention of this training run, since nobody knows whether an equal model has others."
-    for found in (
-        seen(fibre=fibre(OPEN)),
-        of_head(fibre=fibre(OPEN)),
-        seen(MODEL.replace(objective="product"), fibre=fibre(OPEN)),
-    ):
-        assert advice(found) == (text, ("undecided:right",))
-        assert "training" in said(found)[1]
-
-
-@pytest.mark.parametrize(
-    "name", [None, *(name for name, row in OBJECTIVES.items() if row.links[0] in ("identity", "cosine"))]
-)
-def test_what_to_do_follows_the_status_of_the_training(name):
-    status = None if name is None else OBJECTIVES[name].status
-    text, names = {
-        Status.PREDICTED: ("Read these cosines as cosines of those predictions.", ("training",)),
-        Status.CHOSEN: (CHECKED.format(PREDICTIONS), ("free:right", "training")),
-        Status.INPUTS: (CHECKED.format(PREDICTIONS), ("free:right", "training")),
-    }.get(status, (NOT.format("rank by the dot product", PREDICTIONS), ("free:right", "training")))
-    model = FactorModel.from_vectors(np.eye(3)) if status is Status.PREDICTED else MODEL
-    model = model.replace(objective=name, link="identity" if name is None else OBJECTIVES[name].links[0])
-    if name == "cosine":
-        text = NOT.format("rank by the predicted cosines", PREDICTIONS)
-    assert advice(seen(model)) == (text, names)
-
-
-def test_rankings_are_told_that_they_do_not_fix_cosines_of_scores():
-    ranked = MODEL.replace(link="ranking")
-    assert advice(seen(ranked))[0] == NOT.format("rank by the dot product", SCORES)
-    assert advice(seen(ranked.replace(objective="factors")))[0] == CHECKED.format(SCORES)
-
-
-def test_a_softmax_model_without_evidence_of_its_head_follows_its_training():
-    for name in ("logistic", "logistic-decay", "softmax-decay"):
-        assert advice(seen(HEAD.replace(objective=name)))[0] == CHECKED.format(PREDICTIONS)
+    assert "training" not in said(seen(fibre=mixed))[1]
+    for other in (FREE, OPEN):
+        assert "training" in said(seen(fibre=fibre(other)))[1]
 
 
 def test_of_a_head_its_origin_shifts_and_stretches_are_told():
     full = head(equivalents=(equal_head(),), logit_agreement=0.5)
-    _, names = said(of_head(full, equivalents=(equal(),), movement=((moved(),),), drift=(drift(),)))
-    assert names[:-2] == ["predictions", "origin", "shortest", "stretched", "free:right", "logits", "training"]
+    found = of_head(full, equivalents=(equal(),), movement=((moved(),),), drift=(drift(),))
+    assert said(found)[1][:-2] == [
+        "predictions", "origin", "shortest", "stretched", "free:right", "logits", "training",
+    ]  # fmt: skip
 
 
-def test_what_to_do_about_a_head():
-    assert advice(of_head(head(logit_agreement=0.5))) == ("Use logit cosines.", ("logits", "free:right"))
-    assert advice(of_head()) == (BRING, ("origin", "free:right"))
-    assert advice(of_head(quiet())) == (LATER, ("free:right", "training"))
-    tied = head(HEAD.replace(link=type(HEAD.link)(unit_rows=True)))
-    pinning = Pinning("free", "because", "scope", 1, 3)
-    assert advice(of_head(tied, fibre=fibre(FREE, pinning=pinning))) == (BRING, ("free:right",))
-    capped = head(HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)))
-    assert advice(of_head(capped)) == (LATER, ("free:right", "training"))
+NOT, RANK = "Do not read meaning into these cosines; ", "rank by the dot product"
+CONVENTIONAL = "Read these cosines as a convention of this training run"
+UNTIL = "Until that is known, read these cosines as a convention of this training run"
+LATER = "; with inputs, logit cosines are what the head pins down."
+RANKED = MODEL.replace(link="ranking")
+ALONE = MODEL.replace(left=None)
+WITH_INPUTS = HEAD.replace(left=np.eye(3))
+
+
+@pytest.mark.parametrize(
+    ("found", "word", "cited", "text"),
+    [
+        (seen(), YES, ("pinned:right",), "Read these cosines as part of what the model predicts."),
+        (evidence(ALONE), YES, ("made",), "Read these cosines as cosines of those predictions."),
+        (seen(), NO, ("free:right",), f"{NOT}{RANK}, or use cosines of the predictions."),
+        (
+            seen(RANKED), NO, ("free:right",),
+            f"{NOT}{RANK}, or use cosines of the scores, which this model's scores fix and its rankings do not.",
+        ),
+        (
+            seen(MODEL.replace(link="cosine")), NO, ("free:right",),
+            f"{NOT}rank by the predicted cosines, or use cosines of the predictions.",
+        ),
+        (evidence(ALONE), NO, ("outside:right",), f"{NOT}{RANK}."),
+        (evidence(RANKED.replace(left=None)), NO, ("outside:right",), f"{NOT}{RANK}."),
+        (
+            of_head(), NO, ("origin",), "Do not read meaning into them; bring inputs and use logit cosines.",
+        ),
+        (of_head(head(WITH_INPUTS)), NO, ("origin",), "Use logit cosines."),
+        (seen(), CONVENTION, ("chosen",), f"{CONVENTIONAL}; check them against cosines of what is predicted."),
+        (seen(RANKED), CONVENTION, ("chosen",), f"{CONVENTIONAL}; check them against cosines of their scores."),
+        (evidence(ALONE), CONVENTION, ("chosen",), f"{CONVENTIONAL}."),
+        (of_head(), CONVENTION, ("chosen",), f"{CONVENTIONAL}{LATER}"),
+        (
+            of_head(head(WITH_INPUTS)), CONVENTION, ("chosen",),
+            f"{CONVENTIONAL}; check them against cosines of what is predicted.",
+        ),
+        (
+            seen(), CONVENTION, ("chosen", "agrees:right"),
+            "Read these cosines as those of what is predicted, as long as the vectors stay as they are.",
+        ),
+        (
+            seen(RANKED), CONVENTION, ("agrees:right",),
+            "Read these cosines as those of their scores, as long as the vectors stay as they are.",
+        ),
+        (seen(), UNSAID, ("undecided:right",), f"{UNTIL}."),
+        (evidence(ALONE), UNSAID, ("one-side",), f"{UNTIL}."),
+        (of_head(), UNSAID, ("one-side",), f"{UNTIL}{LATER}"),
+        (of_head(head(WITH_INPUTS)), UNSAID, ("undecided:right",), f"{UNTIL}."),
+    ],
+)  # fmt: skip
+def test_what_to_do_follows_the_answer(found, word, cited, text):
+    *_, last = said(found, Answer(word, "it is so", cited))[0]
+    assert last == Statement(text, cited)
+
+
+def test_a_head_of_a_softmax_is_known_by_its_evidence():
+    found = changed(seen(HEAD.replace(left=np.eye(3)), fibre=fibre(FREE)), model=WITH_INPUTS)
+    assert said(found)[0][-1].text == f"{NOT}{RANK}, or use cosines of the predictions."
+    assert answer(claims(found), "right").word is not YES
