@@ -112,7 +112,7 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
         If there is no such side.
     """
     rows = {side: len(model.side(side).directed) for side in model.sides}
-    roles: list[Role] = [side for side in ("right", "left") if rows.get(side, 0) > 1]
+    roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
         raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}")
     cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
@@ -188,7 +188,8 @@ def gather(
     probe = MovementProbe(model, chosen, rng=draw, **sizes)
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
-        drifts, movements = zip(*_visits(equivalents, checked, probe, draw), strict=True)
+        visited = tuple(_visits(equivalents, checked, probe, draw))
+        movements = tuple(moved for _, moved in visited)
         fibre = fibre_of(model, chosen, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
@@ -203,7 +204,7 @@ def gather(
         seed=rng,
         max_condition=max_condition,
         equivalents=tuple(equivalents),
-        drift=drifts,
+        drift=tuple(change for change, _ in visited),
         movement=movements,
         limits=bounds,
         position=position(model) if model.left is not None else None,

@@ -92,7 +92,8 @@ def test_the_gravest_come_first_and_equals_in_the_order_of_the_checks():
     assert (
         predictions, origin, simplex, hidden_labels, declared, undeclared_mean, undirected_rows,
     ) == checks.ABOUT_HEADS  # fmt: skip
-    assert (*checks.ABOUT_HEADS, identification, balance, hidden_directions, absorbable, bias) == checks.CHECKS
+    own = (*checks.ABOUT_HEADS, identification, balance, hidden_directions, absorbable, bias)
+    assert (*own, *checks.OF_TRAITS) == checks.CHECKS
 
 
 # EMB001

@@ -9,6 +9,7 @@ import pytest
 from models import random_model
 
 from embaudit import gauges
+from embaudit.auditing import equivalents as module
 from embaudit.auditing.equivalents import (
     GROUPS,
     KINDS,
@@ -193,13 +194,17 @@ def test_refusals_name_what_the_model_keeps():
         equivalent_models(MODELS["identity"], groups=["translation"], rng=np.random.default_rng(0))
 
 
-def test_one_equivalent_by_default():
-    model = MODELS["identity"]
+def test_one_equivalent_by_default(monkeypatch):
+    model, asked = MODELS["identity"], []
+    monkeypatch.setattr(
+        module, "equivalent_models", lambda *a, **o: asked.append(o["n_gauges"]) or equivalent_models(*a, **o)
+    )
     made = one_equivalent(model)
     assert (made.name, made.kind, made.condition_number) == ("diagonal 1", "diagonal", pytest.approx(2.0))
     again = one_equivalent(model, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(made.gauge.left, again.gauge.left)
     assert not np.array_equal(made.gauge.left, one_equivalent(model, rng=1).gauge.left)
+    assert set(asked) == {1}, "no more are drawn than are needed"
     assert one_equivalent(model, exponent=0.0).name == "exponent 0"
     assert one_equivalent(model, exponent=0.25).name == "exponent 0.25"
     assert one_equivalent(model, exponent=0.25, kind="linear").kind == "canonical"

@@ -111,6 +111,8 @@ def test_vectors_alone():
     assert found.freedom == {"right": Freedom(True, PROVEN, LINEAR.format("score"))}
     line = fibre_of(FactorModel.from_vectors(np.array(LINE.right)), ["right"])
     assert line.freedom["right"] == Freedom(False, PROVEN, SIGNS.format("item-item", ", if no bias takes part"))
+    narrow = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1])), ["right"])
+    assert narrow.freedom["right"].because.startswith("No score shows more than 1 of 2 dimensions")
     parallel = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1, 1])), ["right"])
     assert parallel.seen_rank == 1
     assert parallel.freedom["right"].because == (
@@ -124,7 +126,7 @@ def test_vectors_alone():
     assert str(sigmoid.scope) == "every model of rank 2 with the same predictions"
 
 
-def test_rows_that_reach_where_no_prediction_looks():
+def test_rows_that_reach_where_no_prediction_looks(monkeypatch):
     model = FactorModel.from_user_item([[1.0, 0, 0], [0, 1, 0], [1, 1, 0]], [[3.0, 0, 4], [1, 1, 0], [0, 2, 1e-7]])
     found = fibre_of(model, BOTH)
     assert (found.seen_rank, found.outside) == (2, {"right": pytest.approx(0.64)})
@@ -134,6 +136,9 @@ def test_rows_that_reach_where_no_prediction_looks():
         "may hold anything."
     )
     assert found.reduction.model.rank == 2
+    monkeypatch.setattr(module, "OUTSIDE", 0.64)
+    assert fibre_of(model, BOTH).outside == {}, "at the threshold itself nothing counts"
+    monkeypatch.undo()
     for size, counts in ((1e-7, False), (1e-5, True)):
         near = model.replace(right=[[3.0, 1, 0], [1, 1, size], [0, 2, 0]])
         assert set(fibre_of(near, BOTH).outside) == ({"right"} if counts else set())

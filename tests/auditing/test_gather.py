@@ -123,6 +123,18 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
     assert len(found.equivalents) == len(found.drift) == len(found.movement) == 3 + 1 + 8 + 8
 
 
+def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
+    asked = []
+    real = module.drift
+    monkeypatch.setattr(module, "drift", lambda *a, **o: asked.append(o) or real(*a, **o))
+    found = gather(SMALL, n_gauges=1)
+    assert {type(options["rng"]) for options in asked} == {np.random.Generator}
+    assert len({id(options["rng"]) for options in asked}) == 1
+    # Where a map has no gauge, rounding grows with the map.
+    kappas = [made.amplification for made in found.equivalents]
+    assert [options["condition_number"] for options in asked] == kappas
+
+
 def test_progress_is_told_of_the_models(monkeypatch):
     told = []
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
@@ -237,18 +249,27 @@ def test_of_a_large_head_some_labels_are_audited(monkeypatch):
 
 def test_where_two_models_change_lists_alike_the_first_is_shown():
     one, other = equal(), equal("linear 2")
-    lists = {"top_n": 2, "top_n_overlap": 0.5}
+    half, fewer = ({"top_n": 2, "top_n_overlap": share} for share in (0.5, 0.4))
 
-    def shown_in(*movements, side="right"):
-        rows = np.array([1])
-        name, examples = module._examples(MODEL, [one, other], [(m,) for m in movements], side, rows, 2)
-        return name, len(examples)
+    def furthest(*movements):
+        found = module._furthest(
+            [one, other], [movement if isinstance(movement, tuple) else (movement,) for movement in movements]
+        )
+        return {role: made.name for role, made in found.items()}
 
-    assert shown_in(moved(**lists), moved(**lists)) == ("linear 1", 1)
-    assert shown_in(moved(**lists), moved(top_n=2, top_n_overlap=0.4)) == ("linear 2", 1)
-    assert shown_in(moved(**lists), moved("left", top_n=2, top_n_overlap=0.4)) == ("linear 1", 1)
-    assert shown_in(moved(**lists), moved("left", top_n=2, top_n_overlap=0.4), side="left") == ("linear 2", 1)
-    assert shown_in(moved(top_n=0, top_n_overlap=0.1), moved("left", **lists)) == (None, 0)
+    assert furthest(moved(**half), moved(**half)) == {"right": "linear 1"}
+    assert furthest(moved(**half), moved(**fewer)) == {"right": "linear 2"}
+    assert furthest(moved(**half), moved("left", **fewer)) == {"right": "linear 1", "left": "linear 2"}
+    assert furthest((moved(**fewer), moved("left", **half)), (moved(**half), moved("left", **fewer))) == {
+        "right": "linear 1", "left": "linear 2",
+    }  # fmt: skip
+    assert furthest(moved(top_n=0, top_n_overlap=0.1), moved("cross")) == {}
+    with pytest.raises(ValueError, match="shorter"):
+        furthest(moved(**half))
+    rows = np.array([1])
+    assert module._examples(MODEL, None, "right", rows, 2) == (None, ())
+    name, (example,) = module._examples(MODEL, other, "right", rows, 2)
+    assert (name, example.name, len(example.before)) == ("linear 2", "1", 2)
 
 
 def test_what_was_asked_about_is_shown_and_answered():

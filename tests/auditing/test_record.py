@@ -87,13 +87,13 @@ def test_the_json_field_by_field():
         "neighbours": nearby, "findings": [finding.to_dict() for finding in found.findings],
         "claims": [claim.to_dict() for claim in found.claims],
         "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
-        "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None,
+        "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None, "traits": [],
     }  # fmt: skip
     assert {name: record[name] for name in expected} == expected
     assert Audit(MODEL, FOUND).to_dict()["position"] is None
     assert Audit(MODEL, FOUND).to_dict()["input"]["source"] is None
     with pytest.raises(ValueError, match="shorter"):
-        Audit(MODEL, changed(FOUND, drift=FOUND.drift[:1])).to_dict()
+        Audit(MODEL, changed(FOUND, drift=FOUND.drift[:1]))._drift_records()
     with pytest.raises(ValueError, match="longer"):
         Audit(MODEL, changed(FOUND, movement=(*FOUND.movement, ())))._movement_records()
 
