@@ -19,7 +19,7 @@ from embaudit.attacks.metric import Metric
 from embaudit.attacks.search import Search
 from embaudit.attacks.targets import Lists, Movement, Target
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix, as_count, as_generator
+from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
@@ -48,6 +48,8 @@ class Attack(Result):
     """What no gauge of the set can exceed, by ranges or certificates."""
     n_items: int
     """Number of pairs, or of list entries, both numbers are about."""
+    table: Indices
+    """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
 
     @property
     def gap(self) -> float:
@@ -176,18 +178,18 @@ def worst_gauge(
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
     draw = as_generator(rng)
     if objective == "movement":
-        build, bound, size = _movement_target(model, group, role, n_pairs, draw)
+        build, bound, size, table = _movement_target(model, group, role, n_pairs, draw)
     else:
-        build, bound, size = _list_target(model, group, role, n, n_rows, draw)
+        build, bound, size, table = _list_target(model, group, role, n, n_rows, draw)
     still = Metric(None, np.zeros(model.rank)).gauge(role)
     if not size or group.fixes_cosines:
-        return Attack(still, objective, role, group, 0.0, bound, size)
+        return Attack(still, objective, role, group, 0.0, bound, size, table)
     plan = _Plan(model, group, role, build, bound, n_starts, n_steps, draw.integers(2**62, size=2))
     # Threads of BLAS cost more than they give on k×k matrices.
     with one_blas_thread():
         shifting = _shifting(group, role)
         best, gauge = plan.linear() if shifting is None else plan.affine(shifting, draw)
-    return Attack(gauge if best > 0 else still, objective, role, group, best, bound, size)
+    return Attack(gauge if best > 0 else still, objective, role, group, best, bound, size, table)
 
 
 def _shifting(group: GaugeGroup, role: Role) -> Affine | None:
@@ -266,19 +268,19 @@ def _spread(factors: Matrix) -> Floats:
 
 def _movement_target(
     model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
-) -> tuple[Callable[[FactorModel], Target], float, int]:
+) -> tuple[Callable[[FactorModel], Target], float, int, Indices]:
     pairs = Pairs(role).sample(model, n_pairs, rng=draw)
     found = cosine_range(model, group, role=role, pairs=pairs)
     before = found.before
     reach = np.maximum(found.upper - before, before - found.lower)
     known = int((~np.isnan(before)).sum())
     bound = float(np.nanmean(reach)) if known else 0.0
-    return lambda shifted: Movement(shifted, role, pairs, before), bound, known
+    return lambda shifted: Movement(shifted, role, pairs, before), bound, known, pairs
 
 
 def _list_target(
     model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
-) -> tuple[Callable[[FactorModel], Target], float, int]:
+) -> tuple[Callable[[FactorModel], Target], float, int, Indices]:
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
     total = len(model.factors(role))
@@ -289,4 +291,5 @@ def _list_target(
     bound = float((known <= _require_budget(group)).mean()) if known.size else 0.0
     # Lists that hold everything have no rival.
     size = int(known.size) if target.n_rivals > 0 else 0
-    return lambda shifted: Lists(shifted, role, found), bound, size
+    table = np.column_stack([target.rows, target.entries])
+    return lambda shifted: Lists(shifted, role, found), bound, size, table

@@ -144,6 +144,11 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
+def labels_looked_at(head: FactorModel, seed: int) -> Indices:
+    """Choose the labels of a head that take part beside those of its own evidence: all of them in a small one."""
+    return sample_rows(head.n_right, PANEL, np.random.default_rng(seed))
+
+
 def _require_sizes(max_condition: float, **counts: int) -> None:
     for name, value in counts.items():
         as_count(value, name)
@@ -177,7 +182,7 @@ def gather(
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     whole, head = model, _head(model, n_neighbours, max_condition, rng)
     if head is not None:
-        model = only_labels(model, sample_rows(model.n_right, PANEL, np.random.default_rng(rng)))
+        model = only_labels(model, labels_looked_at(model, rng))
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
     side: SideName = "left" if about == "left" else "right"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from embaudit.softmax.argmaxable import Argmaxable
     from embaudit.softmax.equivalents import Construction, EquivalentHead
     from embaudit.softmax.neighbour_change import NeighbourChange
+    from embaudit.softmax.panel import Panel
     from embaudit.softmax.projector import ProjectorCosines
     from embaudit.softmax.shifts import ShiftSummary
 
@@ -52,6 +53,10 @@ class HeadEvidence:
     """Projector cosines of the pairs, with V/k."""
     logit_agreement: float | None
     """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
+    panel: Panel
+    """The labels looked at one by one, and the inputs."""
+    chosen: tuple[int, int]
+    """The pair of them that `constructions` are made for."""
 
     @property
     def n_labels(self) -> int:

@@ -96,6 +96,8 @@ def head_evidence(
         argmax=_argmax(space, model, rng),
         projector=projector_cosines_in(space, panel.labels[pairs]),
         logit_agreement=_agreement(model, panel, pairs),
+        panel=panel,
+        chosen=chosen,
     )
 
 

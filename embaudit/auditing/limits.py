@@ -6,7 +6,7 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
+    from embaudit.ranges import CertifiedNeighbours
 
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
@@ -70,6 +71,12 @@ class Certificate:
     """Share of lists that stay whole, by κ."""
     tied_share: float
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
+    found: CertifiedNeighbours = field(repr=False)
+    """The lists themselves."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        return {name: value for name, value in vars(self).items() if name != "found"}
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,7 @@ class Limits:
         """Return the `ranges`, `certificates` and `attacks` of the audit's JSON."""
         return {
             "ranges": [summary.to_dict() for summary in self.ranges],
-            "certificates": [vars(certificate) for certificate in self.certificates],
+            "certificates": [certificate.to_dict() for certificate in self.certificates],
             "attacks": [attack.to_dict() for attack in self.attacks],
         }
 
@@ -141,6 +148,7 @@ class _Search:
             entries=dict(zip(self.kappas, found.curve(self.kappas).tolist(), strict=True)),
             lists=dict(zip(self.kappas, found.list_curve(self.kappas).tolist(), strict=True)),
             tied_share=found.tied_share,
+            found=found,
         )
 
     def attacks(self, role: SideName) -> Iterator[Attack]:

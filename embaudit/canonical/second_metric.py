@@ -24,9 +24,7 @@ SHARED = 1e-9
 
 
 def certificate(left: Span, right: Span, k: int) -> float:
-    """Search a G ≻ 0 that both spans hold; return its least eigenvalue over its largest, 0 where none was found.
-
-    Alternating projections between the forms that both spans hold and the matrices `G ⪰ I`.
+    """Return the least eigenvalue of the `shared_form` of both spans over its largest, 0 where none was found.
 
     Examples
     --------
@@ -35,8 +33,20 @@ def certificate(left: Span, right: Span, k: int) -> float:
     >>> corner.rank, corner.needed, certificate(corner, corner, 2)
     (2, 3, 1.0)
     """
-    if left.held is None or right.held is None:
+    form = shared_form(left, right, k)
+    if form is None:
         return 0.0
+    values = np.linalg.eigvalsh(form)
+    return float(values[0] / values[-1])
+
+
+def shared_form(left: Span, right: Span, k: int) -> Floats | None:
+    """Search a G ≻ 0 that both spans hold, or None where none was found.
+
+    Alternating projections between the forms that both spans hold and the matrices `G ⪰ I`.
+    """
+    if left.held is None or right.held is None:
+        return None
     outside = left.held - right.held @ (right.held.T @ left.held)
     _, s, vt = np.linalg.svd(outside, full_matrices=True)
     sines = np.concatenate([s, np.zeros(len(vt) - len(s))])
@@ -46,9 +56,9 @@ def certificate(left: Span, right: Span, k: int) -> float:
         g = symmetric(shared @ (shared.T @ packed(g)), k)
         values, vectors = np.linalg.eigh(g)
         if values[0] > 1e-3 * values[-1]:
-            return float(values[0] / values[-1])
+            return g
         g = (vectors * np.maximum(values, 1.0)) @ vectors.T
-    return 0.0
+    return None
 
 
 def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:

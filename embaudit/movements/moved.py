@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.words import counted, percent
+from embaudit.kernels.nearest import NeighbourLists
 from embaudit.model import Role
 
 RECORD = (
@@ -62,6 +63,10 @@ class Movement(Drawn):
     """Rows whose lists were compared."""
     tied_lists: float
     """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+    pairs: NDArray[np.intp] | None = None
+    """The pairs, where they are sampled."""
+    lists: NeighbourLists | None = None
+    """The lists before."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON, without the histogram."""

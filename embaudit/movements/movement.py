@@ -170,6 +170,8 @@ class MovementProbe:
             top_n_overlap=plan.overlap(now.unit[plan.sides[0]]),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
+            pairs=plan.pairs,
+            lists=plan.lists,
         )
 
     def _tally(self, plan: _Plan, now: _Snapshot) -> PairTally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,10 +43,12 @@ class RangeSummary(Result):
     """Share of pairs whose cosine keeps its sign under every gauge of the set."""
     attained_share: float
     """Share of ends that a gauge reaches, the others being limits."""
+    found: CosineRange = field(repr=False, compare=False)
+    """The ranges themselves."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, for a report."""
-        return dict(plain(asdict(self)))
+        return dict(plain({name: value for name, value in vars(self).items() if name != "found"}))
 
     def explain(self) -> str:
         """Say how wide the ranges are, and how many signs are certain."""
@@ -83,6 +85,7 @@ def summarise(found: CosineRange, name: str) -> RangeSummary:
         vacuous_share=share(found.is_vacuous),
         sign_definite_share=share(found.is_sign_definite),
         attained_share=share((found.lower_attained + found.upper_attained.astype(float)) / 2),
+        found=found,
     )
 
 

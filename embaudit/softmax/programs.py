@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,28 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     >>> best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2))[0]
     0.0
     """
+    solution = lead_program(differences, tie)
+    x = np.append(np.asarray(solution.eqlin.marginals[:-1]), _lifted(solution))
+    return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
+
+
+def _lifted(solution: Any) -> float:
+    return max(0.0, -float(solution.ineqlin.marginals[0])) if len(solution.ineqlin.marginals) else 0.0
+
+
+def lead_program(differences: Floats, tie: Floats) -> Any:
+    """Solve the dual programme of `best_lead`; the solution is λ, then μ: weights that bound every lead by Σμ.
+
+    Raises
+    ------
+    InputError
+        If the solver fails.
+
+    Examples
+    --------
+    >>> lead_program(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2)).x.round(9)
+    array([0.5, 0.5, 0. , 0. ])
+    """
     from scipy.optimize import linprog
 
     n, width = differences.shape
@@ -72,9 +95,7 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     )
     if solution.status != 0:
         raise InputError(f"the linear program of a label must be solvable; got {solution.message}; check the input.")
-    lifted = 0.0 if last is None else max(0.0, -float(solution.ineqlin.marginals[0]))
-    x = np.append(np.asarray(solution.eqlin.marginals[:-1]), lifted)
-    return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
+    return solution
 
 
 def best_leads(tasks: Iterable[tuple[Floats, Floats]]) -> Iterator[tuple[float, Floats]]:

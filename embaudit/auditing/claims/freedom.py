@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.claims.claim import Claim
+from embaudit.auditing.claims.claim import Claim, Kind
 from embaudit.model import Pairs
 
 if TYPE_CHECKING:
@@ -20,9 +20,10 @@ def freedom(evidence: Evidence) -> Iterator[Claim]:
     fibre = evidence.fibre
     witness = None if fibre.pinning is None else fibre.pinning.witness
     for role, found in fibre.freedom.items():
-        shown = None if fibre.pinning is None or role == "cross" else (fibre.pinning.moved or {}).get(role)
-        value = shown.max_abs if shown is not None and found.moves else None
+        shown = found.kind is Kind.SHOWN
+        moved = None if fibre.pinning is None or role == "cross" else (fibre.pinning.moved or {}).get(role)
+        value = moved.max_abs if shown and moved is not None else None
         yield Claim(
             f"{NAMES[found.moves]}:{role}", found.kind, f"{Pairs(role).titled(evidence.model)} cosines", fibre.scope,
-            found.because, value, "fibre", witness if found.moves else None,
+            found.because, value, "fibre", witness if shown else None,
         )  # fmt: skip
