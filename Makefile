@@ -36,9 +36,9 @@ ROOMS ?= auditing comparison evaluation
 mutants: $(READY)
 	$(BIN)/python tests/mutation/run.py --number $(NUMBER) --seed $(SEED) --rooms $(ROOMS)
 
-# Search 500 random models for an equal one that moves what an audit calls pinned.
+# Search 500 random models for an equal one that moves what an audit calls pinned; change 500 proofs in one place.
 adversary: $(READY)
-	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py
+	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py tests/truth/test_tampered_proofs.py
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)

@@ -10,8 +10,10 @@ from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
 from .auditing import Audit as Audit
 from .auditing import HeadReport as HeadReport
+from .auditing import Proof as Proof
 from .auditing import audit as audit
 from .auditing import head_report as head_report
+from .auditing import verify as verify
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
 from .blocks import explain_pair as explain_pair

@@ -15,6 +15,7 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective
+from embaudit.auditing.proof.proof import Proof, prove
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
@@ -160,6 +161,10 @@ class Audit(Drawn):
             "right_bias": model.right_bias is not None,
             "objective": model.objective,
         }
+
+    def proof(self) -> Proof:
+        """Collect what a checker needs to verify each claim that is shown or proven."""
+        return prove(self.model, self.evidence, self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; see the README for the schema."""

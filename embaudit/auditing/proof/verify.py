@@ -1,0 +1,370 @@
+"""Check a proof of `embaudit audit --proof`: does every claim that it calls shown or proven stand for this model?
+
+    python verify.py proof.npz P.npy Q.npy [a.npy] [b.npy]        (biases, - for none; Q.npy alone for one side)
+
+This file is complete and needs only numpy: copy it, read it, run it. P and Q are the rows of both sides. A proof holds
+a record (JSON: claims and their numbers) and the arrays it names: gauges, row numbers, weights. What must be checked is
+decided here, by the name of a claim, and every number is computed again from the model. Taken on trust is that rows and
+pairs were drawn at random; words are bound to the rest by a hash. Exit code 0: all claims stand, 1: not all, 2: input.
+"""
+
+import hashlib
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+EPS, TIE = 2.0**-52, 1e-9  # cosines closer than TIE are one cosine
+SHOWN = "moved origin origin-decides shortest stretched reached declared identification"
+VALUE = {
+    "moved": "mean",
+    "stretched": "mean",
+    "shortest": "length",
+    "origin": "lost",
+    "identification": "largest",
+    "free": "largest",
+}
+
+
+def digest(*parts: Any) -> str:
+    """Hash arrays by shape and numbers, everything else as JSON."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(json.dumps(part.shape if isinstance(part, np.ndarray) else part, sort_keys=True).encode())
+        for start in range(0, len(part) if isinstance(part, np.ndarray) else 0, 2**16):
+            found.update(np.ascontiguousarray(part[start : start + 2**16], dtype="<f8").tobytes())
+    return found.hexdigest()
+
+
+def require(holds: Any, problem: str) -> None:
+    """Fail with a problem unless something holds throughout."""
+    if not np.all(holds):
+        raise ArithmeticError(problem)
+
+
+def unit(x: Any) -> Any:
+    """Rows of length 1; NaN for a row of zeros."""
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def inscribed(c: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
+    """Least and largest cosine that a shift up to r makes of rows of lengths a, b and cosine c (inscribed angles)."""
+    base = np.sqrt((a - b) ** 2 + 2 * a * b * (1 - c))
+    area, near, turn = a * b * np.sqrt((1 - c) * (1 + c)), np.minimum(np.minimum(a, b), r), np.minimum(a, b) < r
+    inner, root = a * b * c - near**2, np.sqrt((a - near) * (a + near) * (b - near) * (b + near))
+    acute = (inner > 0) | (b * c >= a) | (a * c >= b)  # two forms of tan(θ/2), so that neither cancels
+    more, less = area + near * base, np.maximum(area * (1 - 16 * EPS) - near * base, 0)
+    low = np.arctan2(np.where(acute, more, root - inner), np.where(acute, inner + root, less))
+    high = np.arctan2(np.where(acute, less, root - inner), np.where(acute, inner + root, more))
+    low, high = np.where(turn, -1, np.cos(2 * low)), np.where(turn, 1, np.cos(2 * high))
+    return np.where(base == 0, c, low), np.where(base == 0, c, high)
+
+
+def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
+    """Largest cosine of rows under weights w from 1 to square on coordinates, if it is top; larger ones disprove top.
+
+    √(Σw xx Σw yy) is the least of Σw d over s, d = (s xx + yy/s)/2. If top >= 0, weights that beat it are high exactly
+    where xy > top d for some s: in order of s, all of these are tried. If top < 0, one stored s bounds all weights.
+    """
+    t, terms, on = np.clip(top, 0, 1)[:, None], (x * y, x * x, y * y), x * y > 0
+    ratio, alpha = np.where(on, abs(y / x), np.nan), t / (1 + np.sqrt((1 - t) * (1 + t)))
+    order = np.argsort(np.hstack([0 * t - 1, ratio * alpha, ratio / alpha]), axis=1)
+    rise = (np.hstack([z.sum(axis=1, keepdims=True), (square - 1) * z * on, (1 - square) * z * on]) for z in terms)
+    dot, a, b = (np.cumsum(np.take_along_axis(z, order, axis=1), axis=1) for z in rise)
+    excess = terms[0] - top[:, None] * (s[:, None] * terms[1] + terms[2] / s[:, None]) / 2
+    bounded = np.maximum(excess, square * excess).sum(axis=1) <= TIE * abs(terms[0]).sum(axis=1)
+    return np.where(np.isnan(s), np.max(dot / np.sqrt(a * b), axis=1), np.where((top < 0) & bounded, top, 2))
+
+
+class Claim:
+    """One claim, the model, and the arrays of its proof: `claim["pairs"]`, None where there are none.
+
+    They may name labels of a large head and, by an orthonormal basis, the dimensions that predictions see.
+    """
+
+    def __init__(self, claim: Any, arrays: Any, link: Any, model: Any) -> None:
+        self.claim, self.proof, self.scope, self.link, self.model = claim, claim["proof"], claim["scope"], link, model
+        self.arrays = {name: arrays[key] for name, key in claim["proof"]["arrays"].items()}
+        self.about, *parts = (part for part in claim["name"].split(":") if part not in ("movement", "neighbours"))
+        self.role, self.group, *_ = (*(parts or ["right"]), "", "")
+        self.unseen = link["name"] == "ranking" or (link["name"] == "softmax" and link["soft_cap"] is None)
+        free = [link["name"] != "cosine" and model[f"{side}_bias"] is not None for side in ("left", "right")]
+        self.rows_free, self.columns_free = self.unseen or free[0], free[1]  # one number a row, one a column of scores
+        self.unit = {"cosine": ("left", "right"), "softmax": ("right",) * link["unit_rows"]}.get(link["name"], ())
+        single = any(x is not None and x.dtype != np.float64 for x in (model["left"], model["right"]))
+        self.storage, self.tolerance = (2.0**-23, 1e-5) if single else (EPS, TIE)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.arrays.get(name)
+
+    def rows(self, side: str, which: Any = None) -> Any:
+        """Rows of a side as the link multiplies them; k unit inputs stand for whatever a missing side may hold."""
+        x = np.eye(self.model["right"].shape[1]) if self.model[side] is None else self.model[side]
+        x = x[self["labels"]] if side == "right" and self["labels"] is not None else x
+        x = np.asarray(x if which is None else x[which], dtype=float)
+        x = unit(x) if side in self.unit else x
+        return x if self["basis"] is None else x @ self["basis"]
+
+    def other(self, side: str, which: Any = None) -> Any:
+        """The same rows in the other model that the claim speaks of: mapped and shifted, or some of them reflected."""
+        x = self.rows(side, which)
+        if self["reflected"] is None:
+            return x @ self[f"gauge_{side}"] + self[f"shift_{side}"]
+        chosen = np.isin(np.arange(len(x)) if which is None else which, self["reflected"])[:, None]
+        return x - 2 * chosen * (x @ self["mirror"]) if side == self.proof["side"] else x
+
+    def gauge(self) -> float:
+        """Condition number of the gauge, if it is in the scope and the stored rows keep their predictions."""
+        (p, p2), (q, q2) = ([f(s, self[f"rows_{s}"]) for f in (self.rows, self.other)] for s in ("left", "right"))
+        a, b, k, gap = self["gauge_left"], self["gauge_right"], p.shape[1], p2 @ q2.T - p @ q.T
+        kappa = 1.0 if a is None else max(1.0, float(np.linalg.norm(a, 2) * np.linalg.norm(b, 2)))
+        gap -= gap.mean(axis=1, keepdims=True) if self.rows_free else 0
+        gap -= gap.mean(axis=0) if self.columns_free or ("map" in self.proof and self.unseen) else 0
+        size, size2 = (np.prod([np.linalg.norm(x, axis=1).max() for x in both]) for both in ((p, q), (p2, q2)))
+        bound = 4 * EPS * k**1.5 * kappa * size + 4 * self.storage * (size + size2)
+        require(abs(gap) <= bound, f"a prediction moves by {abs(gap).max():.1e}, rounding explains {bound:.1e}")
+        for x in (p2,) * ("left" in self.unit) + (q2,) * ("right" in self.unit):
+            require(abs(np.linalg.norm(x, axis=1) - 1) <= 64 * k * EPS * kappa**2, "rows lose their length 1")
+        most, shift = self.scope["max_condition"], self.scope["max_shift"] or 0.0
+        require(most is None or kappa <= most * (1 + TIE), f"the gauge has condition number {kappa:.6g}")
+        if a is not None and "map" not in self.proof:  # maps to fewer dimensions; a head may get a bias with one
+            require(abs(a @ b.T - np.eye(k)) <= 64 * k * EPS * kappa, "its two matrices are not inverse to each other")
+            lengths = {"right": self["shift_right"] @ a.T, "left": self["shift_left"] @ b.T}
+            for side, vector in lengths.items() if self.about == "reached" else ():
+                allowed = shift * self.median(side) * (1 + TIE) + 1e-12 if side == self.role else 0
+                require(np.linalg.norm(vector) <= allowed, f"the gauge shifts {side} rows by too much")
+        return kappa
+
+    def median(self, side: str) -> float:
+        """Median length of a row: the unit of shifts."""
+        return float(np.median(np.linalg.norm(self.rows(side), axis=1)))
+
+    def tiles(self, sides: Any, first: Any, second: Any, *models: Any) -> Any:
+        """Yield cosines of some rows with others, a few rows at a time, in each model; -2 where there is no pair."""
+        units = [[np.nan_to_num(unit(f(s, i))) for s, i in zip(sides, (first, second), strict=True)] for f in models]
+        first, second = (np.arange(len(u)) if i is None else i for i, u in zip((first, second), units[0], strict=True))
+        step = 2**22 // len(second) + 1
+        for part in (slice(at, at + step) for at in range(0, len(first), step)):
+            none = (sides[0] == sides[1]) & (first[part, None] == second)
+            none = none | ~units[0][0][part].any(axis=1)[:, None] | ~units[0][1].any(axis=1)
+            yield part, *(np.where(none, -2, np.clip(u[part] @ v.T, -1, 1)) for u, v in units)
+
+    def movement(self, role: str, pairs: Any) -> tuple[float, float]:
+        """Mean and largest |Δcos| over pairs; where there are none, over all pairs of the rows stored, or of all."""
+        sides, both = ("left", "right") if role == "cross" else (role, role), (self.rows, self.other)
+        if pairs is not None:
+            ends = ([unit(f(s, i)) for s, i in zip(sides, pairs.T, strict=True)] for f in both)
+            a, b = (np.prod(end, axis=0).sum(axis=1) for end in ends)
+            return float(np.nanmean(abs(b - a))), float(np.nanmax(abs(b - a)))
+        tiles = self.tiles(sides, self["among"], self["among"], *both)
+        total, count, largest = zip(
+            *((abs(b - a).sum(), (a > -2).sum(), abs(b - a).max()) for _, a, b in tiles), strict=True
+        )
+        return sum(total) / sum(count), max(largest)
+
+    def kept(self, side: str) -> float:
+        """Share of the entries of nearest lists that stay among as many nearest, or tie with the last of them."""
+        lists, n, stay = self["lists"], self["lists"].shape[1], 0
+        for part, *both in self.tiles((side, side), self["listed"], None, self.rows, self.other):
+            last = [np.partition(tile, -n, axis=1)[:, -n, None] for tile in both]
+            before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
+            require(before >= last[0] - TIE, "a list does not hold the nearest rows")
+            stay += int((after >= last[1] - max(TIE, 16 * self.storage)).sum())
+        return float(stay / lists.size)
+
+    def certified(self, kappa: float, shift: float) -> tuple[float, float]:
+        """Share of whole lists, and of entries, that stay ahead of all others by 2 ln κ in artanh."""
+        length, ahead, lists = np.linalg.norm(self.rows(self.role), axis=1), [], self["lists"]
+        for part, tile in self.tiles((self.role, self.role), self["listed"], None, self.rows):
+            rest, own = tile.copy(), length[self["listed"][part], None]
+            np.put_along_axis(rest, lists[part], -2, axis=1)
+            low, high = np.take_along_axis(tile, lists[part], axis=1), np.where(rest < -1, -1, rest)
+            tied = low <= high.max(axis=1, keepdims=True) + TIE
+            if shift:
+                low = inscribed(low, own, length[lists[part]], shift)[0]
+                high = np.where(rest < -1, -1, inscribed(high, own, length, shift)[1])
+            gap = np.arctanh(low) - np.arctanh(high.max(axis=1, keepdims=True))
+            ahead.append(~tied & (gap > 2 * np.log(kappa)))
+        return float(np.vstack(ahead).all(axis=1).mean()), float(np.vstack(ahead).mean())
+
+    def reach(self, group: str, kappa: float, shift: float) -> tuple[Any, Any, Any]:
+        """Cosines of the pairs, and the least and largest that gauges within a budget make of them."""
+        sides = ("left", "right") if self.role == "cross" else (self.role, self.role)
+        x, y = (self.rows(s, i) for s, i in zip(sides, self["pairs"].T, strict=True))
+        known, kappa = x.any(axis=1) & y.any(axis=1), kappa if x.shape[1] > 1 else 1.0
+        x, y, s, step = x[known], y[known], self["slopes"], float(np.log(kappa))
+        c, a, b = np.clip((unit(x) * unit(y)).sum(axis=1), -1, 1), *(np.linalg.norm(z, axis=1) for z in (x, y))
+        if group == "diagonal" and self.role != "cross":
+            low, high = self["ends"][known].T
+            for end, sign in ((high, 1), (low, -1)):
+                best = weighted(x, sign * y, sign * end, s[known, int(sign > 0)], kappa**2)
+                require(abs(best - sign * end) <= 1e-8, "an end of a diagonal range is not the extreme cosine")
+            return c, low, high
+        if group == "diagonal":  # √(Σw xx Σ yy/w): least where Σw s xx = Σ yy/(w s), at most Σ of the larger ends
+            p, q = ([x * x * v[:, None], y * y / v[:, None]] for v in s[known].T)
+            w = np.nan_to_num(np.clip(np.sqrt(p[1] / p[0]), 1, kappa**2), nan=1.0)
+            require(abs((w * p[0] - p[1] / w).sum(axis=1)) <= 1e-7 * (w * p[0]).sum(axis=1), "a slope is not the best")
+            sizes = (w * p[0] + p[1] / w) / 2, np.maximum(q[0] + q[1], q[0] * kappa**2 + q[1] / kappa**2) / 2
+            near, far = ((x * y).sum(axis=1) / size.sum(axis=1) for size in sizes)
+            return c, np.minimum(near, far), np.maximum(near, far)
+        if self.role != "cross":
+            low, high = inscribed(c, a, b, shift) if shift else (c, c)
+            low, high = (np.where((x.shape[1] == 1) & (abs(z) < 1), c, z) for z in (low, high))
+            return c, np.tanh(np.arctanh(low) - step), np.tanh(np.arctanh(high) + step)
+        ratio = shift / (b if self.rows_free else a)  # right rows are shifted where they may be
+        turn = np.where(ratio > 1, np.pi, np.arcsin(np.minimum(ratio, 1)) * (x.shape[1] > 1))
+        ends = (
+            (np.cos(np.minimum(np.arccos(c) + turn, np.pi)), -step),
+            (np.cos(np.maximum(np.arccos(c) - turn, 0)), step),
+        )
+        return c, *(np.sign(z) / np.cosh(np.maximum(np.arccosh(1 / abs(z)) - np.sign(z) * e, 0)) for z, e in ends)
+
+    def shown(self) -> dict[str, float]:
+        """Numbers of a claim that a witness shows: an equal model, or under a guard one that is not equal."""
+        if self["input"] is not None:  # a head whose probabilities change at this input when its mean row is removed
+            right, bias, cap = self.model["right"], self.model["right_bias"], self.link["soft_cap"]
+            rows = np.asarray(right[self["among"]], dtype=float)
+            both = [unit(w) if self.unit else w for w in (rows, rows - np.mean(right, axis=0, dtype=float))]
+            logits = [w @ self["input"] + (0 if bias is None else bias[self["among"]]) for w in both]
+            logits = [z if cap is None else cap * np.tanh(z / cap) for z in logits]
+            before, after = (z - z.max() - np.log(np.exp(z - z.max()).sum()) for z in logits)
+            return {"value": float(abs(after - before).max())}
+        found = {"condition": self.gauge()}
+        if self.about.startswith("origin"):
+            centre = np.mean(self.model["right"], axis=0, dtype=float)
+            size = abs(self.model["right"]).max()
+            require(abs(self["shift_right"] + centre) <= self.tolerance * size, "it keeps the mean row")
+        if self["pairs"] is not None or self.about not in ("reached", "free", "identification"):
+            found["mean"], found["largest"] = self.movement(self.role, self["pairs"])
+        if self["lists"] is not None:
+            found["lost"] = 1 - self.kept(self.role)
+        if self.about == "shortest":
+            turned = unit(self.other("right", self["pairs"][0]))
+            require(abs(turned[0] @ turned[1] + 1) <= 1e-6, "the two labels are not opposite")
+            found["length"] = float(np.linalg.norm(self["shift_right"])) / self.median("right")
+        if self.about in ("free", "identification"):
+            sides = [s for s in ("left", "right") if self[f"pairs_{s}"] is not None]
+            found |= {s: self.movement(s, self[f"pairs_{s}"])[1] for s in sides}
+            found["largest"] = max(found[s] for s in (sides if self.about == "identification" else (self.role,)))
+            require(found["largest"] > 1e-3, "no cosine moves")
+        name = VALUE.get(self.about, self.proof.get("value"))
+        return found | {"value": found[name]}
+
+    def proven(self) -> dict[str, Any]:
+        """Numbers of a claim that is a theorem for a set of gauges: its conditions and inequalities."""
+        budget, k, about = self.scope["max_condition"] or 1.0, self.model["right"].shape[1], self.about
+        if about in ("range", "certified", "bound"):
+            named = budget if about == "bound" else float(self.claim["name"].split(":")[-1])
+            require(abs(named - budget) <= 1e-5 * budget, "its name has another budget")
+            side = self.role if self.role != "cross" else "right" if self.rows_free else "left"
+            shift = self.scope["max_shift"] * self.median(side) if self.scope["max_shift"] else 0.0
+            if self["pairs"] is None:
+                lists, entries = self.certified(budget, shift)
+                return {"value": lists if about == "certified" else 1 - entries}
+            before, low, high = self.reach(self.group if about == "range" else "linear", budget, shift)
+            width = np.median(high - low), np.mean(np.maximum(high - before, before - low))
+            return {"value": float(width[about == "bound"])}
+        if about == "argmax":  # a lead t <= D x <= 1 over others is at most Σμ where Dᵀ(λ - μ) = 0, Σλ = 1, λ, μ >= 0
+            rows, bias = np.asarray(self.model["right"], dtype=float), self.model["right_bias"]
+            bias, label, other = np.zeros(len(rows)) if bias is None else bias, self["hidden"], self["others"]
+            ahead, most, size = self["ahead"], self["most"], abs(rows - rows.mean(axis=0)).max()
+            gaps = np.einsum("ns,nsk->nk", ahead - most, rows[label, None] - rows[other])
+            level = ((ahead - most) * (bias[label, None] - bias[other])).sum(axis=1)
+            require((ahead >= 0) & (most >= 0) & (abs(ahead.sum(axis=1, keepdims=True) - 1) <= TIE), "no weights")
+            require((abs(gaps).max(axis=1) <= TIE * size) & (level <= TIE * np.ptp(bias)), "the weights do not balance")
+            require(most.sum(axis=1) <= 1e-6, "the weights leave a lead")
+            return {"value": len(set(label.tolist()))}
+        if about == "simplex":
+            x = np.asarray(self.model["right"], dtype=float)
+            s = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
+            return {"value": len(x) / int((s > s[0] * len(s) * self.storage).sum())}
+        if about == "pinned":
+            return self.pinned(k)
+        self.gauge()
+        if about == "outside":
+            x = self.rows(self.role)
+            rest = x - x @ self["gauge_left"] @ self["gauge_left"].T
+            shares = (rest**2).sum(axis=1) / (x**2).sum(axis=1)
+            return {"value": k - self["gauge_left"].shape[1], "share": float(np.nanmax(shares))}
+        if about == "free" and "map" not in self.proof:
+            require(self.movement(self.role, self["pairs"])[1] > 1e-3, "no cosine moves")
+        require(
+            about == "reduction" or "map" not in self.proof or np.linalg.matrix_rank(self["gauge_left"]) < k, "whole"
+        )
+        return {"value": None}
+
+    def pinned(self, k: int) -> dict[str, None]:
+        """Ask whether lengths of 1 leave no metric but I; on a line, whether anything could turn a sign."""
+        if self["spanning"] is not None:  # the forms r rᵀ of these rows, of a head with r, span all forms
+            u = unit(self.rows("right" if self.link["name"] == "softmax" else self.proof["side"], self["spanning"]))
+            products, affine = (u @ u.T) ** 2, self.link["name"] == "softmax"
+            require(len(u) == k * (k + 1) // 2 + k * affine and (not affine or self.unseen), "too few rows span")
+            least = np.linalg.eigvalsh(products + affine * (u @ u.T))[0]
+            require(self.unit and least > 64 * len(u) * EPS, "the rows do not span")
+        elif self["weights_left"] is not None:  # Σ weights r rᵀ is one form on both sides
+            forms = []
+            for side in ("left", "right"):
+                u = np.nan_to_num(unit(self.rows(side)))
+                forms.append((u * self[f"weights_{side}"][:, None]).T @ u)
+                on = np.einsum("ij,jk,ik->i", u, forms[0], u)
+                positive = (self[f"weights_{side}"] >= 0).all() and np.all((abs(on - 1) <= 1e-8) | ~u.any(axis=1))
+            values = np.linalg.eigvalsh(forms[0])
+            require(abs(forms[0] - forms[1]) <= 1e-8 * values[-1], "the two sides hold other forms")
+            require(self.link["name"] == "cosine" and (values[0] > 1e-4 * values[-1] or positive), "no positive form")
+        else:
+            turns = {"right": self.rows_free, "left": self.columns_free}
+            sides = ("left", "right") if self.role == "cross" else (self.role,)
+            require(k == 1 and not any(turns[s] for s in sides), "a shift could turn a sign")
+            require(self.link["name"] != "ranking" and self.link["soft_cap"] is None, "equal models are not known")
+        return {"value": None}
+
+    def check(self) -> None:
+        """Fail unless the claim stands with its kind and all of its numbers."""
+        kind = self.about in SHOWN.split() or (self.about == "free" and self.claim["value"] is not None)
+        require(self.claim["kind"] == ("shown" if kind else "proven"), "it is of another kind")
+        found = self.shown() if kind else self.proven()
+        for name, number in (self.proof["numbers"] | {"value": self.claim["value"]}).items():
+            close = number is None or abs(found[name] - number) <= self.tolerance * max(1, abs(number))
+            require(close, f"{name} is {found[name]}, not {number}")
+
+
+def verify(arrays: Any, model: Any) -> list[tuple[str, str]]:
+    """List each claim, and arrays of the model, with what is wrong; an empty text where it stands."""
+    record, found = json.loads(str(arrays["record"])), []
+    for name, x in model.items():
+        same = record["model"]["arrays"][name] == (None if x is None else digest(np.asarray(x)))
+        found.append((name, "" if same else "another array than the one that was audited"))
+    for claim in record["claims"]:
+        try:
+            with np.errstate(all="ignore"):
+                Claim(claim, arrays, record["model"]["link"], model).check()
+            parts = [{k: v for k, v in claim.items() if k != "digest"}, record["model"]]
+            names = sorted(claim["proof"]["arrays"].items())
+            reduced = {c["proof"]["arrays"]["gauge_left"] for c in record["claims"] if c["name"] == "reduction"}
+            require(claim["proof"]["arrays"].get("basis") in {None} | reduced, "its basis is not that of the reduction")
+            require(digest(*parts, *(arrays[key] for _, key in names)) == claim["digest"], "its words were changed")
+            found.append((claim["name"], ""))
+        except Exception as error:  # whatever goes wrong, the claim is not proven
+            found.append((str(claim.get("name")), f"{error}" or type(error).__name__))
+    return found
+
+
+def main() -> int:
+    """Verify the proof and the model that the command line names."""
+    sides = ("right",) if len(sys.argv) == 3 else ("left", "right", "left_bias", "right_bias")
+    try:
+        model: dict[str, Any] = dict.fromkeys(("left", "right", "left_bias", "right_bias"))
+        model |= {name: np.load(path) for name, path in zip(sides, sys.argv[2:], strict=False) if path != "-"}
+        require(model["right"] is not None, "a proof and a model must be named")
+        found = verify(dict(np.load(sys.argv[1])), model)
+    except Exception as error:
+        print(f"{error}; {__doc__}", file=sys.stderr)
+        return 2
+    for name, problem in found:
+        print(f"{'FAILS' if problem else 'stands'}  {name}  {problem}".rstrip())
+    return int(any(problem for _, problem in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
