@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,21 +53,23 @@ def audit(
     seed: Seed = 0,
     out: Page = None,
     json: Json = None,
+    proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Audit a model: a table, a verdict, and neighbours side by side in two equivalent models."""
     from embaudit import auditing
-    from embaudit.io import distinct_outputs, load
+    from embaudit.io import distinct_outputs, load, written_whole
     from embaudit.report.terminal import print_audit
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
              "right_counts": counts, "left_counts": left_counts}  # fmt: skip
     options = {name: str(value) for name, value in given.items() if value is not None}
     beside = [left, bias] if path.suffix == ".npy" else []
-    distinct_outputs([path, labels, counts, left_counts, *beside], [json, out])
-    with outputs(json, out, force=force) as write:
+    distinct_outputs([path, labels, counts, left_counts, *beside], [json, out, proof])
+    kept = written_whole(proof, force=force) if proof else nullcontext()
+    with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
             result = auditing.audit(
                 load(path, kind=kind, **options),
@@ -82,6 +85,8 @@ def audit(
                 rng=seed,
                 source=str(path),
             )
+            if file:
+                result.proof().write(file)
         write(result, f"Audit of {path}")
     # Files first: a reader that closes the pipe must not cost the results.
     print_audit(result, make_console(quiet=quiet))

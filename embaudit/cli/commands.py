@@ -2,7 +2,22 @@
 
 from typer.main import get_command
 
-from embaudit.cli import audit, blocks, compare, demo, evaluate, explain, fit, fix, formats, gauge, reproduce, simpson  # noqa: F401
+# ruff: noqa: F401
+from embaudit.cli import (
+    audit,
+    blocks,
+    compare,
+    demo,
+    evaluate,
+    explain,
+    fit,
+    fix,
+    formats,
+    gauge,
+    reproduce,
+    simpson,
+    verify,
+)
 from embaudit.cli.app import app
 
 command = get_command(app)
