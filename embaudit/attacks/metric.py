@@ -54,7 +54,7 @@ def clipped(logs: Floats, window: float) -> Floats:
     """Clip to the window of that width that moves the values least at either end, centred on 0."""
     middle = (logs.max(axis=-1, keepdims=True) + logs.min(axis=-1, keepdims=True)) / 2
     # A hair inside, so that rounding never spends more than the budget.
-    return np.asarray(np.clip(logs - middle, -window / 2, window / 2) * (1 - 1e-12))
+    return np.asarray(np.minimum(np.maximum(logs - middle, -window / 2), window / 2) * (1 - 1e-12))
 
 
 def rate(x: Floats, y: Floats, cosine: Floats, push: Floats, *, cross: bool) -> Floats:

@@ -53,6 +53,11 @@ def _along(rows: Floats, axes: Floats | None) -> Floats:
     return rows if axes is None else np.asarray(rows @ axes)
 
 
+def _rescaled(rows: Floats) -> Floats:
+    """Directions of rows that had length 1 before a metric: none of them is zero or too long to be squared."""
+    return np.asarray(rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None])
+
+
 class Movement:
     """Mean |Δcos| over sampled pairs."""
 
@@ -63,13 +68,17 @@ class Movement:
         rows = [np.asarray(factors[column], dtype=np.float64) for factors, column in sides]
         self.x, self.y = map(unit_rows, rows)
         self.lengths = [row_norms(side) for side in rows]
+        self._last: tuple[Metric, tuple[Floats, Floats, Floats]] | None = None
         m, k = self.x.shape
         self.cost = (2.0 * m * k * k + 30.0 * m * k, 3.0 * m * (k + 20))
 
     def _moved(self, metric: Metric) -> tuple[Floats, Floats, Floats]:
-        x = unit_rows(metric.apply(self.x))
-        y = unit_rows(metric.apply(self.y, -1.0 if self.cross else 1.0))
-        return x, y, np.einsum("ij,ij->i", x, y)
+        """Unit rows and cosines under a metric; slopes are asked for where the value has just been taken."""
+        if self._last is None or self._last[0] is not metric:
+            x = _rescaled(metric.apply(self.x))
+            y = _rescaled(metric.apply(self.y, -1.0 if self.cross else 1.0))
+            self._last = metric, (x, y, np.einsum("ij,ij->i", x, y))
+        return self._last[1]
 
     def value(self, metric: Metric) -> float:
         """Mean |Δcos|."""
