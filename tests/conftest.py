@@ -22,9 +22,16 @@ settings.register_profile("embaudit", deadline=None, max_examples=50, derandomiz
 settings.load_profile("embaudit")
 
 
+TOGETHER = re.compile(
+    r"tests/reproduce/|tests/truth/\w+|tests/auditing/test_(?:limits|trained_heads)|tests/canonical/test_balance"
+    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_"
+)
+"""Tests that share models trained or audited: those of the figures, of one such file, or of one notebook."""
+
+
 def scope(nodeid: str) -> str:
-    """Which tests one process runs in a row: those of one notebook, those of the figures, or of one function."""
-    shared = re.search(r"tests/reproduce/|test_notebooks\.py::\D*(?P<notebook>\d+)_", nodeid)
+    """Which tests one process runs in a row: those that share what takes long, or those of one function."""
+    shared = TOGETHER.search(nodeid)
     return (shared["notebook"] or shared[0]) if shared else nodeid.split("[")[0]
 
 
@@ -57,6 +64,20 @@ def shared_data() -> Callable[[str], Path]:
 def without_attacks(monkeypatch):
     """Audit without attacks, which take most of the time and are tested on their own."""
     monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+
+
+@pytest.fixture
+def short_attacks(monkeypatch):
+    """Attack from fewer starts: what is said of an attack holds however long it searched."""
+    monkeypatch.setattr("embaudit.attacks.search.MOST_AXES", 12)
+    monkeypatch.setattr("embaudit.attacks.search.MOST_TURNS", 8)
+
+
+@pytest.fixture(autouse=True)
+def _short_in_audits(request):
+    """Attack at length in `tests/attacks` only."""
+    if request.path.parent.name in ("auditing", "cli", "house", "report", "truth"):
+        request.getfixturevalue("short_attacks")
 
 
 @pytest.fixture(scope="session")

@@ -264,6 +264,7 @@ def head(seed: int, n: int = 40, k: int = 3, far: float = 1.0) -> FactorModel:
     return FactorModel(left=left, right=right, left_bias=np.zeros(n), right_bias=np.zeros(n), link="softmax")
 
 
+@pytest.mark.usefixtures("short_attacks")
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("kappa", "tau"), [(1.0, 0.3), (1.3, 0.02), (2.0, 0.5), (2.0, 0.0)])
 def test_affine_attacks_keep_their_budgets_and_never_pass_the_bound(kappa: float, tau: float, seed: int) -> None:
