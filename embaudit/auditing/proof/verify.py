@@ -67,7 +67,7 @@ def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
     √(Σw xx Σw yy) is the least of Σw d over s, d = (s xx + yy/s)/2. If top >= 0, weights that beat it are high exactly
     where xy > top d for some s: in order of s, all of these are tried. If top < 0, one stored s bounds all weights.
     """
-    t, terms, on = np.clip(top, 0, 1)[:, None], (x * y, x * x, y * y), x * y > 0
+    t, terms, on = abs(np.clip(top, 0, 1))[:, None], (x * y, x * x, y * y), x * y > 0
     ratio, alpha = np.where(on, abs(y / x), np.nan), t / (1 + np.sqrt((1 - t) * (1 + t)))
     order = np.argsort(np.hstack([0 * t - 1, ratio * alpha, ratio / alpha]), axis=1)
     rise = (np.hstack([z.sum(axis=1, keepdims=True), (square - 1) * z * on, (1 - square) * z * on]) for z in terms)
