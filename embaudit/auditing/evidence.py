@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -197,11 +197,9 @@ def gather(
         movements = tuple(moved for _, moved in visited)
         fibre = fibre_of(model, chosen, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
-        rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
-        n = min(n_neighbours, LISTED, len(model.side(side).directed) - 1)
         furthest = _furthest(equivalents, movements)
-        shown_in, examples = _examples(model, furthest.get(side), side, rows, n)
-        predicted = by_prediction(model, chosen, side=side, rows=rows, n=n, rng=draw, **sizes)
+        rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
+        compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
     equal = furthest if head is None else {}
     return Evidence(
         model=model,
@@ -214,9 +212,7 @@ def gather(
         limits=bounds,
         position=position(model) if model.left is not None else None,
         chosen=bool(show),
-        shown_in=shown_in,
-        examples=examples,
-        predicted=predicted,
+        **compared,
         about=about,
         head=head,
         traits=all_traits(whole, chosen, n_neighbours=n_neighbours, equal=equal, rng=np.random.default_rng(rng)),
@@ -243,6 +239,22 @@ def _furthest(
             if record.top_n and record.top_n_overlap < found.get(record.role, (np.inf, one))[0]:
                 found[record.role] = record.top_n_overlap, one
     return {role: one for role, (_, one) in found.items()}
+
+
+def _compared(
+    model: FactorModel,
+    equal: EquivalentModel | None,
+    roles: Sequence[Role],
+    side: SideName,
+    rows: Indices,
+    sizes: dict[str, int],
+    draw: np.random.Generator,
+) -> dict[str, Any]:
+    """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
+    n = min(sizes["n_neighbours"], LISTED, len(model.side(side).directed) - 1)
+    shown_in, examples = _examples(model, equal, side, rows, n)
+    predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
+    return {"shown_in": shown_in, "examples": examples, "predicted": predicted}
 
 
 def _examples(

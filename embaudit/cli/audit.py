@@ -12,7 +12,14 @@ from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Model, Objecti
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from embaudit.auditing import Audit
+    from embaudit.model import FactorModel
+    from embaudit.report.next_steps import Asked
+
+SPELLED = {"right_counts": "counts"}
+"""Options of `load` that have another name here."""
 
 
 def exit_code(result: Audit, fail_on: FailOn) -> int:
@@ -23,6 +30,30 @@ def exit_code(result: Audit, fail_on: FailOn) -> int:
     if not result.predictions_hold:
         return 1
     return int(threshold is not None and result.worst is not None and result.worst >= threshold)
+
+
+def _asked(path: Path, kind: str, options: Mapping[str, str], told: Mapping[str, object], *, normalised: bool) -> Asked:
+    """Note how the model was read, and spell what this command was told as it takes it."""
+    from embaudit.report.next_steps import Asked
+
+    given = {SPELLED.get(name, name): str(value) for name, value in {**options, **told}.items() if value is not None}
+    words = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
+    return Asked(str(path), kind, options, (*words, *(["--normalised"] if normalised else [])))
+
+
+def titled(model: FactorModel, items: Path | None, identifier: str | None, title: str | None) -> FactorModel:
+    """Name the items of a model after a table."""
+    import numpy as np
+
+    from embaudit.errors import InputError
+    from embaudit.io import read_titles, titles_for
+
+    if items is None and (identifier is not None or title is not None):
+        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
+    if items is None:
+        return model
+    rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
+    return model.replace(right_names=titles_for(rows, *read_titles(items, id=identifier, title=title))[0])
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -49,7 +80,14 @@ def audit(
     pairs: Annotated[int, typer.Option(help="Pairs to sample where there are too many to visit.")] = 100_000,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     gauges: Annotated[int, typer.Option(help="Random draws from each group.")] = 8,
+    role: Annotated[
+        str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
+    ] = None,
     show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
+    items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
+    title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Print every table, finding and the verdict.")] = False,
     seed: Seed = 0,
     out: Page = None,
     json: Json = None,
@@ -58,21 +96,22 @@ def audit(
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
-    """Audit a model: a table, a verdict, and neighbours side by side in two equivalent models."""
+    """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
     from embaudit.io import distinct_outputs, load, written_whole
-    from embaudit.report.terminal import print_audit
+    from embaudit.report.terminal import print_audit, print_screen
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
              "right_counts": counts, "left_counts": left_counts}  # fmt: skip
     options = {name: str(value) for name, value in given.items() if value is not None}
     beside = [left, bias] if path.suffix == ".npy" else []
-    distinct_outputs([path, labels, counts, left_counts, *beside], [json, out, proof])
+    distinct_outputs([path, labels, counts, left_counts, items, *beside], [json, out, proof])
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
             result = auditing.audit(
-                load(path, kind=kind, **options),
+                titled(load(path, kind=kind, **options), items, id, title),
+                role=role,
                 groups=group,
                 n_gauges=gauges,
                 n_pairs=pairs,
@@ -89,5 +128,10 @@ def audit(
                 result.proof().write(file)
         write(result, f"Audit of {path}")
     # Files first: a reader that closes the pipe must not cost the results.
-    print_audit(result, make_console(quiet=quiet))
+    console = make_console(quiet=quiet)
+    if full:
+        print_audit(result, console)
+    else:
+        told = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role}
+        print_screen(result, _asked(path, kind, options, told, normalised=normalised), console)
     raise typer.Exit(exit_code(result, fail_on))

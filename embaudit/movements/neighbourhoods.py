@@ -61,10 +61,18 @@ def find_rows(model: FactorModel, role: SideName, wanted: Sequence[str]) -> Indi
     ids = model.side(role).ids
     names = model.names(role).astype(str)
     texts = [names] if ids is None else [ids.astype(str), names]
-    return np.array([_find_row(texts, names, np.char.lower(names), entity) for entity in wanted], dtype=np.intp)
+    remedy = _without_titles(model, role)
+    return np.array([_find_row(texts, names, np.char.lower(names), entity, remedy) for entity in wanted], dtype=np.intp)
 
 
-def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
+def _without_titles(model: FactorModel, role: SideName) -> str:
+    """Say how to add titles, where there are none and a file may hold them."""
+    if role == "left" or model.right_names is not None:
+        return ""
+    return "no titles: add " + ("--labels labels.txt" if model.title(role) == "label" else "--items movies.csv")
+
+
+def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) -> int:
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
     for hits in searches:
@@ -73,7 +81,7 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str) -> int:
         if len(hits) > 1:
             some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
             raise must_be("show", "one id or title", f"{entity!r}, which fits {len(hits)} ({some})", "write more of it")
-    raise must_be("show", "an id or title in the model", repr(entity))
+    raise must_be("show", "an id or title in the model", repr(entity), remedy)
 
 
 def neighbourhoods(

@@ -23,6 +23,8 @@ class Content:
     """Small print at the end."""
     question: str = ""
     """Stands above the page in place of the title."""
+    answer: str = ""
+    """A word, and why in a sentence."""
     verdict: str = ""
     severity: str = ""
     """Of the gravest finding."""

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from rich.panel import Panel
 from rich.text import Text
 
+from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
+from embaudit.report.first_screen import first_screen
 from embaudit.report.shown import shown
 from embaudit.report.summary import grids, movement_grids, neighbour_grids, sentences
 
@@ -20,14 +22,24 @@ if TYPE_CHECKING:
     from embaudit.cli.demonstration import Demonstration
     from embaudit.foundation.results import Result
     from embaudit.report.grid import Grid
+    from embaudit.report.next_steps import Asked
 
 EXAMPLES = 5
+ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UNSAID: "yellow"}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
 
+def print_screen(audit: Audit, asked: Asked, console: Console) -> None:
+    """Print the first screen, its answer in colour."""
+    text = Text(first_screen(audit, asked))
+    text.highlight_words([f"{audit.answer.word}:"], f"bold {ANSWERS[audit.answer.word]}")
+    console.print(text, soft_wrap=True)
+
+
 def print_audit(audit: Audit, console: Console) -> None:
-    """Print a failed check first, then the tables, neighbours side by side, findings and the verdict."""
+    """Print the answer, a failed check, then the tables, neighbours side by side, findings and the verdict."""
     console.print(Text(repr(audit.model)))
+    console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
     print_grids(grids(audit), console)

@@ -223,7 +223,7 @@ def tail_of(known="counts", over_all=0.94, frequent=0.83, weighted=0.9):
 def test_emb402_tells_the_three_figures():
     code, title, text, remedy, value = only(evidence_of(tail=tail_of(), equal="linear 2"))
     assert (code, value) == ("EMB402", pytest.approx(0.11))
-    assert title == "94 % of neighbours stay over all items, 83 % where items with much behind them count more"
+    assert title == "6 % of nearest items change, 17 % where frequent ones count more"
     assert text == (
         "In the equal model that moves lists most, 94 % of the 10 nearest stay over all items. "
         "It is 83 % for 321 items with 5 interactions or more, and 90 % weighted by interactions."
@@ -234,7 +234,7 @@ def test_emb402_tells_the_three_figures():
 
 def test_emb402_says_that_length_stands_for_counts():
     _, title, text, *_ = only(evidence_of(tail=tail_of("length", 0.5, 0.55, 0.7), equal="linear 2"))
-    assert title == "50 % of neighbours stay over all items, 70 % where items of long rows count more"
+    assert title == "50 % of nearest items change, 30 % where long rows count more"
     assert text.endswith(
         "It is 55 % for 321 items of at least median length, and 70 % weighted by row length (no counts are known)."
     )

@@ -60,7 +60,9 @@ def head(tmp_path):
 @pytest.mark.usefixtures("without_attacks")
 def test_declared_guards_change_the_verdict(embaudit, head):
     plain, capped, unit = (
-        " ".join(embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out.replace("│", " ").split())
+        " ".join(
+            embaudit("audit", head, "--full", "--kind", "head", "--gauges", 1, *options).out.replace("│", " ").split()
+        )
         for options in ((), ("--soft-cap", 30), ("--normalised",))
     )
     assert "EMB301" in plain
@@ -108,7 +110,7 @@ def test_guards_are_refused_where_there_is_no_softmax(embaudit, tmp_path):
 def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
     draw = np.random.default_rng(0)
     np.savez(tmp_path / "big.npz", W=draw.standard_normal((3000, 8)).astype(np.float32))
-    result = embaudit("audit", "big.npz", "--kind", "head", "--gauges", 1, "--json", "a.json")
+    result = embaudit("audit", "big.npz", "--full", "--kind", "head", "--gauges", 1, "--json", "a.json")
     assert result.code == 0
     found = json.loads(Path("a.json").read_text())
     assert found["model"]["n_right"] == 3000
@@ -119,7 +121,7 @@ def test_many_labels_are_sampled_and_said_so(embaudit, tmp_path):
 @pytest.mark.usefixtures("without_attacks")
 def test_a_capped_head_is_still_trained_as_a_head(embaudit, head):
     for options in ((), ("--soft-cap", 30)):
-        found = embaudit("audit", head, "--kind", "head", "--gauges", 1, *options).out
+        found = embaudit("audit", head, "--full", "--kind", "head", "--gauges", 1, *options).out
         assert "softmax-decay" in found
         assert "product" not in " ".join(found.split()).split("Training:")[1]
 

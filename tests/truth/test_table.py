@@ -155,7 +155,7 @@ BY_COMMAND = [*BY_COMMAND[:16], *BY_COMMAND[16::2]]
 def test_the_command_line_says_the_same(embaudit, name):
     row = TABLE[name]
     save(row.model, "model.npz")
-    arguments = ["audit", "model.npz", "--gauges", 1, "--pairs", 50]
+    arguments = ["audit", "model.npz", "--full", "--gauges", 1, "--pairs", 50]
     for option, value in row.options.items():
         values = {"groups": ["--group", *value] if option == "groups" else [], "normalised": ["--normalised"]}
         values["n_neighbours"] = ["--top", value]
@@ -168,6 +168,7 @@ def test_the_command_line_says_the_same(embaudit, name):
     assert row.fails <= result.code
     if not name.startswith("4 "):
         assert " ".join(found.verdict.split()) in printed
+        assert f"{found.answer.question} {found.answer}" in printed
 
 
 def test_a_third_goes_through_the_command_line():

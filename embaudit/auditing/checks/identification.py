@@ -46,11 +46,12 @@ def _free(evidence: Evidence) -> Finding:
     if objective is None or objective.status is Status.UNKNOWN:
         names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
         text = "Equally predicting models have other cosines; whether training chose one depends on its objective."
-        title = "the predictions do not fix the cosines, and how the model was trained is not known"
+        title = "the predictions do not fix the cosines, and training is not known"
         remedy = f"Name the objective ({names} or another one, `--objective`)."
         if objective is not None:
             text = f"Training minimised {objective.loss}; under it the cosines are {objective.cosines}."
-            title, remedy = "no law tells which cosines the declared training chose", CONVENTION
+            title = "no law tells which cosines the declared training chose"
+            remedy = "Compare models and lists by what is predicted until there is one."
         return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
     text = f"Training minimised {objective.loss}; under it they are {objective.cosines}."
     if objective.status is Status.FREE:

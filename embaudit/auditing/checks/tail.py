@@ -26,16 +26,16 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         if found is None or traits.equal is None or found.gap < APART or not evidence.predictions_hold:
             continue
         title = evidence.model.title(traits.role)
-        over_all, other = percent(found.over_all.share), percent(found.furthest.share)
+        over_all, other = percent(1 - found.over_all.share), percent(1 - found.furthest.share)
         claim = Claim(
             f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal), _text(found, title), found.gap,
             "traits",
         )  # fmt: skip
-        those = f"{title}s with much behind them" if found.known == "counts" else f"{title}s of long rows"
+        those = "frequent ones" if found.known == "counts" else "long rows"
         yield Finding(
             "EMB402",
             Severity.TIP,
-            f"{over_all} of neighbours stay over all {title}s, {other} where {those} count more",
+            f"{over_all} of nearest {title}s change, {other} where {those} count more",
             claim,
             f"Judge the {title}s that you ask about: figures over all of them are figures of the others.",
         )

@@ -1,0 +1,81 @@
+"""What to type next: commands with the file's own name, which run when they are pasted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import join
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.answer import Word
+from embaudit.model import Equivalence
+from embaudit.model.objectives import Status, usual_objectives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from embaudit.auditing import Audit
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a model was read, so that a command can read it again.
+
+    Examples
+    --------
+    >>> asked = Asked("my model.npz", "head", {"right_counts": "n.npy"}, ("--counts", "n.npy", "--soft-cap", "30"))
+    >>> asked.audit("--full")
+    "embaudit audit 'my model.npz' --kind head --counts n.npy --soft-cap 30 --full"
+    >>> asked.fix("--as", "centred")
+    "embaudit fix 'my model.npz' --kind head --load right_counts=n.npy --as centred"
+    """
+
+    path: str
+    """The file or folder."""
+    kind: str = "auto"
+    """What it was said to hold."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Options of `load`."""
+    told: tuple[str, ...] = ()
+    """What `embaudit audit` was told besides the kind: these options and what no file says."""
+
+    def audit(self, *more: str) -> str:
+        """Audit the same model."""
+        return join(["embaudit", "audit", *self._read(), *self.told, *more])
+
+    def fix(self, *more: str) -> str:
+        """Write vectors of the same model."""
+        loaded = [part for name, value in self.options.items() for part in ("--load", f"{name}={value}")]
+        return join(["embaudit", "fix", *self._read(), *loaded, *more])
+
+    def _read(self) -> list[str]:
+        path = self.path if not self.path.startswith("-") else f"./{self.path}"
+        return [path, *(["--kind", self.kind] if self.kind != "auto" else [])]
+
+    def out(self, what: str) -> str:
+        """Name a file for what is written."""
+        return f"{Path(self.path).resolve().name.split('.')[0]}-{what}.npz"
+
+
+def next_steps(audit: Audit, asked: Asked) -> Iterator[str]:
+    """Yield one or two commands: better vectors where there are some, what to declare where that decides, all numbers.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> list(next_steps(audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]])), Asked("v.npy")))
+    ['embaudit audit v.npy --objective factors', 'embaudit audit v.npy --full']
+    """
+    model, word = audit.model, audit.answer.word
+    chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
+    if not audit.predictions_hold or word is Word.YES:
+        pass
+    elif model.left is not None:
+        side = ("--role", "left") if audit.evidence.role == "left" else ()
+        yield asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
+    elif "right" in model.free_shifts and word is Word.NO:
+        yield asked.fix("--as", "centred", "--out", asked.out("centred"))
+    elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
+        yield asked.audit("--objective", chosen)
+    yield asked.audit("--full")

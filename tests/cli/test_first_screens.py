@@ -1,0 +1,181 @@
+"""The first screens of real inputs, kept as text in `screens/` for people to read.
+
+    UPDATE_SCREENS=1 .venv/bin/pytest tests/cli/test_first_screens.py
+
+writes them anew; read what changed before it is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+from shlex import split
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.auditing.answer import Word
+from embaudit.report.first_screen import HEIGHT, WIDTH
+
+FOLDER = Path(__file__).parent / "screens"
+NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
+
+
+def assert_kept(name, screen):
+    """Compare a screen with the one kept: words are the same, figures but for rounding."""
+    path = FOLDER / f"{name}.txt"
+    if os.environ.get("UPDATE_SCREENS"):
+        path.write_text(screen)
+    kept = path.read_text()
+    assert NUMBER.sub("#", screen) == NUMBER.sub("#", kept)
+    before, now = ([float(x.replace(",", "")) for x in NUMBER.findall(text)] for text in (kept, screen))
+    np.testing.assert_allclose(now, before, rtol=0.02, atol=0.011)
+
+
+def assert_a_screen(text):
+    lines = text.splitlines()
+    assert len(lines) <= HEIGHT
+    assert max(map(len, lines)) <= WIDTH
+    assert "\n\n\n" not in text
+    assert not [line for line in lines if line != line.rstrip()]
+
+
+def commands(screen):
+    """What a screen says to type next, as it is pasted."""
+    pasted = screen.split("\nnext:\n")[1].replace("\\\n", "")
+    return [split(line) for line in pasted.splitlines() if line.strip().startswith("embaudit ")]
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Vectors of one side: of length 1, with orthonormal columns, and with a mean of .8 of a typical row."""
+    rows = np.random.default_rng(0).standard_normal((300, 16))
+    stretched = rows * np.linspace(3, 0.5, 16)
+    mean = np.random.default_rng(1).standard_normal(16)
+    mean *= 0.8 / 0.6 * 4 / np.linalg.norm(mean)
+    return {
+        "normalised": stretched / np.linalg.norm(stretched, axis=1, keepdims=True),
+        "orthonormal": np.linalg.qr(stretched)[0],
+        "common-mean": rows - rows.mean(axis=0) + mean,
+    }
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize("name", ["normalised", "orthonormal", "common-mean"])
+def test_one_side_is_not_enough_to_answer(embaudit, drawn, name):
+    np.save(f"{name}.npy", drawn[name])
+    result = embaudit("audit", f"{name}.npy", "--gauges", 1)
+    assert_a_screen(result.out)
+    assert_kept(name, result.out)
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_the_head_of_a_language_model(embaudit, shared_data):
+    Path("lm-stories260K").symlink_to(shared_data("lm-stories260K"))
+    result = embaudit("audit", "lm-stories260K", "--gauges", 1)
+    assert_a_screen(result.out)
+    assert_kept("lm-stories260K", result.out)
+
+
+def test_movielens_end_to_end(embaudit, shared_data, request):
+    folder = shared_data("ml-latest-small")
+    titles = ("--items", folder / "movies.csv", "--id", "movieId", "--title", "title")
+    for objective in ("product", "factors"):
+        out = ("--out", f"{objective}.npz")
+        fitted = embaudit("fit", folder / "ratings.csv", "--objective", objective, "--rank", 20, *titles, *out)
+        assert fitted.code == 0
+    shown = ("--show", "Toy Story (1995)", "--gauges", 1)
+    product = embaudit("audit", "product.npz", "--json", "p.json", *shown)
+    request.getfixturevalue("without_attacks")
+    factors = embaudit("audit", "factors.npz", *shown)
+    for name, result in (("product", product), ("factors", factors)):
+        assert result.code == 0
+        assert_a_screen(result.out)
+        assert_kept(f"movielens-{name}", result.out)
+    assert all(record["ok"] for record in json.loads(Path("p.json").read_text())["drift"])
+
+
+@pytest.fixture(scope="module")
+def models():
+    """A model for each answer that has commands of its own."""
+    draw = np.random.default_rng(2)
+    users, items = draw.standard_normal((40, 3)) * [4, 2, 1], draw.standard_normal((20, 3))
+    two = ea.FactorModel.from_user_item(users, items)
+    return {
+        "it's two sided": (two, Word.NO, ["fix", "audit"]),
+        "declared": (two.replace(objective="factors"), Word.CONVENTION, ["fix", "audit"]),
+        "line": (ea.FactorModel.from_user_item(users[:, :1], items[:, :1]), Word.YES, ["audit"]),
+        "vectors": (ea.FactorModel.from_vectors(items), Word.UNSAID, ["audit", "audit"]),
+        "head": (ea.FactorModel.from_softmax(items + 2), Word.NO, ["fix", "audit"]),
+        "quiet head": (ea.FactorModel.from_softmax(items - items.mean(axis=0)), Word.UNSAID, ["audit", "audit"]),
+    }
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize("name", ["it's two sided", "declared", "line", "vectors", "head", "quiet head"])
+def test_what_to_type_next_runs_when_it_is_pasted(embaudit, models, name):
+    model, word, expected = models[name]
+    ea.save(model, f"{name}.npz")
+    screen = embaudit("audit", f"{name}.npz", "--gauges", 1).out
+    assert_a_screen(screen)
+    assert f"\n{word}: " in screen
+    typed = commands(screen)
+    assert [words[1] for words in typed] == expected
+    for words in typed:
+        assert words[2] == f"{name}.npz"
+        result = embaudit(*words[1:])
+        assert result.code == 0, result.err
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_commands_repeat_how_the_model_was_read(embaudit, models):
+    model = models["it's two sided"][0]
+    np.savez("two.npz", enc=model.left, dec=model.right)
+    Path("names.txt").write_text("".join(f"name {i}\n" for i in range(20)))
+    np.save("n.npy", np.arange(1, 21))
+    given = ("--left", "enc", "--weight", "dec", "--labels", "names.txt", "--counts", "n.npy", "--objective", "none")
+    screen = embaudit("audit", "two.npz", *given, "--role", "user", "--gauges", 1).out
+    fix, again = commands(screen)
+    loaded = ["weight=dec", "left=enc", "labels=names.txt", "right_counts=n.npy"]
+    assert [value for option, value in pairwise(fix) if option == "--load"] == loaded
+    assert fix[-6:] == ["prediction", "--role", "left", "--unit", "--out", "two-prediction.npz"]
+    assert {*map(str, given), "--role", "user", "--full"} <= set(again)
+    for words in (fix, again):
+        assert embaudit(*words[1:]).code == 0
+    assert "user-user cosines be read" in screen
+    assert "nearest to name" not in screen  # those are items
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_titles_may_come_from_a_table_and_are_asked_for_where_there_are_none(embaudit, ratings):
+    embaudit("fit", ratings, "--objective", "product", "--rank", 3, "--out", "m.npz")
+    refused = embaudit("audit", "m.npz", "--show", "Film, number 7")
+    assert refused.code == 2
+    assert "got 'Film, number 7'; no titles: add --items movies.csv." in refused.err
+    shown = embaudit("audit", "m.npz", "--show", "Film, number 7", "--items", "movies.csv", "--gauges", 1)
+    assert "nearest to Film, number 7" in shown.out
+    assert "--items movies.csv" in shown.out
+    unread = embaudit("audit", "m.npz", "--title", "title")
+    assert unread.code == 2
+    assert "--id and --title must be given with --items" in unread.err
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
+    model = models["it's two sided"][0]
+    rows = model.right.copy()
+    rows[4] = 0
+    names = [f"a title that is much longer than half of a screen, number {i}\n" for i in range(20)]
+    biased = model.replace(right=rows, right_bias=np.arange(20.0), right_names=names, objective="factors")
+    users = np.column_stack([biased.left, np.full(40, 2.0)])
+    wide = biased.replace(left=users, right=np.column_stack([rows, np.ones(20)]), right_ids=np.arange(20))
+    ea.save(wide, "wide.npz")
+    screen = embaudit("audit", "wide.npz", "--gauges", 1, "--show", "7").out
+    assert_a_screen(screen)
+    assert "nearest to 'a title that is much longer" in screen
+    assert re.search(r"\n\+ \d more: --full\n", screen)
+    assert screen.count("\nEMB") == 3
