@@ -47,8 +47,12 @@ from .model import Side as Side
 from .model import Softmax as Softmax
 from .model.drift import Drift as Drift
 from .model.drift import drift as drift
+from .movements import Levels as Levels
 from .movements import Movement as Movement
+from .movements import Twins as Twins
+from .movements import levels as levels
 from .movements import movement as movement
+from .movements import twins as twins
 from .ranges import CertifiedNeighbours as CertifiedNeighbours
 from .ranges import CosineRange as CosineRange
 from .ranges import RangeSummary as RangeSummary

@@ -11,6 +11,7 @@ from embaudit.foundation.plain import plain
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
+from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.common_direction import CommonDirection, common_direction
 from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
 from embaudit.movements.hubs import ONE_IN, Hubs, hubs
@@ -46,6 +47,10 @@ class Traits:
     """Largest distance of the length of one of them from 1."""
     orthonormal: bool
     """Whether the columns are at right angles and equally long; never with no more rows than columns."""
+    twins: Twins | None = None
+    """Which rows are copies of each other."""
+    levels: Levels | None = None
+    """What a value of their cosine means here."""
     direction: CommonDirection | None = None
     """The direction that all rows share."""
     hubs: Hubs | None = None
@@ -105,7 +110,9 @@ def traits_of(
     side = model.side(role)
     alive = len(side.directed)
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
-    plainly = Traits(role, alive, off_unit, _orthonormal(side))
+    own = np.random.default_rng(0)
+    copies, usual = twins(model, role=role, rng=own), levels(model, role=role, rng=own)
+    plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     if alive < FEWEST:
         return plainly
     lists = _lists(side, min(n_neighbours, alive - 2), rng)

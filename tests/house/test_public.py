@@ -83,6 +83,7 @@ RANDOM = {
     "evaluate_similarities": lambda rng: ea.evaluate_similarities(MODEL, TRUTH, n=2, rng=rng).to_frame().to_numpy(),
     "fix": lambda rng: ea.fix(MODEL, dimensions=2, rng=rng).reduction,
     "head_report": lambda rng: ea.head_report(HEAD, n_gauges=1, rng=rng).to_dict(),
+    "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
     "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.Softmax(unit_rows=True)), rng=rng).moved,
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
@@ -90,6 +91,7 @@ RANDOM = {
     "simpson": lambda rng: ea.simpson(TABLE, x="x", y="y", n_permutations=9, rng=rng).to_frame().to_numpy(),
     "simulate_interactions": lambda rng: ea.simulate_interactions(30, 20, 2, rng=rng).matrix.toarray().tolist(),
     "truncated_svd": lambda rng: ea.truncated_svd(RIGHT, 2, rng=rng).right.tolist(),
+    "twins": lambda rng: ea.twins(MODEL, rng=rng).to_dict(),
     "worst_gauge": lambda rng: ea.worst_gauge(MODEL, GROUP, n_pairs=20, n_steps=2, rng=rng).achieved,
 }  # fmt: skip
 
@@ -130,7 +132,9 @@ SIDES = {
     "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
     "identified_factors": lambda role: ea.identified_factors(MODEL, role),
     "normalisation_test": lambda role: ea.normalisation_test(MODEL, role=role),
+    "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "side": lambda role: MODEL.side(role).labels,
+    "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),
 }
 PAIRS = {
     "cosine_range": lambda role: ea.cosine_range(MODEL, GROUP, role=role).lower,

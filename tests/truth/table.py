@@ -191,7 +191,8 @@ def shapes() -> Iterator[Row]:
     """Twins, parallel rows, one side alone, few labels."""
     p, q = drawn(7, 2), drawn(6, 2, 1)
     user, vectors, alone = FactorModel.from_user_item, FactorModel.from_vectors, {"right": "F"}
-    yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, TWO)
+    says = ("80 % of item rows are copies of another row", "2 pairs, 2 groups, the largest of 2 rows")
+    yield Row("twins", user(p, q[[0, 0, 1, 2, 2]]), FREE, {"EMB401": "issue", **TWO}, says)
     parallel = user(p, np.outer([1.0, 2, -3, 4], [1, 1]))
     yield Row("parallel items", parallel, FREE, {"EMB203": "issue", **TWO}, answer=CONVENTION)
     says = ("more than 1 of 2 dimensions",)
@@ -316,7 +317,8 @@ def wrong_before() -> Iterator[Row]:
     )
     yield Row("8 the same without counts", off, FREE, chosen, never=("are not balanced",), **here)
     says = ("condition number 2 lies", "declare factors-counted")
-    yield Row("8 counted factors, declared plain", _counted(), FREE, found, says, **here)
+    copied = {**found, "EMB401": "issue"}
+    yield Row("8 counted factors, declared plain", _counted(), FREE, copied, says, **here)
     yield Row(
         "9 inputs without a constant",
         head(centred(8, 2), objective="logistic"),
@@ -360,7 +362,8 @@ def rows_alike() -> Iterator[Row]:
     crowded = drawn(200, 60, 1) + 0.9
     yield Row("t vectors without hubs", vectors(crowded), alone, TWO, never=("of 200 fill",), answer=OPEN)
     hubs = np.where(np.isin(np.arange(200), (5, 6))[:, None], 0.9, crowded)
-    yield Row("t two hubs", vectors(hubs), alone, {"EMB404": "tip", **TWO}, ("2 items of 200 fill",), answer=OPEN)
+    found = {"EMB401": "tip", "EMB404": "tip", **TWO}
+    yield Row("t two hubs", vectors(hubs), alone, found, ("2 items of 200 fill",), answer=OPEN)
     counts, hardly = np.arange(200), np.arange(200) % 50
     long = x / np.linalg.norm(x, axis=1, keepdims=True) * (1 + counts[:, None])
     follows = user(drawn(30, 20), long, item_counts=counts)
@@ -391,9 +394,9 @@ def rows_alike() -> Iterator[Row]:
     often = np.where(np.arange(200) < 100, 9, 1)
     pairs = np.where(often[:, None] > 1, np.repeat(x[:100], 2, axis=0) + 0.01 * x, x)
     made = user(drawn(30, 20), pairs, item_counts=often)
-    options = {"groups": ["linear"], "n_neighbours": 1}
+    options, found = {"groups": ["linear"], "n_neighbours": 1}, {"EMB401": "tip", "EMB402": "tip", **TWO}
     yield Row(
-        "t the tail moves more", made, FREE, {"EMB402": "tip", **TWO}, ("100 items with 5 interactions or more",),
+        "t the tail moves more", made, FREE, found, ("100 items with 5 interactions or more",),
         options=options,
     )  # fmt: skip
     made = made.replace(right=x)

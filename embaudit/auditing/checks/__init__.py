@@ -20,6 +20,7 @@ from embaudit.auditing.checks.rounding import rounding
 from embaudit.auditing.checks.rows import undirected_rows
 from embaudit.auditing.checks.simplex import simplex
 from embaudit.auditing.checks.tail import tail
+from embaudit.auditing.checks.twins import twin_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +41,7 @@ ABOUT_HEADS: tuple[Check, ...] = (
 )
 """What a head report concludes from."""
 OF_TRAITS: tuple[Check, ...] = (
+    twin_rows,
     tail,
     common_direction,
     hubs,

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from embaudit.auditing.glossary.entry import TIP, Code
+from embaudit.auditing.glossary.entry import ISSUE, TIP, Code
 
 ASKED = "Asked where 30 rows or more have a direction."
 
 OF_TRAITS: tuple[Code, ...] = (
+    Code(
+        "EMB401",
+        (TIP, ISSUE),
+        "rows are copies of each other, exactly or nearly",
+        "These rows have a twin: another row of the same side whose cosine with them exceeds 1 − 1e-4.",
+        "A list of neighbours then names one direction many times. Figures about lists mostly speak of the copies.",
+        "Keep one row of each group. Rows that training hardly touched are often alike: leave them out of the index.",
+        "Identical rows are found by a hash and verified, near ones by a tree; above 200,000 directions by a sample. "
+        "A tip from 1 % of the rows on, an issue from 25 %, where chance has no part. A group is a first row with its "
+        "later twins.",
+        "Lee and others: Deduplicating Training Data Makes Language Models Better (ACL 2022), on where copies come "
+        "from.",
+    ),
     Code(
         "EMB402",
         (TIP,),

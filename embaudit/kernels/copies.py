@@ -1,0 +1,169 @@
+"""Rows of one direction, exactly or nearly: found by a hash and by a tree over few dimensions, then verified."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from scipy.spatial import cKDTree
+from scipy.special import betainc
+
+from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.pairs import pair_cosines
+from embaudit.kernels.rows import unit_rows
+
+CELLS = 2**20
+"""Steps in which the hash counts an entry of a direction: coarser than rounding, finer than any tolerance."""
+DIMENSIONS = (4, 8)
+"""Dimensions of the tree: more of them leave fewer candidates and cost more."""
+DEEP = 20_000
+"""Above so many rows only the cheaper tree is built."""
+CANDIDATES = 2_000_000
+"""Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
+LOOKED_AT = 256
+"""Rows from which the dimensions are chosen and the candidates counted."""
+
+
+def resolution(rank: int) -> float:
+    """How far rounding in float64 may bring a cosine of two rows from where it is.
+
+    Examples
+    --------
+    >>> resolution(64) < 2e-14
+    True
+    """
+    return float((rank + 8) * np.finfo(np.float64).eps)
+
+
+def even_chance(rank: int, least: float) -> float:
+    """Compute how likely the cosine of two directions spread evenly over all dimensions exceeds `least`, above 0.
+
+    The share of a sphere that a cap covers (Li, Asian Journal of Mathematics and Statistics 4, 2011).
+
+    Examples
+    --------
+    >>> round(even_chance(3, 0.5), 12), even_chance(64, 0.9999) < 1e-100
+    (0.25, True)
+    """
+    return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
+
+
+def first_copies(x: Matrix, rows: Indices) -> Indices:
+    """Find for each of some rows the first one of exactly its direction, by its place among them.
+
+    Directions that differ by rounding may be taken for different ones; different ones are never taken for one.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        All rows.
+    rows : array of shape (m,)
+        Those to compare, in order; each has a direction.
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
+    [0, 1, 0, 3]
+    """
+    keys = np.empty(len(rows), dtype=np.uint64)
+    odd = np.random.default_rng(0).integers(2**63, size=x.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    for part in row_blocks(len(rows), x.shape[1]):
+        cells = np.rint(unit_rows(x[rows[part]]) * CELLS).astype(np.int64).view(np.uint64)
+        keys[part] = (cells * odd).sum(axis=1)  # wraps around, as a hash may
+    order = np.argsort(keys, kind="stable")
+    begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
+    lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
+    first = np.empty(len(rows), dtype=np.intp)
+    first[order] = np.repeat(order[np.concatenate([[0], begins])], lengths)
+    others = np.flatnonzero(first != np.arange(len(rows)))
+    same = pair_cosines(x, x, np.column_stack([rows[first[others]], rows[others]])) >= 1 - resolution(x.shape[1])
+    first[others[~same]] = others[~same]
+    return first
+
+
+def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
+    """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
+
+    Rows that near lie within a distance `√(2 − 2 least)` of each other on the sphere, hence in any few of its
+    dimensions; a tree over these proposes the pairs, and each one is verified.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        All rows.
+    rows : array of shape (m,)
+        Those to compare; each has a direction.
+    least : float
+        The cosine to exceed, near 1.
+
+    Returns
+    -------
+    array of shape (q, 2) or None
+        Places among `rows`, the smaller first.
+
+    Examples
+    --------
+    >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
+    [[0, 2]]
+    """
+    points = _leading(x, rows)
+    reach = np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12
+    some = _spread(len(rows))
+    for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
+        tree = cKDTree(points[:, :dimensions])
+        near = tree.query_ball_point(tree.data[some], reach, return_length=True)
+        if (near.mean() - 1) * len(rows) / 2 <= CANDIDATES:
+            pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
+            return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    return None
+
+
+def _spread(n: int) -> Indices:
+    """Take a few places at equal distances."""
+    return np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
+
+
+def _leading(x: Matrix, rows: Indices) -> Floats:
+    """Bring directions to the few dimensions in which some of them spread most."""
+    some = unit_rows(x[rows[_spread(len(rows))]])
+    basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][: DIMENSIONS[-1]].T
+    points = np.empty((len(rows), basis.shape[1]))
+    for part in row_blocks(len(rows), x.shape[1]):
+        points[part] = unit_rows(x[rows[part]]) @ basis
+    return points
+
+
+def leaders(n: int, pairs: Indices) -> Indices:
+    """Gather rows around leaders: the first row that is free takes all free ones it is paired with, and so on.
+
+    Parameters
+    ----------
+    n : int
+        How many rows.
+    pairs : array of shape (q, 2)
+        Those that belong together, the smaller number first.
+
+    Returns
+    -------
+    array of shape (n,)
+        The leader of each row; a row without pairs leads itself.
+
+    Examples
+    --------
+    >>> leaders(5, np.array([[0, 1], [1, 2], [2, 4]])).tolist()
+    [0, 0, 2, 3, 2]
+    """
+    first, taken = np.arange(n), np.zeros(n, dtype=bool)
+    one, other = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    bounds = [*np.flatnonzero(np.diff(one, prepend=-1)), len(one)]
+    for start, end in pairwise(bounds):
+        row, others = one[start], other[start:end]
+        if not taken[row]:
+            others = others[~taken[others]]
+            first[others], taken[others] = row, True
+    return first

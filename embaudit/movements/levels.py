@@ -1,0 +1,100 @@
+"""Levels: what a value of the cosine means in one model, by the cosines that its random pairs have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from embaudit.foundation.checked import RNG, Floats, as_generator, frozen
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
+from embaudit.foundation.words import counted
+from embaudit.kernels.nearest import TIE
+from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.model import FactorModel, SideName
+
+ALL = 20_000
+"""Pairs up to which all are taken (200 rows); as many are drawn where there are more."""
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Levels(Result):
+    """The cosines of random pairs of one side, against which a value is read."""
+
+    role: SideName
+    """Which side."""
+    title: str
+    """What people call one of its rows."""
+    n_pairs: int
+    """Pairs behind the figures."""
+    exact: bool
+    """Whether these are all pairs of rows that have a direction."""
+    cosines: Floats = field(repr=False)
+    """(n_pairs,) their cosines, in order."""
+
+    def __repr__(self) -> str:
+        return f"Levels({counted(self.n_pairs, 'pair')} of {self.title}s)"
+
+    def below(self, cosines: ArrayLike) -> Floats:
+        """Compute the share of pairs whose cosine is lower than each of these; NaN for none.
+
+        Cosines within 1e-9 are one cosine, so a value is never higher than itself.
+        """
+        values = np.asarray(cosines, dtype=np.float64)
+        share = np.searchsorted(self.cosines, values - TIE) / max(1, self.n_pairs)
+        return np.asarray(np.where(np.isnan(values), np.nan, share))
+
+    @property
+    def quantiles(self) -> dict[float, float]:
+        """Cosines that a stated share of the pairs does not exceed."""
+        return {level: float(np.quantile(self.cosines, level)) for level in QUANTILES}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        quantiles = {f"{level:g}": value for level, value in self.quantiles.items()}
+        return dict(plain({"n_pairs": self.n_pairs, "exact": self.exact, "quantiles": quantiles}))
+
+    def explain(self) -> str:
+        """Say what is usual, and what is high."""
+        pairs = counted(self.n_pairs, "pair" if self.exact else "sampled pair")
+        found = self.quantiles
+        return (
+            f"Of {pairs} of {self.title}s half have a cosine above {found[0.5]:.2f}, one in a hundred above "
+            f"{found[0.99]:.2f}."
+        )
+
+
+def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) -> Levels:
+    """Collect the cosines of all pairs of one side, or of 20,000 drawn ones where there are more.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model; one side is enough. Rows without direction are left out.
+    role : {"right", "left"}
+        Which side; two of its rows at least have a direction.
+    rng : numpy Generator or int
+        Draws the pairs, where they are too many.
+
+    Returns
+    -------
+    Levels
+
+    Examples
+    --------
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0], [0.0, 0.0]])
+    >>> found = levels(model)
+    >>> found.cosines.round(6).tolist(), found.below([0.8, 0.9]).round(3).tolist()
+    ([0.0, 0.6, 0.8], [0.667, 1.0])
+    """
+    role, draw = model.side_name(role), as_generator(rng)
+    side = model.side(role)
+    rows = side.directed
+    exact = n_pairs(len(rows)) <= ALL
+    pairs = all_pairs(len(rows)) if exact else sample_pairs(len(rows), ALL, rng=draw)
+    cosines = np.sort(pair_cosines(side.rows, side.rows, rows[pairs]))
+    return Levels(role, model.title(role), len(pairs), exact, frozen(cosines))

@@ -1,0 +1,227 @@
+"""Twins: rows of one direction, exactly or nearly, that fill each other's lists of neighbours."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.foundation.plain import plain
+from embaudit.foundation.results import Result
+from embaudit.foundation.words import counted, percent, visible
+from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
+from embaudit.kernels.intervals import wilson_interval
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import pair_cosines
+from embaudit.kernels.rows import sample_rows
+from embaudit.model import FactorModel, SideName
+
+TOLERANCE = 1e-4
+"""Cosines above 1 less this are those of twins: no rounding of float16 or bfloat16 rows brings one below."""
+ROWS = 200_000
+"""Rows of different directions up to which every near pair is looked for."""
+SAMPLE = 400
+"""Rows whose nearest one is looked up where there are more."""
+SEARCHED = 50_000_000
+"""Cosines computed for that at most, from 100 rows on."""
+NAMED = 3
+"""Rows of the largest group that are named."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Twins(Result):
+    """Which rows of one side are twins: their cosine exceeds `1 − tolerance`.
+
+    A group is a first row with all later ones that are its twins and in no earlier group. So every row of a group is
+    a twin of the first, which can stand for it; chains of twins, as connected components have them, would join rows
+    that are none. A row all of whose twins are in other groups is a group of its own.
+    """
+
+    role: SideName
+    """Which side."""
+    title: str
+    """What people call one of its rows."""
+    tolerance: float
+    """How far from 1 the cosine of twins may be."""
+    n_rows: int
+    """Rows that have a direction."""
+    exact: bool
+    """Whether all pairs were looked at; else pairs and groups are of identical rows only, and there may be more."""
+    n_pairs: int
+    """Pairs of twins."""
+    n_groups: int
+    """Groups into which the rows that have a twin fall."""
+    largest: int
+    """Rows of the largest group; 0 where there are no twins."""
+    names: tuple[str, ...]
+    """Some of them."""
+    share: float
+    """Share of the rows that have a twin."""
+    ci_low: float
+    """Lower end of its 95 % interval (Wilson); the share itself where exact."""
+    ci_high: float
+    """Upper end."""
+    first: Indices = field(repr=False)
+    """(n,) the row that stands for each: the first of its group, itself where it has no twin."""
+    alone: Flags = field(repr=False)
+    """(n,) which rows were found to have no twin."""
+    chance: float = 0.0
+    """How likely two directions spread evenly over all dimensions are twins."""
+    on_a_line: bool = False
+    """Whether all cosines are 1 or −1: then no rows are called twins."""
+
+    def __repr__(self) -> str:
+        return f"Twins({counted(self.n_pairs, 'pair')} of {counted(self.n_rows, self.title)})"
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether there are more twins than evenly spread directions have, by three standard deviations.
+
+        In two or three dimensions there is little room, and some rows lie near each other whatever they stand for.
+        """
+        if not self.exact:
+            return bool(self.ci_low > -np.expm1(-self.n_rows * self.chance))
+        expected = self.n_rows * (self.n_rows - 1) / 2 * self.chance
+        return bool(self.n_pairs > expected + 3 * np.sqrt(expected))
+
+    @property
+    def copies(self) -> Indices:
+        """(n,) how many other rows each one stands for."""
+        return np.bincount(self.first, minlength=len(self.first)) - 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        left_out = ("first", "alone", "title")
+        return dict(plain({name: value for name, value in vars(self).items() if name not in left_out}))
+
+    def explain(self) -> str:
+        """Say how many rows are twins, and name some."""
+        above = f"a cosine above {1 - self.tolerance:.12g}"
+        if self.on_a_line:
+            return f"All {self.title} rows lie on one line, so none are called twins."
+        names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
+        found = (
+            f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
+            f"({names})"
+        )
+        if not self.exact:
+            known = f"; identical are {found}" if self.n_pairs else ""
+            between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
+            return f"{between} of {self.n_rows:,} {self.title} rows have a twin ({above}), by a sample{known}."
+        if not self.n_pairs:
+            return f"No two of {self.n_rows:,} {self.title} rows have {above}."
+        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a twin ({above}): {found}."
+
+
+def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float = TOLERANCE, rng: RNG = 0) -> Twins:
+    """Find the rows of one side that are copies of each other, exactly or nearly.
+
+    Identical rows are found by a hash of their directions and verified. Near ones are found exactly among up to
+    200,000 different directions, where not too many rows crowd together; else the nearest rows of a sample are looked
+    up, and the share of rows with a twin has an interval. No p×p matrix is built.
+
+    Parameters
+    ----------
+    model : FactorModel
+        The model; one side is enough.
+    role : {"right", "left"}
+        Which side.
+    tolerance : float
+        Twins have a cosine above `1 − tolerance`; what rounding in float64 can explain counts as nothing.
+    rng : numpy Generator or int
+        Draws the sample, where one is needed.
+
+    Returns
+    -------
+    Twins
+
+    Raises
+    ------
+    InputError
+        If the tolerance is no number from 0 to below 1, or rng no seed.
+
+    Examples
+    --------
+    >>> rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [1.0, 0.001], [1.0, 1.0]]
+    >>> found = twins(FactorModel.from_vectors(rows, ids=list("abcde")))
+    >>> found.n_pairs, found.n_groups, found.names, found.share
+    (3, 1, ('a', 'c', 'd'), 0.6)
+    >>> twins(FactorModel.from_vectors(rows), tolerance=0).n_pairs
+    1
+    """
+    role, draw = model.side_name(role), as_generator(rng)
+    if not is_number(tolerance) or not 0 <= tolerance < 1:
+        raise must_be("tolerance", "a number from 0 to below 1", tolerance)
+    side = model.side(role)
+    x, rows = side.rows, side.directed
+    least = 1 - max(tolerance, resolution(x.shape[1]))
+    line = _on_a_line(x, rows)
+    search = _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)) if line else _search(x, rows, least)
+    share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
+    first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
+    first[rows], alone[rows] = rows[search.first], search.n_twins == 0
+    sizes = np.bincount(first[~alone], minlength=len(x))
+    members = np.flatnonzero(first == sizes.argmax()) if sizes.any() else rows[:0]
+    return Twins(
+        role=role,
+        title=model.title(role),
+        tolerance=float(tolerance),
+        n_rows=len(rows),
+        exact=search.exact,
+        n_pairs=int(search.n_twins.sum()) // 2,
+        n_groups=int(np.count_nonzero(sizes)),
+        largest=len(members),
+        names=tuple(model.names(role)[members[:NAMED]].astype(str).tolist()),
+        share=share,
+        ci_low=low,
+        ci_high=high,
+        first=frozen(first),
+        alone=frozen(alone),
+        chance=even_chance(x.shape[1], least),
+        on_a_line=line,
+    )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What was found among the rows that have a direction."""
+
+    first: Indices
+    """(m,) the place of the row that stands for each."""
+    n_twins: Indices
+    """(m,) how many twins each one has."""
+    exact: bool = True
+
+    @property
+    def share(self) -> tuple[float, float, float]:
+        """The share of rows with a twin, which is its own interval where all were found."""
+        share = float(np.count_nonzero(self.n_twins)) / max(1, len(self.n_twins))
+        return share, share, share
+
+
+def _on_a_line(x: Matrix, rows: Indices) -> bool:
+    """Whether every row points as the first one does, or against it."""
+    pairs = np.column_stack([np.resize(rows[:1], len(rows)), rows])
+    return bool((np.abs(pair_cosines(x, x, pairs)) >= 1 - resolution(x.shape[1])).all())
+
+
+def _search(x: Matrix, rows: Indices, least: float) -> _Search:
+    """Find copies first, so that only different directions are compared, each with the weight of its copies."""
+    copy_of = first_copies(x, rows)
+    distinct, which, weight = np.unique(copy_of, return_inverse=True, return_counts=True)
+    pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
+    exact = pairs is not None
+    pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
+    one, other = pairs.T
+    n_twins = weight - 1 + np.bincount(one, weight[other], len(weight)) + np.bincount(other, weight[one], len(weight))
+    return _Search(distinct[leaders(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact)
+
+
+def _sampled(x: Matrix, rows: Indices, least: float, draw: np.random.Generator) -> tuple[float, float, float]:
+    """Estimate the share of rows that have a twin from the nearest rows of some, with its interval."""
+    asked = sample_rows(rows, max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
+    share = float((neighbours(x, 1, rows=asked).cosines[:, 0] > least).mean())
+    return (share, *wilson_interval(share, len(asked)))

@@ -1,0 +1,112 @@
+"""Copies of rows: what the hash and the tree find is what all pairs say, and they give up where they must."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from embaudit.kernels import copies
+from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
+from embaudit.kernels.rows import unit_rows
+
+
+def crowded(seed=0, n=120, k=6, noise=0.01):
+    """Rows around a few directions, at distances on both sides of that of twins."""
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((8, k))[draw.integers(8, size=n)] + noise * draw.standard_normal((n, k))
+    return rows * draw.uniform(0.1, 9, size=(n, 1))
+
+
+def pairs_of(x, least):
+    unit = unit_rows(x)
+    return np.argwhere(np.triu(unit @ unit.T > least, 1)).tolist()
+
+
+@pytest.mark.parametrize("k", [2, 3, 6, 30])
+@pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
+def test_near_pairs_are_those_of_all_pairs(k, least):
+    x = crowded(k=k)
+    wanted = pairs_of(x, least)
+    assert len(wanted) > 20
+    assert sorted(near_pairs(x, np.arange(len(x)), least).tolist()) == wanted
+
+
+def test_only_the_rows_named_are_compared_by_their_places():
+    x = crowded()
+    rows = np.arange(1, len(x), 2)
+    assert sorted(near_pairs(x, rows, 0.9999).tolist()) == pairs_of(x[rows], 0.9999)
+
+
+def test_a_pair_must_exceed_the_cosine():
+    angle = 0.01
+    x = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)], [0.0, 1.0]])
+    assert near_pairs(x, np.arange(3), np.cos(angle) - 1e-12).tolist() == [[0, 1]]
+    assert near_pairs(x, np.arange(3), np.cos(angle) + 1e-12).tolist() == []
+
+
+def test_where_too_many_come_near_more_dimensions_are_tried_and_then_none(monkeypatch):
+    rows = np.arange(300)
+    x = np.random.default_rng(0).standard_normal((300, 40))
+    built = []
+    tree = copies.cKDTree
+    monkeypatch.setattr(copies, "cKDTree", lambda points: built.append(points.shape[1]) or tree(points))
+    assert near_pairs(x, rows, 0.98).tolist() == []
+    assert built == [4]
+    monkeypatch.setattr(copies, "CANDIDATES", 500)
+    assert near_pairs(x, rows, 0.98).tolist() == []
+    assert built == [4, 4, 8]
+    monkeypatch.setattr(copies, "DEEP", 299)
+    assert near_pairs(x, rows, 0.98) is None
+    monkeypatch.setattr(copies, "DEEP", 300)
+    assert near_pairs(x[:, :3] ** 2, rows, 0.5) is None
+
+
+def test_candidates_up_to_the_limit_are_verified(monkeypatch):
+    x = np.repeat(np.eye(5), 4, axis=0)  # 30 pairs: each row has 3 others
+    monkeypatch.setattr(copies, "CANDIDATES", 30)
+    assert len(near_pairs(x, np.arange(20), 0.9999)) == 30
+    monkeypatch.setattr(copies, "CANDIDATES", 29)
+    assert near_pairs(x, np.arange(20), 0.9999) is None
+
+
+def test_first_copies_are_rows_of_one_direction_whatever_their_length():
+    base = np.random.default_rng(0).standard_normal((4, 5))
+    x = np.vstack([base, 2 * base[::-1], -base, base[:1] + 1e-4])
+    assert first_copies(x, np.arange(13)).tolist() == [0, 1, 2, 3, 3, 2, 1, 0, 8, 9, 10, 11, 12]
+    assert first_copies(x, np.array([1, 5, 6, 9])).tolist() == [0, 1, 0, 3]
+    assert first_copies(x.astype(np.float32), np.arange(13)).tolist() == first_copies(x, np.arange(13)).tolist()
+
+
+def test_one_hash_does_not_make_a_copy(monkeypatch):
+    monkeypatch.setattr(copies, "CELLS", 0)
+    assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]]), np.arange(3)).tolist() == [0, 1, 2]
+    assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.arange(3)).tolist() == [0, 1, 0]
+
+
+def test_leaders_take_what_is_free_in_order():
+    pairs = np.array([[2, 3], [0, 2], [0, 5], [1, 2], [4, 5], [4, 6]])
+    assert leaders(8, pairs).tolist() == [0, 1, 0, 3, 4, 0, 4, 7]
+    assert leaders(3, np.empty((0, 2), dtype=np.intp)).tolist() == [0, 1, 2]
+
+
+def test_rounding_stays_within_the_resolution():
+    draw = np.random.default_rng(0)
+    for k in (1, 3, 64, 1000):
+        x = unit_rows(draw.standard_normal((200, k)))
+        y = unit_rows(x * draw.uniform(0.1, 10, size=(200, 1)))
+        assert np.abs(np.einsum("ij,ij->i", x, y) - 1).max() <= resolution(k)
+    assert resolution(64) == 72 * np.finfo(float).eps
+
+
+@pytest.mark.parametrize(("k", "least"), [(2, 0.9), (3, 0.9), (5, 0.7), (8, 0.5)])
+def test_chance_is_that_of_drawn_directions(k, least):
+    x = unit_rows(np.random.default_rng(0).standard_normal((40_000, k)))
+    hits = int((np.einsum("ij,ij->i", x[::2], x[1::2]) > least).sum())
+    low, high = binom.interval(0.999, 20_000, even_chance(k, least))
+    assert low <= hits <= high
+
+
+def test_in_one_dimension_every_second_pair_is_alike():
+    assert even_chance(1, 0.9999) == 0.5
+    assert even_chance(2, np.cos(np.pi / 5)) == pytest.approx(0.2)

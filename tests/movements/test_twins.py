@@ -1,0 +1,212 @@
+"""Twins: pairs, groups and shares against all pairs; the interval of a sample; words; a language model's tokens."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.kernels.rows import unit_rows
+from embaudit.model import FactorModel
+from embaudit.movements import twins as by_package
+from embaudit.movements.twins import Twins, twins
+
+MODULE = sys.modules["embaudit.movements.twins"]
+
+
+def crowded(seed=0, n=90, k=5):
+    """Rows around a few directions: copies, near copies, and rows in between."""
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((9, k))[draw.integers(9, size=n)]
+    return np.vstack(
+        [rows + 0.012 * draw.standard_normal((n, k)), draw.standard_normal((20, k)), rows[:6], rows[:6] * 3]
+    )
+
+
+def by_hand(x, tolerance):
+    """Pairs, leaders and shares by looking at everything, a row at a time."""
+    unit = unit_rows(x)
+    near = unit @ unit.T > 1 - tolerance
+    np.fill_diagonal(near, val=False)
+    first = np.full(len(x), -1)
+    for row in range(len(x)):
+        if first[row] < 0:
+            first[(first < 0) & near[row]] = row
+            first[row] = row
+    return near, first
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-4, 1e-5])
+def test_pairs_groups_and_shares_are_those_of_all_pairs(seed, tolerance):
+    x = crowded(seed)
+    near, first = by_hand(x, tolerance)
+    found = twins(FactorModel.from_vectors(x), tolerance=tolerance)
+    with_twins = near.any(axis=1)
+    assert found.n_pairs == near.sum() // 2 > 10
+    assert found.first.tolist() == first.tolist()
+    assert (~found.alone).tolist() == with_twins.tolist()
+    assert found.share == found.ci_low == found.ci_high == with_twins.mean()
+    assert found.n_groups == len(set(first[with_twins]))
+    assert found.largest == np.bincount(first).max()
+    assert found.copies.tolist() == [list(first).count(row) - 1 for row in range(len(x))]
+    assert found.exact
+    assert found.n_rows == len(x)
+
+
+def test_every_row_is_a_twin_of_the_one_that_stands_for_it():
+    angles = 0.01 * np.arange(4)  # a chain: neighbours are twins, others are not
+    found = twins(FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)])))
+    assert found.first.tolist() == [0, 0, 2, 2]
+    assert (found.n_pairs, found.n_groups, found.largest) == (3, 2, 2)
+    angles = 0.01 * np.arange(3)
+    found = twins(FactorModel.from_vectors(np.column_stack([np.cos(angles), np.sin(angles)])))
+    assert found.first.tolist() == [0, 0, 2]
+    assert (found.n_pairs, found.n_groups, found.share) == (2, 2, 1.0)
+    assert found.alone.tolist() == [False, False, False]
+
+
+def pair(cosine):
+    return FactorModel.from_vectors([[1.0, 0.0], [cosine, np.sqrt(1 - cosine**2)], [0.0, 1.0]])
+
+
+def test_twins_have_a_cosine_above_one_less_the_tolerance():
+    assert twins(pair(1 - 0.99e-4)).n_pairs == 1
+    assert twins(pair(1 - 1.01e-4)).n_pairs == 0
+    assert twins(pair(0.91), tolerance=0.1).n_pairs == 1
+    assert twins(pair(0.89), tolerance=0.1).n_pairs == 0
+    assert twins(pair(1 - 1e-9), tolerance=0).n_pairs == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rounding_makes_no_row_another(dtype):
+    draw = np.random.default_rng(0)
+    x = draw.standard_normal((30, 40))
+    both = np.vstack([x, x * draw.uniform(0.01, 99, size=(30, 1))]).astype(dtype)
+    model = FactorModel.from_vectors(both)
+    assert twins(model).n_pairs == 30
+    exact = twins(model, tolerance=0).n_pairs
+    assert exact == (30 if dtype is np.float64 else exact)
+    half = np.vstack([x, x.astype(np.float16)])
+    assert twins(FactorModel.from_vectors(half)).n_pairs == 30
+
+
+def test_rows_without_direction_are_no_twins():
+    x = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
+    found = twins(FactorModel.from_vectors(x, ids=list("abcde")))
+    assert (found.n_pairs, found.n_rows, found.names, found.share) == (1, 3, ("b", "d"), 2 / 3)
+    assert found.first.tolist() == [0, 1, 2, 1, 4]
+    assert found.alone.tolist() == [True, False, True, False, True]
+
+
+def test_on_a_line_no_rows_are_called_twins():
+    for x in ([[1.0], [-2.0], [3.0]], np.outer([1.0, 2, -3, 4], [1, 1, 2])):
+        found = twins(FactorModel.from_vectors(x))
+        assert found.on_a_line
+        assert (found.n_pairs, found.share, found.beyond_chance) == (0, 0.0, False)
+        assert found.explain() == "All item rows lie on one line, so none are called twins."
+    assert not twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [1.0, 1e-6]])).on_a_line
+
+
+def test_what_is_said_of_twins():
+    rows = [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
+    found = twins(FactorModel.from_vectors([*rows, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]], ids=list("abcdef h")))
+    assert found.explain() == (
+        "75 % of 8 item rows have a twin (a cosine above 0.9999): 7 pairs, 2 groups, the largest of 4 rows "
+        "(a, b, e, …)."
+    )
+    found = twins(FactorModel.from_vectors(rows[:3]))
+    assert found.explain() == (
+        "67 % of 3 item rows have a twin (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 rows (0, 1)."
+    )
+    assert repr(found) == "Twins(1 pair of 3 items)"
+    none = twins(random_model(p=20), role="item", tolerance=1e-3)
+    assert none.explain() == "No two of 20 item rows have a cosine above 0.999."
+    assert (none.names, none.largest, none.n_groups) == ((), 0, 0)
+
+
+def test_the_record_is_plain():
+    record = twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).to_dict()
+    assert json.loads(json.dumps(record)) == record
+    chance = record.pop("chance")
+    assert chance == pytest.approx(np.arccos(0.9999) / np.pi)
+    assert record == {
+        "role": "right", "tolerance": 1e-4, "n_rows": 3, "exact": True, "n_pairs": 1, "n_groups": 1, "largest": 2,
+        "names": ["0", "1"], "share": 2 / 3, "ci_low": 2 / 3, "ci_high": 2 / 3, "on_a_line": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", [-1e-9, 1, "x", np.nan, None])
+def test_a_tolerance_is_a_number_below_one(bad):
+    with pytest.raises(InputError, match=r"^tolerance must be a number from 0 to below 1; got "):
+        twins(pair(0.5), tolerance=bad)
+
+
+def test_twins_by_chance_are_told_from_others():
+    plane = random_model(p=60, k=2)
+    found = twins(plane)
+    expected = 60 * 59 / 2 * np.arccos(0.9999) / np.pi
+    assert 0 < found.n_pairs < expected + 3 * np.sqrt(expected)
+    assert not found.beyond_chance
+    at_most = int(expected + 3 * np.sqrt(expected))
+    for n_pairs, beyond in ((at_most, False), (at_most + 1, True)):
+        assert Twins(**{**vars(found), "n_pairs": n_pairs}).beyond_chance is beyond
+    assert not twins(random_model(p=60)).beyond_chance
+
+
+def half_copied(n=300, n_copies=60, k=8, seed=0):
+    x = np.random.default_rng(seed).standard_normal((n - n_copies, k))
+    return FactorModel.from_vectors(np.vstack([x, x[:n_copies] + 1e-4]))
+
+
+def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
+    model, truth = half_copied(), 120 / 300
+    assert twins(model).share == pytest.approx(truth)
+    monkeypatch.setattr(MODULE, "ROWS", 299)
+    monkeypatch.setattr(MODULE, "SAMPLE", 100)
+    found = [twins(model, rng=seed) for seed in range(100)]
+    assert not any(one.exact for one in found)
+    assert sum(one.ci_low <= truth <= one.ci_high for one in found) >= 94
+    assert 0.15 < np.mean([one.ci_high - one.ci_low for one in found]) < 0.2
+    assert np.mean([one.share for one in found]) == pytest.approx(truth, abs=0.01)
+    monkeypatch.setattr(MODULE, "ROWS", 300)
+    assert twins(model).exact
+
+
+def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
+    monkeypatch.setattr(MODULE, "ROWS", 0)
+    x = half_copied(80, 20).right
+    found = twins(FactorModel.from_vectors(np.vstack([x, x[:3]]), ids=np.arange(83)))
+    assert (found.exact, found.n_pairs, found.n_groups, found.largest) == (False, 3, 3, 2)
+    assert found.share == 43 / 83
+    assert found.ci_low < found.share < found.ci_high
+    low, high = (round(100 * end) for end in (found.ci_low, found.ci_high))
+    assert found.explain() == (
+        f"{low} % to {high} % of 83 item rows have a twin (a cosine above 0.9999), by a sample; identical are 3 pairs, "
+        "3 groups, the largest of 2 rows (0, 80)."
+    )
+    assert found.beyond_chance
+    alone = twins(random_model(p=30, k=9))
+    assert (alone.n_pairs, alone.share, alone.beyond_chance) == (0, 0.0, False)
+    assert alone.explain().endswith("of 30 item rows have a twin (a cosine above 0.9999), by a sample.")
+
+
+def test_tokens_of_a_language_model(shared_data):
+    found = twins(ea.load(shared_data("lm-stories260K")))
+    assert (found.n_pairs, found.n_groups, found.largest, found.exact) == (17_519, 11, 186, True)
+    assert found.share == 221 / 512
+    assert by_package is ea.twins
+
+
+def test_more_rows_than_memory_for_their_pairs():
+    x = np.random.default_rng(0).standard_normal((30_000, 8))
+    x[15_000:] = x[0]
+    found = twins(FactorModel.from_vectors(x))
+    assert found.exact
+    assert found.largest == 15_001
+    assert found.n_pairs >= 15_001 * 15_000 // 2
