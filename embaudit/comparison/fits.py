@@ -127,7 +127,7 @@ def _diagonal(rows: Rows) -> Pair | None:
         return None
     d = np.divide(above, below, out=np.full_like(above, np.nan), where=known)
     d = np.where(known, d, np.nanmax(np.abs(d)))
-    return (np.diag(d), np.diag(1 / d)) if np.abs(d).min() > LOST * _scale(rows) else None
+    return (np.diag(d), np.diag(1 / d)) if _keeps_all(np.abs(d), _scale(rows)) else None
 
 
 def _linear(rows: Rows) -> Pair | None:
@@ -143,9 +143,14 @@ def _least_squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np
 
 
 def _with_inverse(linear: NDArray[np.float64], scale: float) -> Pair | None:
-    """Pair M with M⁻ᵀ; the scale tells which direction is lost, as κ of a single dimension does not."""
+    """Pair M with M⁻ᵀ."""
     u, s, vt = np.linalg.svd(linear, full_matrices=False)
-    return (linear, (u / s) @ vt) if s[-1] > LOST * scale else None
+    return (linear, (u / s) @ vt) if _keeps_all(s, scale) else None
+
+
+def _keeps_all(sizes: NDArray[np.float64], scale: float) -> bool:
+    """Whether no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
+    return bool(sizes.min() > LOST * scale and sizes.max() * LOST < scale)
 
 
 def _sylvester(

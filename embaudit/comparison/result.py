@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from embaudit.model import SideName
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Comparison(Result):
     """What changed between two models, split into what a gauge explains and the rest."""
 

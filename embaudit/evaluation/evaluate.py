@@ -38,7 +38,7 @@ PREDICTION = "prediction cosine"
 """Also the plain cosine of right rows in the left-whitened gauge, and of left rows in the right-whitened one."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Evaluation(Result):
     """Precision, AUC and NDCG of every similarity, query by query."""
 

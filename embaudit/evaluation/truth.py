@@ -20,7 +20,7 @@ MISSING = ("", "nan", "none", "null", "na", "n/a", "(no genres listed)")
 """Texts, in lower case, that say that there is no label."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Truth:
     """Which labels each row has."""
 

@@ -46,7 +46,9 @@ def summary_grid(comparison: Comparison) -> Grid:
         for name, tell in {**_COUNTS, **_CHANGES, **_NEIGHBOURS}.items()
         if name not in _OPTIONAL or any(_OPTIONAL[name](c) for c in comparison.changes.values())
     ]
-    return Grid("what changed", "", ("measure", *(f"{comparison.title(r)}s" for r in comparison.changes)), tuple(rows))
+    note = "95 % intervals in brackets" if any("(" in cell for _, *cells in rows for cell in cells) else ""
+    headings = ("measure", *(f"{comparison.title(role)}s" for role in comparison.changes))
+    return Grid("what changed", note, headings, tuple(rows))
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
@@ -68,6 +70,16 @@ def _correlation(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.3f}"
 
 
+def _estimate(change: RoleChange, name: str, value: float, write: Callable[[float], str]) -> str:
+    """Write a value and its interval, unless these digits show none."""
+    low, high = map(write, change.interval(name))
+    return write(value) if low == high == write(value) else f"{write(value)} ({low} to {high})"
+
+
+def _share(change: RoleChange, name: str) -> str:
+    return _estimate(change, name, change.neighbour_shares[name], percent)
+
+
 _Tell = dict[str, "Callable[[RoleChange], str]"]
 _COUNTS: _Tell = {
     "shared": lambda c: f"{len(c.match):,}",
@@ -76,18 +88,18 @@ _COUNTS: _Tell = {
     "without a direction": lambda c: f"{_without_direction(c):,}",
 }
 _CHANGES: _Tell = {
-    "mean change of cosines": lambda c: f"{c.mean_total:.3f}",
-    "by the gauge": lambda c: f"{c.mean_gauge:.3f}",
-    "by dimensions no prediction sees": lambda c: f"{c.mean_unseen:.3f}",
-    "remains": lambda c: f"{c.mean_remainder:.3f}",
+    "mean change of cosines": lambda c: _estimate(c, "total", c.mean_total, "{:.3f}".format),
+    "by the gauge": lambda c: _estimate(c, "gauge", c.mean_gauge, "{:.3f}".format),
+    "by dimensions no prediction sees": lambda c: _estimate(c, "unseen", c.mean_unseen, "{:.3f}".format),
+    "remains": lambda c: _estimate(c, "remainder", c.mean_remainder, "{:.3f}".format),
     "correlation of cosines": lambda c: _correlation(c.correlation),
     "correlation without the gauge": lambda c: _correlation(c.gauged_correlation),
 }
 _NEIGHBOURS: _Tell = {
-    "nearest kept": lambda c: percent(c.neighbour_shares["kept"]),
-    "lost to the gauge": lambda c: percent(c.neighbour_shares["lost_to_gauge"]),
-    "lost to dimensions no prediction sees": lambda c: percent(c.neighbour_shares["lost_to_unseen"]),
-    "lost otherwise": lambda c: percent(c.neighbour_shares["lost_to_learning"]),
+    "nearest kept": lambda c: _share(c, "kept"),
+    "lost to the gauge": lambda c: _share(c, "lost_to_gauge"),
+    "lost to dimensions no prediction sees": lambda c: _share(c, "lost_to_unseen"),
+    "lost otherwise": lambda c: _share(c, "lost_to_learning"),
 }
 _OPTIONAL: dict[str, Callable[[RoleChange], bool]] = {
     "only in the first model": lambda c: c.match.only_before > 0,

@@ -551,7 +551,9 @@ def test_tables_for_people_name_sides_and_leave_out_what_says_nothing():
     rows = {name: values for name, *values in grid.rows}
     assert grid.headings == ("measure", "users", "items")
     assert rows["remains"] == ["0.000", "0.000"]
-    assert rows["by the gauge"][1] == f"{found.changes['right'].mean_gauge:.3f}"
+    change = found.changes["right"]
+    low, high = change.interval("gauge")
+    assert rows["by the gauge"][1] == f"{change.mean_gauge:.3f} ({low:.3f} to {high:.3f})"
     assert "10 nearest kept" in rows
     assert not any("_" in name or "prediction sees" in name or "only in" in name for name in rows)
     moved = moved_grid(found, "right", 3)

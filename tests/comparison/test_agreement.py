@@ -1,0 +1,137 @@
+"""How far two models agree in what they predict, against small tables of scores."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.comparison.agreement import agreement
+from embaudit.comparison.matching import Match
+from embaudit.model import FactorModel
+
+
+def everyone(n):
+    return Match("right", np.arange(n), np.arange(n), np.arange(n), 0, 0, by_ids=False)
+
+
+def test_what_agrees_and_by_how_much():
+    one = FactorModel.from_user_item(np.eye(2), np.array([[1.0, 0], [0, 1], [2, 1]]))
+    two = one.replace(right=np.array([[1.0, 0], [0, 1], [2, 2]]))
+    users, items = everyone(2), everyone(3)
+    found = agreement(one, two, users, items, rng=np.random.default_rng(0), top_n=1)
+    assert (found.n_rows, found.n_columns, found.top_n, found.same) == (2, 3, 1, False)
+    scores = [np.array([[1.0, 0, 2], [0, 1, 1]]), np.array([[1.0, 0, 2], [0, 1, 2]])]
+    assert found.score_distance == pytest.approx(1 / np.sqrt(7))
+    centred = [s - s.mean(axis=1, keepdims=True) for s in scores]
+    expected = np.sqrt(((centred[1] - centred[0]) ** 2).sum() / (centred[0] ** 2).sum())
+    assert found.difference_distance == pytest.approx(expected)
+    # The first item asked for ties with the best of the first model, and is not the best of the second.
+    assert found.ranking_overlap == 0.5
+    assert found.score_correlation == pytest.approx((1 + np.corrcoef([0, 1, 1], [0, 1, 2])[0, 1]) / 2)
+    assert agreement(one, two, users, items, rng=np.random.default_rng(0)).top_n == 2
+    assert agreement(one, one, users, items, rng=np.random.default_rng(0)).same
+
+
+@pytest.mark.parametrize(("gap", "same"), [(0.9e-5, True), (1.1e-5, False)])
+@pytest.mark.parametrize("link", ["identity", "softmax", "ranking"])
+def test_models_agree_up_to_what_float32_leaves(gap, same, link):
+    draw = np.random.default_rng(0)
+    p, q = draw.standard_normal((9, 3)), draw.standard_normal((8, 3))
+    q -= q.mean(axis=0)
+    one = FactorModel.from_user_item(p, q, link=link)
+    if link == "ranking":
+        # A pair of scores in the other order by the gap, in rows whose spread is 1.
+        scores = one.scores()
+        size = np.sqrt(np.mean((scores - scores.mean(axis=1, keepdims=True)) ** 2))
+        order = np.argsort(scores[0])
+        one = FactorModel.from_user_item(np.eye(9), (scores.T).copy(), link=link)
+        low, high = order[:2]
+        right, other = one.right.copy(), one.right.copy()
+        right[high, 0] = right[low, 0] + gap * size
+        other[high, 0] = right[low, 0] - gap * size
+        models = one.replace(right=right), one.replace(right=other)
+    else:
+        models = one, one.replace(left=p * (1 + gap))
+    found = agreement(*models, everyone(9), everyone(8), rng=np.random.default_rng(0))
+    assert found.same == same
+
+
+def test_what_must_agree_depends_on_what_is_predicted():
+    """A shift of items moves scores and no probability; the size of an old inversion counts, not that of a new one."""
+    draw = np.random.default_rng(0)
+    p, q = draw.standard_normal((2, 9, 3))
+    for link, same in (("identity", False), ("softmax", True), ("ranking", True)):
+        one = FactorModel.from_user_item(p, q, link=link)
+        two = one.replace(right=np.add(q, [1, 2, 3]))
+        assert agreement(one, two, everyone(9), everyone(9), rng=draw).same == same
+    scores = np.tile([0.0, 1e-3, 1.0, 2.0], (9, 1))
+    one = FactorModel.from_user_item(np.eye(9), scores.T, link="ranking")
+    two = one.replace(right=scores.T[[1, 0, 2, 3]] * 1e4)
+    for models in ((one, two), (two, one)):
+        assert not agreement(*models, everyone(9), everyone(4), rng=draw).same
+    level = FactorModel.from_user_item(p, 0 * q, link="ranking")
+    assert agreement(level, level, everyone(9), everyone(9), rng=draw).same
+
+
+def test_undefined_cosines_must_be_undefined_in_both():
+    p, q = np.random.default_rng(0).standard_normal((2, 9, 3))
+    q[0] = 0
+    one = FactorModel.from_user_item(p, q, link="cosine")
+    found = agreement(one, one, everyone(9), everyone(9), rng=np.random.default_rng(0))
+    assert (found.same, found.score_distance) == (True, 0)
+    # A cosine of 0 is one.
+    q, p[:, 2] = q.copy(), 0
+    q[0] = 0, 0, 1
+    some = one.replace(left=p)
+    found = agreement(some, some.replace(right=q), everyone(9), everyone(9), rng=np.random.default_rng(0))
+    assert (found.same, found.score_distance) == (False, 0)
+
+
+def test_scores_of_any_size_are_compared():
+    p, q = np.random.default_rng(0).standard_normal((2, 9, 3))
+    one = FactorModel.from_user_item(1e100 * p, 1e100 * q)
+    for two in (one.replace(left=0 * p), one.replace(left=1e99 * p)):
+        found = agreement(one, two, everyone(9), everyone(9), rng=np.random.default_rng(0))
+        expected = 1 if not two.left.any() else 0.9
+        assert (found.score_distance, found.difference_distance) == pytest.approx((expected, expected))
+        back = agreement(two, one, everyone(9), everyone(9), rng=np.random.default_rng(0))
+        assert back.score_distance == pytest.approx(1 if not two.left.any() else 9)
+
+
+def test_a_divergence_is_that_of_softmax_models_alone():
+    draw = np.random.default_rng(0)
+    p, q = draw.standard_normal((2, 9, 3))
+    one = FactorModel.from_user_item(p, q, link="softmax")
+    two = FactorModel.from_user_item(p, q + 0.5 * draw.standard_normal((9, 3)), link="softmax")
+    told = agreement(one, two, everyone(9), everyone(9), rng=draw)
+    a, b = one.predictions(), two.predictions()
+    assert told.kl_divergence == pytest.approx((a * np.log(a / b)).sum(axis=1).mean())
+    assert told.kl_divergence != pytest.approx((b * np.log(b / a)).sum(axis=1).mean())
+    assert agreement(one, one, everyone(9), everyone(9), rng=draw).kl_divergence == 0
+    for pair in ((one, two.replace(link="identity")), (one.replace(link="identity"), two)):
+        told = agreement(*pair, everyone(9), everyone(9), rng=draw)
+        assert (told.kl_divergence, told.same) == (None, False)
+        assert told.predicts == tuple(model.predicts.title for model in pair)
+
+
+def test_scores_that_vanish_are_at_no_distance_from_each_other_and_far_from_others():
+    p = np.eye(9)[:, :2]
+    nothing = FactorModel.from_user_item(p, 0 * p)
+    draw = np.random.default_rng(0)
+    found = agreement(nothing, nothing, everyone(9), everyone(9), rng=draw)
+    assert (found.same, found.score_distance, found.score_correlation) == (True, 0, 0)
+    some = FactorModel.from_user_item(p, p)
+    assert agreement(nothing, some, everyone(9), everyone(9), rng=draw).score_distance == 1
+    assert agreement(some, nothing, everyone(9), everyone(9), rng=draw).score_distance == 1
+
+
+def test_predictions_are_compared_of_a_sample(monkeypatch):
+    module = import_module("embaudit.comparison.agreement")
+    monkeypatch.setattr(module, "ROWS", 5)
+    monkeypatch.setattr(module, "COLUMNS", 6)
+    model = random_model(n=9, p=8, k=2)
+    found = agreement(model, model, everyone(9), everyone(8), rng=np.random.default_rng(0))
+    assert (found.n_rows, found.n_columns, found.top_n) == (5, 6, 5)

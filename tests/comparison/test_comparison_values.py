@@ -1,0 +1,76 @@
+"""Results of a comparison are values; its bounds are those that the documentation names."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields, replace
+from importlib import import_module
+from inspect import signature
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.comparison import compare
+from embaudit.comparison.agreement import agreement
+from embaudit.comparison.fits import fit_gauge
+from embaudit.comparison.folds import Fold
+from embaudit.comparison.matching import Match, match
+from embaudit.comparison.outcomes import outcomes
+from embaudit.comparison.path import Path
+from embaudit.comparison.seen import pairing
+from embaudit.model import FactorModel
+
+COMPARE = import_module("embaudit.comparison.compare")
+
+
+def vectors(n=9, k=3, seed=0, **fields):
+    return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
+
+
+def everyone(n):
+    return Match("right", np.arange(n), np.arange(n), np.arange(n), 0, 0, by_ids=False)
+
+
+def fold_of(chosen, groups=("rotation", "diagonal", "linear")):
+    return Fold({}, {}, dict.fromkeys(groups), chosen)
+
+
+def paired(before, after):
+    return pairing(before, after, {role: match(before, after, role) for role in before.sides})
+
+
+def path(*versions, forward=True):
+    steps = ("gauge", "learning") if forward else ("learning", "gauge")
+    return Path(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
+
+
+def test_sizes_are_those_that_the_documentation_names():
+    names = ("agreement", "change", "compare", "folds", "fits", "matching", "outcomes", "path", "refits")
+    rooms = {name: import_module(f"embaudit.comparison.{name}") for name in names}
+    assert (rooms["agreement"].ROWS, rooms["agreement"].COLUMNS) == (512, 20_000)
+    assert (COMPARE.ROWS, COMPARE.HALVINGS, COMPARE.HALVED) == (50_000, 5, 2_000)
+    assert (rooms["matching"].LEAST, rooms["path"].PARTNERS, rooms["refits"].PROBED) == (8, 32, 100)
+    assert (rooms["outcomes"].SEARCHED, rooms["outcomes"].TIED) == (2_000, 1e-6)
+    assert (rooms["folds"].EXPLAINED, rooms["folds"].WORSE, rooms["fits"].LOST) == (1e-8, 1.1, 1e-12)
+    defaults = [signature(each).parameters for each in (compare, agreement)]
+    assert (defaults[0]["n_neighbours"].default, defaults[0]["rng"].default, defaults[1]["top_n"].default) == (
+        10,
+        0,
+        10,
+    )
+
+
+def test_results_cannot_be_changed_and_are_themselves_alone():
+    found = compare(vectors(20), vectors(20))
+    x = np.eye(9)
+    fit = fit_gauge({"right": (x, x)}, "rotation")
+    values = [found, found.changes["right"], found.changes["right"].match, fit, path(x, x, x, x, x), fold_of("linear")]
+    values.append(paired(vectors(), vectors()))
+    values.append(outcomes([path(x, x, x, x, x)], np.arange(9), 2, np.random.default_rng(0)))
+    for value in values:
+        with pytest.raises(FrozenInstanceError):
+            setattr(value, fields(value)[0].name, None)
+        assert value != replace(value)
+    model = random_model(n=9, p=9, k=2)
+    with pytest.raises(FrozenInstanceError):
+        agreement(model, model, everyone(9), everyone(9), rng=np.random.default_rng(0)).top_n = 3

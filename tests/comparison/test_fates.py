@@ -1,0 +1,242 @@
+"""What becomes of cosines and neighbours on the way from one model to another, pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from embaudit.comparison import compare
+from embaudit.comparison.change import _pearson, _split
+from embaudit.comparison.folds import folds
+from embaudit.comparison.outcomes import OUTCOMES, fates, outcomes, shares
+from embaudit.comparison.path import Path, draw_pairs, mean_size, path_of
+from embaudit.comparison.refits import refit_effects
+from embaudit.comparison.seen import Pairing
+from embaudit.kernels.intervals import draw_groups
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import pair_cosines
+from embaudit.model import FactorModel
+
+COMPARE = import_module("embaudit.comparison.compare")
+
+
+def vectors(n=9, k=3, seed=0, **fields):
+    return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
+
+
+def path(*versions, forward=True):
+    steps = ("gauge", "learning") if forward else ("learning", "gauge")
+    return Path(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
+
+
+def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
+    x = np.eye(3)
+    known = np.array([[True, True, True, True, True, False]])
+    # Of five neighbours, one stays; the others leave at steps 1 to 4; the last was none.
+    kept = {
+        1: [[True, False, True, True, True, True]],
+        2: [[True, True, False, True, True, True]],
+        3: [[True, True, True, False, True, True]],
+        4: [[True, False, False, False, False, True]],
+    }
+    found = fates(path(x, x + 1, x + 2, x + 3, x + 4), known, lambda i: np.array(kept[i]))
+    assert dict(zip(OUTCOMES, found[:, 0].astype(int).tolist(), strict=True)) == {
+        "kept": [1, 0, 0, 0, 0, 0],
+        "lost_to_gauge": [0, 0, 1, 0, 0, 0],
+        "lost_to_unseen": [0, 1, 0, 0, 1, 0],
+        "lost_to_learning": [0, 0, 0, 1, 0, 0],
+    }
+    other = fates(path(x, x + 1, x + 2, x + 3, x + 4, forward=False), known, lambda i: np.array(kept[i]))
+    np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
+
+
+def test_a_step_that_is_none_is_not_asked():
+    x = np.eye(3)
+    asked = []
+
+    def kept(version):
+        asked.append(version)
+        return np.zeros((1, 2), dtype=bool)
+
+    found = fates(path(x, x, x + 1, x + 2, x + 2), np.ones((1, 2), dtype=bool), kept)
+    assert asked == [4, 2, 3]
+    assert found[:, 0].all(axis=1).tolist() == [False, True, False, False]
+
+
+def halves(seed=0, m=12, k=2):
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((m, k))
+    other = x @ np.diag([1.0, 3.0]) + 0.5 * draw.standard_normal((m, k))
+    found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("rotation", "linear"), (), True)
+    parts = [replace(fold, chosen="linear") for fold in folds(found.fitted, draw, ("rotation", "linear"), ())]
+    return found, parts, draw_groups(m, draw, most=4)
+
+
+def test_counts_of_neighbours_and_their_shares_without_each_group():
+    found, parts, groups = halves()
+    paths = [path_of("right", found, fold) for fold in parts]
+    told = outcomes(paths, groups, 3, np.random.default_rng(0))
+    assert told.n == 3
+    cells = []
+    for half in paths:
+        lists = [neighbours(x, 3) for x in half.versions]
+        for row, former in enumerate(lists[0].indices):
+            near = [set(each.indices[row]) for each in lists]
+            for other in former:
+                fate = "kept" if other in near[4] else "lost_to_gauge" if other not in near[2] else "lost_to_learning"
+                cells.append((half.rows[row], half.rows[other], fate))
+    for name in OUTCOMES:
+        assert told.counts[name].sum() == sum(fate == name for *_, fate in cells)
+        by_row = {row: sum(fate == name for one, _, fate in cells if one == row) for row in range(12)}
+        assert dict(zip(told.searched, told.counts[name], strict=True)) == by_row
+        for group in range(4):
+            rest = [fate for one, two, fate in cells if group not in (groups[one], groups[two])]
+            assert told.replicates[name][group] == pytest.approx(rest.count(name) / len(rest))
+    halves_of = [[fate for one, _, fate in cells if one in half.rows] for half in paths]
+    expected = [[fates_.count(name) for fates_ in halves_of] for name in OUTCOMES]
+    assert told.by_part.tolist() == expected
+    assert outcomes(paths, groups, 9, np.random.default_rng(0)).n == 5
+
+
+def test_only_some_rows_are_searched(monkeypatch):
+    monkeypatch.setattr("embaudit.comparison.outcomes.SEARCHED", 7)
+    found, parts, groups = halves()
+    paths = [path_of("right", found, fold) for fold in parts]
+    told = outcomes(paths, groups, 3, np.random.default_rng(0))
+    assert len(told.searched) == 6
+    assert len(set(told.searched)) == 6
+
+
+def test_shares_of_nothing_are_none():
+    assert shares(np.array([[0, 2], [0, 6]])).tolist() == [[0, 0.25], [0, 0.75]]
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_what_refitting_changes_is_measured_on_all_pairs(forward):
+    found, parts, groups = halves()
+    found = replace(found, forward=forward)
+    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
+    effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
+    assert set(effects) == {"gauge", "remainder", *OUTCOMES}
+    expected = {name: np.zeros(4) for name in effects}
+    for fold, others in refits:
+        told = []
+        for each in (fold, *others):
+            half = path_of("right", found, each)
+            pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
+            gauged, end = (pair_cosines(x, x, pairs) for x in (half.versions[2], half.versions[half.end]))
+            lists = outcomes([half], groups, 3, np.random.default_rng(0))
+            told.append([np.abs(end - gauged).mean(), *(lists.counts[name].sum() / 18 for name in OUTCOMES)])
+        change = np.array(told[1:]) - told[0]
+        for name, effect in zip(("remainder", *OUTCOMES), change.T, strict=True):
+            expected[name] += effect / 2
+        expected["gauge"] -= change[:, 0] / 2
+    assert np.abs(expected["remainder"]).max() > 1e-3
+    for name, effect in effects.items():
+        np.testing.assert_allclose(effect, expected[name], atol=1e-12)
+
+
+def test_refits_are_judged_on_a_sample_of_rows(monkeypatch):
+    found, parts, groups = halves()
+    refits = [(parts[0], parts[0].without(found.fitted, {"right": groups}, ()))]
+    everyone_, some = [], []
+    for rows, told in ((6, everyone_), (2, some)):
+        monkeypatch.setattr("embaudit.comparison.refits.PROBED", rows)
+        told.append(refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))["remainder"])
+    assert not np.allclose(everyone_, some)
+
+
+def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
+    found, parts, groups = halves()
+    x, other = found.raw["right"]
+    x, other = x.copy(), other.copy()
+    x[0] = other[1] = 0
+    found = replace(found, raw={"right": (x, other)}, seen={"right": (x, other)})
+    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
+    effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
+    assert all(np.isfinite(effect).all() for effect in effects.values())
+    assert np.abs(effects["remainder"]).max() > 0
+
+
+def test_each_row_of_a_half_is_paired_with_others_of_it():
+    pairs = draw_pairs(40, np.random.default_rng(0))
+    assert len(pairs) == 32 * 40
+    assert (pairs[:, 0] != pairs[:, 1]).all()
+    assert len({tuple(pair) for pair in pairs}) == len(pairs)
+    assert np.bincount(pairs.ravel()).tolist() == [64] * 40
+    assert len(draw_pairs(5, np.random.default_rng(0))) == 20
+
+
+def test_sizes_are_averaged_where_they_are_defined():
+    assert mean_size(np.array([-1.0, 3, np.nan])) == 2
+    assert mean_size(np.array([np.nan])) == 0
+
+
+def test_a_change_is_split_into_parts_that_add_up():
+    total, seen, remainder = (
+        np.array([0.5, 0.5, 0.5, 0.2]),
+        np.array([0.3, 0.6, 0.1, 0.2]),
+        np.array([0.1, 0.1, 0.3, 0.4]),
+    )
+    hidden = _split(total, seen, remainder, hides=True)
+    np.testing.assert_allclose(hidden["remainder"], [0.1, 0.1, 0.3, 0.2])
+    np.testing.assert_allclose(hidden["unseen"], [0.2, 0, 0.2, 0])
+    np.testing.assert_allclose(hidden["gauge"], [0.2, 0.4, 0, 0])
+    np.testing.assert_array_equal(hidden["total"], total)
+    open_ = _split(total, seen, remainder, hides=False)
+    assert open_["unseen"].tolist() == [0, 0, 0, 0]
+    np.testing.assert_allclose(open_["gauge"], [0.4, 0.4, 0.2, 0])
+    assert np.isnan(_split(np.array([np.nan]), seen[:1], remainder[:1], hides=False)["unseen"]).all()
+
+
+def test_correlation_of_what_is_defined():
+    x, y = np.array([1.0, 2, 4, np.nan, 5]), np.array([2.0, 1, 5, 3, np.nan])
+    assert _pearson(x, y) == pytest.approx(np.corrcoef(x[:3], y[:3])[0, 1])
+    assert np.isnan(_pearson(x, np.ones(5)))
+
+
+def test_cosines_along_a_path():
+    draw = np.random.default_rng(0)
+    versions = tuple(draw.standard_normal((5, 4, 2)))
+    pairs = np.array([[0, 1], [2, 3]])
+    cosines = [pair_cosines(x, x, pairs) for x in versions]
+    for forward, end in ((True, 3), (False, 1)):
+        way = path(*versions, forward=forward)
+        assert (way.end, way.hides) == (end, True)
+        for found, expected in zip(
+            way.changes(pairs),
+            (cosines[0], cosines[4], cosines[2], cosines[end], cosines[3] - cosines[1]),
+            strict=True,
+        ):
+            np.testing.assert_array_equal(found, expected)
+    a, b, c, d, e = versions
+    assert not path(a, a, c, e, e).hides
+    assert path(a, b, c, e, e).hides
+    assert path(a, a, c, d, e).hides
+
+
+def test_a_part_of_a_side_says_how_it_was_cut(monkeypatch):
+    """The record of each halving is what that halving alone would say."""
+    one, two = vectors(40, 2), vectors(40, 2, seed=1)
+    monkeypatch.setattr("embaudit.comparison.change.RoleChange", lambda **fields: fields)
+    told = compare_fields(one, two)
+    for name in ("total", "remainder"):
+        assert told["halvings"][name].shape == (5,)
+        assert told["halvings"][name].mean() == pytest.approx(np.mean(told[name]), rel=0.02)
+    for name in OUTCOMES:
+        assert told["halvings"][name].mean() == pytest.approx(told[name].sum() / (10 * 5 * 40), rel=1e-9)
+    assert sum(told["halvings"][name] for name in OUTCOMES) == pytest.approx(np.ones(5))
+
+
+def compare_fields(one, two):
+    found = {}
+    original = COMPARE.Comparison
+    try:
+        COMPARE.Comparison = lambda roles, changes, *_: found.update(changes["right"])
+        compare(one, two)
+    finally:
+        COMPARE.Comparison = original
+    return found

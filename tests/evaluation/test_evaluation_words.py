@@ -1,0 +1,270 @@
+"""What is said of an evaluation, word by word, with numbers made by hand on both sides of every threshold."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError, replace
+from inspect import signature
+
+import numpy as np
+import pytest
+from models import random_model
+from scipy.stats import t
+
+from embaudit.errors import InputError
+from embaudit.evaluation import Evaluation, Truth, as_truth, evaluate_similarities
+from embaudit.evaluation.evaluate import CANDIDATES, similarities
+from embaudit.evaluation.measures import query_measures
+from embaudit.model import FactorModel
+
+Q = 1_000
+UNSEEN = -np.log(0.05) / Q
+
+
+def evaluation(margin=0.0, queries=Q, **values):
+    """Similarities with a precision, AUC and NDCG each, and two replicates that put them `margin` from a neighbour."""
+    by_query = {name.replace("_", " "): np.tile(found, (queries, 1)) for name, found in values.items()}
+    spread = np.array([[1.0], [-1]]) * margin / t.ppf(0.975, 1)
+    replicates = {name: rows[0] + (spread if name != "cosine" else 0 * spread) for name, rows in by_query.items()}
+    return Evaluation("right", "item", 5, 70, 3, np.arange(queries), by_query, replicates, 0.25)
+
+
+def test_where_nothing_does_better():
+    found = evaluation(cosine=(0.5, 0.6, 0.7), dot_product=(0.5, 0.9, 0.9))
+    assert found.explain() == (
+        "Of the 5 nearest items by raw cosine, 50.0% share a label with the item asked for; 25.0% would by chance. "
+        "No other similarity does better here."
+    )
+    assert found.best() == "cosine"
+    assert found.best("auc") == found.best("ndcg") == "dot product"
+
+
+def better(margin):
+    return evaluation(margin, cosine=(0.5, 0.6, 0.7), dot_product=(0.62, 0.6, 0.7)).explain()
+
+
+def test_a_difference_beyond_chance_is_called_so():
+    assert better(0.0) == (
+        "Of the 5 nearest items by raw cosine, 50.0% share a label with the item asked for; 25.0% would by chance. "
+        "dot product reaches 62.0%, a difference of +11.7 to +12.3 percentage points (95 %, allowing for having picked "
+        "the best of 1): it serves these labels better."
+    )
+    assert better(0.119).endswith("+0.1 to +23.9 percentage points (95 %, allowing for having picked the best of 1): "
+                                  "it serves these labels better.")  # fmt: skip
+
+
+def test_a_difference_within_chance_is_called_so():
+    assert better(0.13).endswith(
+        "dot product reaches 62.0%, a difference of -1.0 to +25.0 percentage points (95 %, allowing for having picked "
+        "the best of 1), which these 1,000 items cannot tell from none."
+    )
+    found = evaluation(cosine=(0.5, 0.5, 0.5), dot_product=(0.5 + UNSEEN, 0.5, 0.5), other=(0, 0, 0))
+    assert found.explain().endswith("cannot tell from none.")
+    assert "picked the best of 2)" in found.explain()
+
+
+def test_an_evaluation_in_one_line():
+    found = evaluation(cosine=(0.5, 0.6, 0.7), dot_product=(0.6249, 0.6, 0.7))
+    assert repr(found) == ("Evaluation(1,000 items, precision at 5: cosine 0.500, dot product 0.625, chance 0.250)")
+
+
+def test_an_evaluation_cannot_be_changed_and_is_itself_alone():
+    found = evaluation(cosine=(0.5, 0.6, 0.7))
+    with pytest.raises(FrozenInstanceError):
+        found.n = 3
+    assert found != replace(found)
+    with pytest.raises(FrozenInstanceError):
+        as_truth("ab", 2).labels = ()
+    assert as_truth("ab", 2) != (truth := as_truth("ab", 2))
+    assert truth != replace(truth)
+
+
+def test_values_and_intervals():
+    found = evaluation(0.03, cosine=(0.5, 0.6, 0.7), dot_product=(0.01, 0.98, 0.75))
+    assert (found.value("dot product"), found.value("cosine", "auc"), found.value("cosine", "ndcg")) == pytest.approx(
+        (0.01, 0.6, 0.7)
+    )
+    rows = {(row["similarity"], row["measure"]): row for row in found.records()}
+    assert list(rows) == [(s, m) for s in ("cosine", "dot product") for m in ("precision", "auc", "ndcg")]
+    assert rows["cosine", "auc"] == pytest.approx(
+        {
+            "similarity": "cosine", "measure": "auc", "value": 0.6, "ci_low": 0.6 - UNSEEN, "ci_high": 0.6 + UNSEEN,
+            "difference": 0.0, "difference_ci_low": -UNSEEN, "difference_ci_high": UNSEEN,
+        }
+    )  # fmt: skip
+    low, high, middle = rows["dot product", "precision"], rows["dot product", "auc"], rows["dot product", "ndcg"]
+    assert (low["ci_low"], low["ci_high"]) == pytest.approx((0, 0.04))
+    assert (high["ci_low"], high["ci_high"]) == pytest.approx((0.95, 1))
+    assert (middle["difference"], middle["difference_ci_low"], middle["difference_ci_high"]) == pytest.approx(
+        (0.05, 0.02, 0.08)
+    )
+    wide = {row["measure"]: row for row in evaluation(5.0, cosine=(0.5,) * 3, dot_product=(0.6,) * 3).records()[3:]}
+    assert (wide["auc"]["difference_ci_low"], wide["auc"]["difference_ci_high"]) == (-1, 1)
+    assert found.to_frame().to_dict("records") == found.records()
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told == {
+        "role": "right", "title": "item", "n": 5, "n_candidates": 70, "n_left_out": 3, "chance": 0.25, "n_queries": Q,
+        "records": found.records(), "explanation": found.explain(),
+    }  # fmt: skip
+
+
+def test_intervals_of_differences_hold_together():
+    two = evaluation(0.02, cosine=(0.5,) * 3, dot_product=(0.6,) * 3, other=(0.7,) * 3).records()[3]
+    margin = 0.02 * t.ppf(1 - 0.025 / 2, 1) / t.ppf(0.975, 1)
+    assert two["difference_ci_high"] - two["difference"] == pytest.approx(margin)
+
+
+@pytest.mark.parametrize(("queries", "low"), [(2, 0.0), (10, 0.5 - np.log(20) / 10)])
+def test_few_queries_are_never_sure(queries, low):
+    row = evaluation(queries=queries, cosine=(0.5,) * 3, dot_product=(0.5,) * 3).records()[0]
+    assert row["ci_low"] == pytest.approx(low)
+
+
+def test_a_measure_that_is_none_is_refused():
+    with pytest.raises(InputError, match="measure must be one of precision, auc, ndcg; got 'recall'"):
+        evaluation(cosine=(0.5,) * 3).value("cosine", "recall")
+
+
+# labels
+
+
+def test_labels_of_any_kind_are_read_as_texts():
+    found = as_truth(
+        ["b | a", ["c", None, float("nan"), ""], {"a"}, np.array([1, 2]), ("x",), 2.5, None, float("nan")], 8
+    )
+    assert found.labels == ("1", "2", "2.5", "a", "b", "c", "x")
+    assert found.table.toarray().astype(int).tolist() == [
+        [0, 0, 0, 1, 1, 0, 0],
+        [0, 0, 0, 0, 0, 1, 0],
+        [0, 0, 0, 1, 0, 0, 0],
+        [1, 1, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 1],
+        [0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0],
+    ]
+    assert found.table.dtype == np.float32
+    assert found.labelled.tolist() == [0, 1, 2, 3, 4, 5]
+    assert repr(found) == "Truth(8 rows, 7 labels, 8 assignments)"
+    assert as_truth(found, 8) is found
+
+
+@pytest.mark.parametrize("missing", ["", " ", "nan", "None", "NULL", "na", "N/A", "(no genres listed)"])
+def test_words_for_no_label_are_none(missing):
+    assert as_truth([missing, "a", "b"], 3).labelled.tolist() == [1, 2]
+
+
+def test_a_separator_may_be_another_or_none():
+    assert as_truth(["a;b", "c"], 2, separator=";").labels == ("a", "b", "c")
+    assert as_truth(["a|b", "c"], 2, separator="").labels == ("a|b", "c")
+    assert as_truth(["a|b", "c"], 2).labels == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows", "message"),
+    [
+        (["a", "b"], 3, "truth must be labels of 3 rows; got 2; give one entry a row, None for none"),
+        ([None], 1, "truth must hold at least two labels, to tell related rows from others; got none."),
+        (["a", "a"], 2, "truth must hold at least two labels, to tell related rows from others; got a."),
+    ],
+)
+def test_labels_that_tell_nothing_apart_are_refused(labels, rows, message):
+    with pytest.raises(InputError, match=message.replace(".", r"\.")):
+        as_truth(labels, rows)
+
+
+def test_gains_are_common_over_all_labels():
+    truth = as_truth(["a|b", "b|c", "a|b", "d", None, None], 6)
+    found = truth.gains(np.array([0, 4]), np.arange(6))
+    np.testing.assert_allclose(found, [[1, 1 / 3, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0]])
+    assert found.dtype == np.float32
+
+
+# what is judged
+
+
+def test_each_similarity_is_the_dot_product_of_its_vectors():
+    model = random_model(n=9, p=6, k=3)
+    rows = np.array([0, 2, 5])
+    found = {name: make(rows) for name, make in similarities(model, "right")}
+    assert list(found) == [
+        "cosine", "dot product", "centred cosine", "prediction cosine", "balanced cosine", "right-whitened cosine",
+    ]  # fmt: skip
+    np.testing.assert_allclose(found["dot product"], model.right[rows])
+    for name, vectors in found.items():
+        assert vectors.dtype == np.float64
+        if name != "dot product":
+            np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1)
+    centred = model.right - model.right.mean(axis=0)
+    expected = centred[rows] / np.linalg.norm(centred[rows], axis=1, keepdims=True)
+    np.testing.assert_allclose(found["centred cosine"], expected)
+    left = [name for name, _ in similarities(model, "left")]
+    assert left == [
+        "cosine", "dot product", "centred cosine", "prediction cosine", "left-whitened cosine", "balanced cosine",
+    ]  # fmt: skip
+
+
+def test_a_row_at_the_mean_is_similar_to_nothing():
+    model = FactorModel.from_vectors(np.array([[1.0, 1], [2, 2], [3, 3]]))
+    found = dict(similarities(model, "right"))["centred cosine"](np.arange(3))
+    assert found[1].tolist() == [0, 0]
+
+
+def test_three_rows_are_enough_and_lists_leave_one_out():
+    model = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((5, 2)))
+    labels = ["a", "a", "b", None, None]
+    found = evaluate_similarities(model, labels, n=1)
+    assert (found.n, found.n_candidates, found.n_left_out, found.title, found.role) == (1, 3, 2, "item", "right")
+    assert found.queries.tolist() == [0, 1]
+    assert found.chance == 0.5
+    with pytest.raises(InputError, match="n must be an integer from 1 to 1; got 2"):
+        evaluate_similarities(model, labels, n=2)
+    with pytest.raises(InputError, match="must be at least 3; got 2; label more items; a row of zeros does not count"):
+        evaluate_similarities(model, ["a", "b", None, None, None], n=1)
+    with pytest.raises(InputError, match="n_queries must be at least 2; got 1"):
+        evaluate_similarities(model, labels, n=1, n_queries=1)
+    assert len(evaluate_similarities(model, labels, n=1, n_queries=2, rng=1).by_query["cosine"]) <= 2
+    with pytest.raises(InputError, match=r"truth must relate some rows and not all; got labels that leave nothing to "):
+        evaluate_similarities(model, ["a", "b", "c", None, None], n=1)
+
+
+def test_ten_neighbours_of_a_thousand_queries_unless_asked_otherwise(monkeypatch):
+    defaults = {name: each.default for name, each in signature(evaluate_similarities).parameters.items()}
+    assert (defaults["n"], defaults["n_queries"], defaults["separator"], defaults["rng"]) == (10, 1_000, "|", 0)
+    assert CANDIDATES == 50_000
+    draw = np.random.default_rng(0)
+    model, labels = FactorModel.from_vectors(draw.standard_normal((110, 2))), draw.integers(3, size=110)
+    found = evaluate_similarities(model, labels, n_queries=40)
+    assert (len(found.queries), found.n_candidates) == (40, 110)
+    assert (np.diff(found.queries) > 0).all()
+    monkeypatch.setattr("embaudit.evaluation.evaluate.CANDIDATES", 60)
+    few = evaluate_similarities(model, labels)
+    assert (len(few.queries), few.n_candidates, few.n_left_out) == (60, 60, 0)
+    assert set(few.queries) < set(range(110))
+
+
+def test_queries_that_nothing_answers_are_left_out():
+    """One label of every row, one of a single row, one of two rows: chance is over queries that can be answered."""
+    labels = ["a", "b", "b", "c", "c", "c", "a|b|c|d"]
+    found = evaluate_similarities(random_model(n=9, p=7, k=2), labels, n=2)
+    # The last row is related to all others, the first to the last alone.
+    assert found.queries.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.chance == pytest.approx(np.mean([1, 2, 2, 3, 3, 3]) / 6)
+
+
+def test_replicates_leave_out_queries_of_the_group_and_those_without_an_answer():
+    truth = as_truth(["a", "a", "b", "b"], 4)
+    rows = np.eye(4)[[0, 0, 1, 1]]
+    everyone = np.arange(4)
+    groups = np.array([0, 1, 2, 3], dtype=np.uint8)
+    found, replicates = query_measures({"one": rows}, truth, everyone, everyone, groups, n=1)
+    np.testing.assert_allclose(found["one"], 1)
+    # Without the first, the second has nobody to find.
+    np.testing.assert_allclose(replicates["one"], 1)
+    nobody = query_measures({"one": rows[:2]}, truth, everyone[:2], everyone[:2], groups[:2], n=1)[1]["one"]
+    assert np.isnan(nobody).all()
+
+
+def test_a_truth_is_made_of_labels_and_a_table():
+    truth = as_truth([0, 1, 1], 3)
+    assert Truth(truth.labels, truth.table).gains(np.array([1]), np.array([0, 2])).tolist() == [[0, 1]]
