@@ -160,6 +160,23 @@ def test_a_model_of_another_link_is_refused(proof, audited):
         ea.verify(proof, audited.model.replace(link="ranking"))
 
 
+@pytest.mark.parametrize(("side", "other"), [("right", "left"), ("left", "right")])
+def test_a_shift_needs_a_bias_whichever_rows_are_compared(side, other, monkeypatch):
+    monkeypatch.setattr(limits, "ATTACKED_RANK", 0)
+    model = random_model(n=20, p=15, k=2, biases=(f"{other}_bias",))
+    model = model.replace(**{other: np.vstack([np.zeros((1, 2)), getattr(model, other)[1:]])})
+    proof = ea.audit(model, n_gauges=1, n_pairs=50, groups=["translation"], roles=[side]).proof()
+    bare = {"left": model.left, "right": model.right, "left_bias": None, "right_bias": None}
+    record = json.loads(json.dumps(proof.record))
+    found = dict(checker.verify({**proof.contents, "record": np.array(json.dumps(record))}, bare))
+    assert found[f"moved:{side}"].startswith("a prediction moves by")
+    for claim in record["claims"]:
+        claim["proof"]["arrays"][f"rows_{other}"] = "zero"  # a row on which no shift is seen
+    arrays = {**proof.contents, "record": np.array(json.dumps(record)), "zero": np.zeros(1, dtype=np.int32)}
+    found = dict(checker.verify(arrays, bare))
+    assert found[f"moved:{side}"] == f"nothing absorbs a shift of {side} rows"
+
+
 # The checker on its own
 
 
