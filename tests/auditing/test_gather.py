@@ -135,6 +135,17 @@ def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
     assert [options["condition_number"] for options in asked] == kappas
 
 
+def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
+    made = {}
+    real_comparison = module.by_prediction
+    monkeypatch.setattr(module, "by_prediction", lambda *a, **o: made.update(o) or real_comparison(*a, **o))
+    gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2)
+    assert isinstance(made["rng"], np.random.Generator)
+    assert {name: made[name] for name in ("side", "n", "n_pairs", "n_neighbours")} == {
+        "side": "right", "n": 2, "n_pairs": 50, "n_neighbours": 2,
+    }  # fmt: skip
+
+
 def test_progress_is_told_of_the_models(monkeypatch):
     told = []
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)

@@ -30,6 +30,7 @@ def test_codes_are_sorted_and_names_lead_to_one_entry():
     assert list(CODES) == sorted(CODES)
     names = [name.lower() for one in EVERY.values() for name in (one.name, *one.also)]
     assert len(names) == len(set(names))
+    assert all(names)
     for one in EVERY.values():
         for name in (one.name, *one.also):
             assert entry(name) is one
@@ -37,6 +38,8 @@ def test_codes_are_sorted_and_names_lead_to_one_entry():
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_section_is_told_in_short_sentences(name):
+    assert EVERY[name].heading.startswith(name)
+    assert not EVERY[name].heading.endswith(": ")
     for heading, text in EVERY[name].sections:
         assert text.endswith((".", ")", "?")), heading
         for sentence in re.split(r"(?<=[.:;?]) ", text):

@@ -108,11 +108,16 @@ def tests_by_line(copy: Copy, tests: Sequence[str], jobs: int) -> dict[str, dict
     return found
 
 
-def chosen_tests(lines: dict[int, set[str]], line: int, breadth: Counter[str]) -> list[str]:
-    """Return the tests that touch a line, narrow ones first; for a line that runs at import, those of its file."""
-    touching = lines.get(line, set()) - {""}
-    if not touching:
-        touching = set().union(*lines.values()) - {""} if "" in lines.get(line, {""}) else set()
+def chosen_tests(lines: dict[int, set[str]], mutant: Mutant, breadth: Counter[str]) -> list[str]:
+    """Return the tests that touch a line, narrow ones first; for a line that runs at import, those of its file.
+
+    A file that does nothing else has the tests that are named after it, or after its folder.
+    """
+    touching = lines.get(mutant.line, set()) - {""}
+    if not touching and "" in lines.get(mutant.line, {""}):
+        touching = set().union(*lines.values()) - {""}
+        names = [f"/test_{part}" for part in Path(mutant.path).with_suffix("").parts[2:]]
+        touching = touching or {test for test in breadth if any(name in test for name in names)}
     return sorted(touching, key=lambda name: (breadth[name], name))[:MOST_TESTS]
 
 
@@ -185,7 +190,7 @@ def main() -> None:
         for copy in made:
             copies.put(copy)
         breadth = Counter(name for lines in touched.values() for names in lines.values() for name in names)
-        tests = {m: chosen_tests(touched.get(m.path, {}), m.line, breadth) for m in sample}
+        tests = {m: chosen_tests(touched.get(m.path, {}), m, breadth) for m in sample}
         require_a_start(made[0], tests)
         report(judge(sample, copies, tests, given.jobs), given, len(everything))
 
