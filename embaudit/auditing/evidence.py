@@ -13,7 +13,7 @@ from embaudit.auditing.heads import PANEL, head_evidence
 from embaudit.auditing.limits import Limits, limits
 from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.traits import Traits, all_traits
-from embaudit.canonical import Position, position
+from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.progress import track
@@ -27,7 +27,7 @@ from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.canonical.equivalents import EquivalentModel
@@ -156,11 +156,15 @@ def _require_sizes(max_condition: float, **counts: int) -> None:
         raise must_be("max_condition", "a finite number >= 1", max_condition)
 
 
-def _head(model: FactorModel, n_neighbours: int, max_condition: float, rng: int) -> HeadEvidence | None:
+def _head(
+    model: FactorModel, n_neighbours: int, max_condition: float, rng: int
+) -> tuple[HeadEvidence | None, FactorModel]:
+    """Measure a softmax head on all of its labels, and return it with some of them; any other model stays."""
     if not isinstance(model.link, Softmax):
-        return None
+        return None, model
     own = np.random.default_rng(rng)
-    return head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+    head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+    return head, only_labels(model, labels_looked_at(model, rng))
 
 
 def gather(
@@ -180,9 +184,8 @@ def gather(
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
     _require_sizes(max_condition, n_gauges=n_gauges, n_pairs=n_pairs, n_neighbours=n_neighbours)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    whole, head = model, _head(model, n_neighbours, max_condition, rng)
-    if head is not None:
-        model = only_labels(model, labels_looked_at(model, rng))
+    whole = model
+    head, model = _head(in_span(model), n_neighbours, max_condition, rng)
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
     side: SideName = "left" if about == "left" else "right"
@@ -200,7 +203,6 @@ def gather(
         furthest = _furthest(equivalents, movements)
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
-    equal = furthest if head is None else {}
     return Evidence(
         model=model,
         fibre=fibre,
@@ -215,7 +217,7 @@ def gather(
         **compared,
         about=about,
         head=head,
-        traits=all_traits(whole, chosen, n_neighbours=n_neighbours, equal=equal, rng=np.random.default_rng(rng)),
+        traits=_traits(whole, model, chosen, furthest, n_neighbours, rng),
     )
 
 
@@ -255,6 +257,19 @@ def _compared(
     shown_in, examples = _examples(model, equal, side, rows, n)
     predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
     return {"shown_in": shown_in, "examples": examples, "predicted": predicted}
+
+
+def _traits(
+    whole: FactorModel,
+    looked_at: FactorModel,
+    roles: Sequence[Role],
+    furthest: Mapping[Role, EquivalentModel],
+    n_neighbours: int,
+    rng: int,
+) -> tuple[Traits, ...]:
+    """Look at all rows as they are stored; an equal model is of use where it was made of these."""
+    equal = furthest if looked_at is whole and not isinstance(whole.link, Softmax) else {}
+    return all_traits(whole, roles, n_neighbours=n_neighbours, equal=equal, rng=np.random.default_rng(rng))
 
 
 def _examples(

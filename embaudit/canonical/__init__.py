@@ -9,6 +9,7 @@ from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.positions import hidden_biases, position
 from embaudit.canonical.reduction import Reduction, reduced
+from embaudit.canonical.span import in_span
 
 __all__ = [
     "EXPONENTS",
@@ -26,6 +27,7 @@ __all__ = [
     "hidden_biases",
     "identified_cosines",
     "identified_factors",
+    "in_span",
     "normalisation_test",
     "pinned_test",
     "position",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -99,6 +100,7 @@ def audit(
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
     from embaudit.io import distinct_outputs, load, written_whole
+    from embaudit.model.sizes import shape_question
     from embaudit.report.terminal import print_audit, print_screen
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
@@ -109,8 +111,11 @@ def audit(
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
+            model = load(path, kind=kind, **options)
+            if question := shape_question(model):
+                sys.stderr.write(f"{question}\n")
             result = auditing.audit(
-                titled(load(path, kind=kind, **options), items, id, title),
+                titled(model, items, id, title),
                 role=role,
                 groups=group,
                 n_gauges=gauges,

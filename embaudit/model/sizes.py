@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from embaudit.errors import must_be
+from embaudit.foundation.words import counted
 from embaudit.model.factor_model import FactorModel
 
 SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
@@ -34,3 +35,24 @@ def require_ordinary_size(model: FactorModel) -> None:
                 f"{largest:.2g}",
                 "multiply them by a constant, which changes no cosine",
             )
+
+
+def shape_question(model: FactorModel) -> str | None:
+    """Ask whether columns are entities, where a side alone has fewer rows than columns; None where it has not.
+
+    A head may well have fewer labels than dimensions.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> shape_question(FactorModel.from_vectors([[1.0, 2.0]]))
+    'This is read as 1 item of 2 numbers each. Did you mean 2 items? Then read it with --transpose right.'
+    >>> shape_question(FactorModel.from_vectors([[1.0], [2.0]]))
+    """
+    if model.left is not None or model.link == "softmax" or model.n_right >= model.rank:
+        return None
+    title, k = model.title("right"), model.rank
+    return (
+        f"This is read as {counted(model.n_right, title)} of {k:,} numbers each. Did you mean {counted(k, title)}? "
+        "Then read it with --transpose right."
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix
+from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.passes import cached_blocks, each_chunk
 from embaudit.kernels.rows import unit_rows
@@ -74,7 +74,7 @@ def common_direction(side: Side, lists: NeighbourLists) -> CommonDirection:
     >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
     (0.986, 0.996, 1.0)
     """
-    mean = side.moments.mean
+    mean: Vector = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
     centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean)
     return CommonDirection(
         mean_cosine(side.rows),

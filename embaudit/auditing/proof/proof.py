@@ -152,6 +152,11 @@ def prove(model: FactorModel, evidence: Evidence, claims: Iterable[Claim]) -> Pr
     InputError
         If the audit's own check failed: then nothing in it can be trusted.
     """
+    if evidence.model.rank < model.rank:
+        what = f"{model.rank:,} columns, more than its rows span"
+        raise must_be(
+            "a model to prove claims of", "one whose columns were all looked at", what, "audit without --proof"
+        )
     if not evidence.predictions_hold:
         raise must_be("a proof", "of an audit whose predictions hold", "one where they moved (EMB001)")
     shelf, firm = _Shelf(), [claim for claim in claims if claim.kind in (Kind.SHOWN, Kind.PROVEN)]

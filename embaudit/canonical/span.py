@@ -1,0 +1,52 @@
+"""A model of very many columns in the few dimensions that its rows span: the same predictions, the same cosines."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from embaudit.canonical.form import mapped
+from embaudit.foundation.checked import Floats
+from embaudit.model import FactorModel
+
+DEAR = 1_024
+"""Columns above which matrices of columns by columns are dear."""
+
+
+def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
+    """Turn the rows of both sides into the dimensions they span, where there are more columns than rows in all.
+
+    An orthogonal map of both sides changes no product and no cosine. Where a side may be shifted, one dimension outside
+    is kept, since shifts may leave the span; what linear maps of all columns do to rows, maps of these dimensions do.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Returned as it is where it has no more columns than rows, or no more than `most`.
+    most : int
+        Columns that are not too many.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
+    >>> small = in_span(model, most=3)
+    >>> small.rank, np.allclose(small.cosines("right"), model.cosines("right"))
+    (2, True)
+    """
+    width = model.n_left + model.n_right + bool(model.free_shifts)
+    if model.rank <= max(width, most):
+        return model
+    basis = _basis(model, width)
+    zero = np.zeros(model.rank)
+    return model.replace(**{side: mapped(model.side(side).rows, zero, basis) for side in model.sides})
+
+
+def _basis(model: FactorModel, width: int) -> Floats:
+    """Return (k, width) orthonormal columns that span every row, and what random directions are left."""
+    columns = np.random.default_rng(0).standard_normal((model.rank, width))
+    start = 0
+    for side in model.sides:
+        block = np.asarray(model.side(side).rows, dtype=np.float64)
+        # Lengths do not matter to what is spanned, and must not drown each other.
+        columns[:, start : start + len(block)] = (block / max(np.abs(block).max(), 1e-300)).T
+        start += len(block)
+    return np.asarray(np.linalg.qr(columns)[0])
