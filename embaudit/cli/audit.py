@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.model import FactorModel
+    from embaudit.model import FactorModel
     from embaudit.report.next_steps import Asked
 
 SPELLED = {"right_counts": "counts"}
@@ -55,6 +56,17 @@ def titled(model: FactorModel, items: Path | None, identifier: str | None, title
         return model
     rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
     return model.replace(right_names=titles_for(rows, *read_titles(items, id=identifier, title=title))[0])
+
+
+def _loaded(path: Path, kind: str, options: dict[str, str]) -> FactorModel:
+    """Read a model, and ask at once where it looks transposed."""
+    from embaudit.io import load
+    from embaudit.model.sizes import shape_question
+
+    model = load(path, kind=kind, **options)
+    if question := shape_question(model):
+        sys.stderr.write(f"{question}\n")
+    return model
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -99,8 +111,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.io import distinct_outputs, load, written_whole
-    from embaudit.model.sizes import shape_question
+    from embaudit.io import distinct_outputs, written_whole
     from embaudit.report.terminal import print_audit, print_screen
 
     given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
@@ -111,11 +122,8 @@ def audit(
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
-            model = load(path, kind=kind, **options)
-            if question := shape_question(model):
-                sys.stderr.write(f"{question}\n")
             result = auditing.audit(
-                titled(model, items, id, title),
+                titled(_loaded(path, kind, options), items, id, title),
                 role=role,
                 groups=group,
                 n_gauges=gauges,
