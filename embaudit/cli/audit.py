@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.model import FactorModel
-    from embaudit.model import FactorModel
     from embaudit.report.next_steps import Asked
 
 SPELLED = {"right_counts": "counts"}
