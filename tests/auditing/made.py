@@ -108,7 +108,7 @@ def head(model: FactorModel = HEAD, **fields: Any) -> HeadEvidence:
         "affine_rank": 3, "n_panel": 5, "n_inputs": 256, "n_zero": 0, "mean_norm": 1.0, "median_norm": 2.0,
         "centred": equal_head("mean row removed", "centring", 0.4), "neighbours": change(), "equivalents": (),
         "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),), "shifts": (opposite(),),
-        "argmax": argmax(), "projector": projector(), "logit_agreement": None,
+        "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "chosen": (0, 1),
     }  # fmt: skip
     return HeadEvidence(model=model, **known | fields)
 

@@ -159,7 +159,8 @@ def test_what_training_says_of_free_cosines(name):
         Status.CHOSEN: ("EMB103", TIP, "the cosines are chosen by the regulariser", CONVENTION, Kind.ASSUMED),
         Status.INPUTS: ("EMB103", TIP, "the cosines are tied to the inputs", CONVENTION, Kind.ASSUMED),
         Status.UNKNOWN: (
-            "EMB102", TIP, "no law tells which cosines the declared training chose", CONVENTION, Kind.UNDECIDED,
+            "EMB102", TIP, "no law tells which cosines the declared training chose",
+            "Compare models and lists by what is predicted until there is one.", Kind.UNDECIDED,
         ),
     }[row.status]  # fmt: skip
     if row.status is Status.UNKNOWN:
@@ -172,7 +173,7 @@ def test_what_training_says_of_free_cosines(name):
 
 def test_training_that_is_not_known():
     assert only(identification(trained(None))) == (
-        "EMB102", TIP, "the predictions do not fix the cosines, and how the model was trained is not known",
+        "EMB102", TIP, "the predictions do not fix the cosines, and training is not known",
         "Equally predicting models have other cosines; whether training chose one depends on its objective.",
         "Name the objective (product, factors, factors-counted, decoupled-decay, none or another one, `--objective`).",
         0.5, "identification", Kind.UNDECIDED, *OF[2:],

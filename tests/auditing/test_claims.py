@@ -246,12 +246,13 @@ def test_freedom():
 def test_freedom_that_a_witness_shows_has_its_number():
     moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
     pinning = Pinning("free", "because", "scope", 1, 3, witness=Gauge.identity(3), moved=moves)
-    for one, value in ((FREE, 0.6), (PINNED, None), (OPEN, None)):
+    shown = replace(FREE, kind=S)
+    for one, value in ((shown, 0.6), (FREE, None), (PINNED, None), (OPEN, None)):
         right, cross = freedom(evidence(fibre=fibre(one, "right", "cross", pinning=pinning)))
         assert (right.value, cross.value) == (value, None)
-        assert (right.witness is not None) == (cross.witness is not None) == (one is FREE)
+        assert (right.witness is not None) == (cross.witness is not None) == (one is shown)
     for other in (replace(pinning, moved=None), replace(pinning, moved={"left": moves["left"]})):
-        assert [claim.value for claim in freedom(evidence(fibre=fibre(FREE, pinning=other)))] == [None]
+        assert [claim.value for claim in freedom(evidence(fibre=fibre(shown, pinning=other)))] == [None]
 
 
 # How far cosines are from those of what is predicted
@@ -375,7 +376,7 @@ def test_training_has_no_say_where_everything_is_pinned():
 
 
 def summary(group, shift, role="right"):
-    return RangeSummary(role, group, 1.5, shift, 1234, 0, 0.5, {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}, 0, 0, 1)
+    return RangeSummary(role, group, 1.5, shift, 1234, 0, 0.5, {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}, 0, 0, 1, found=None)
 
 
 def test_ranges():
@@ -401,7 +402,7 @@ def test_ranges():
 
 def test_certificates():
     kappas = {1.1: 0.75, 2.0: 0.5}
-    linear = Certificate("right", "linear", 0.0, 10, 1500, False, dict.fromkeys(kappas, 0.9), kappas, 0.0)
+    linear = Certificate("right", "linear", 0.0, 10, 1500, False, dict.fromkeys(kappas, 0.9), kappas, 0.0, found=None)
     affine = replace(linear, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25})
     assert records(limits.certificates(evidence(limits=Limits((), (linear, affine))))) == [
         (
@@ -425,8 +426,8 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
     gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
     affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
     made = (
-        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000),
-        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50),
+        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=None),
+        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, table=None),
     )
     moves, drives = "moves item-item cosines by", "drives out"
     assert records(limits.attacks(evidence(limits=Limits((), (), made)))) == [

@@ -21,7 +21,7 @@ class Searches:
     """Stands where the searches are, and notes what each was asked for."""
 
     def __init__(self, monkeypatch):
-        self.ranged, self.certified, self.attacked = [], [], []
+        self.ranged, self.certified, self.attacked, self.lists = [], [], [], []
         monkeypatch.setattr(module, "range_summary", self.summary)
         monkeypatch.setattr(module, "certified_neighbours", self.certificate)
         monkeypatch.setattr(module, "worst_gauge", self.attack)
@@ -32,9 +32,11 @@ class Searches:
 
     def certificate(self, model, **asked):
         self.certified.append(asked)
-        return SimpleNamespace(
+        found = SimpleNamespace(
             curve=lambda kappas: 1 / np.array(kappas), list_curve=lambda kappas: 0.5 / np.array(kappas), tied_share=0.25
         )
+        self.lists.append(found)
+        return found
 
     def attack(self, model, group, **asked):
         self.attacked.append((group, asked))
@@ -67,7 +69,16 @@ def test_what_is_stated_and_for_what(searches):
     assert found.rank == 3
     kappas = (1.1, 1.25, 1.5, 2.0, 3.0)
     assert found.certificates[0] == Certificate(
-        "left", "linear", 0.0, 4, 30, True, {k: 1 / k for k in kappas}, {k: 0.5 / k for k in kappas}, 0.25
+        "left",
+        "linear",
+        0.0,
+        4,
+        30,
+        True,
+        {k: 1 / k for k in kappas},
+        {k: 0.5 / k for k in kappas},
+        0.25,
+        searches.lists[0],
     )
     assert limits(MODEL, ["cross"], max_condition=2.0).certificates == ()
     assert searches.ranged[-1]["budgets"] == (1.1, 1.25, 1.5, 2.0), "a budget on the curve is stated once"
@@ -216,9 +227,9 @@ def test_the_json_of_limits():
         def to_dict(self):
             return {"a": 1}
 
-    certificate = Certificate("right", "linear", 0.0, 5, 10, True, {2.0: 0.5}, {2.0: 0.25}, 0.0)
+    certificate = Certificate("right", "linear", 0.0, 5, 10, True, {2.0: 0.5}, {2.0: 0.25}, 0.0, found=None)
     assert Limits((Plain(),), (certificate,), (Plain(), Plain()), 3).to_dict() == {
-        "ranges": [{"a": 1}], "certificates": [vars(certificate)], "attacks": [{"a": 1}, {"a": 1}],
+        "ranges": [{"a": 1}], "certificates": [certificate.to_dict()], "attacks": [{"a": 1}, {"a": 1}],
     }  # fmt: skip
     assert Limits() == Limits((), (), (), 0)
     assert flags(Limits) == flags(Certificate) == flags(module._Search) == (True, True, True)
