@@ -250,7 +250,7 @@ class _Plan(NamedTuple):
         # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
         kinds = [True] if isinstance(self.group, Diagonal) else [True, False]
         spread = _spread(rows)
-        for diagonal, seed in track(zip(kinds, self.seeds, strict=False), "attack", len(kinds)):
+        for diagonal, seed in track(zip(kinds, self.seeds, strict=False), "starting a search", len(kinds)):
             draw = np.random.default_rng(seed)
             search = Search(target, spread, window, self.bound, self.n_starts, self.n_steps, diagonal, draw)
             value, found = search.best(*([metric] if best > 0 and (metric.axes is None or not diagonal) else []))

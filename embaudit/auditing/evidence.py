@@ -225,7 +225,7 @@ def _visits(
     equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
 ) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
     """Make each equivalent model, and measure what became of its predictions and its cosines."""
-    for equivalent in track(equivalents, "equivalent models", len(equivalents)):
+    for equivalent in track(equivalents, "visiting equal models", len(equivalents)):
         after = equivalent.of(checked)
         moved = drift(checked, after, condition_number=equivalent.amplification, rng=draw)
         yield moved, probe.measure(after)

@@ -91,7 +91,7 @@ def head_evidence(
         centred=probe.measure(centring(panel)),
         neighbours=_neighbours(model, panel, n_neighbours),
         constructions=tuple(probe.construct(chosen)) if free else (),
-        equivalents=tuple(probe.measure(one) for one in track(made, "equivalent heads", len(made))),
+        equivalents=tuple(probe.measure(one) for one in track(made, "visiting equal heads", len(made))),
         shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
         argmax=_argmax(space, model, rng),
         projector=projector_cosines_in(space, panel.labels[pairs]),

@@ -167,7 +167,7 @@ class _Search:
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             # Shift and metric take turns, so that each step costs many linear ones.
             tried.append((affine, "movement", 1, 3))
-        for group, kind, n_starts, n_steps in track(tried, "attacks", len(tried)):
+        for group, kind, n_starts, n_steps in track(tried, "searching the worst gauge", len(tried)):
             yield worst_gauge(
                 self.model,
                 group,
@@ -226,8 +226,8 @@ def limits(
     search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng))
     sides: list[SideName] = [role for role in roles if role != "cross"]
     return Limits(
-        tuple(summary for role in track(roles, "ranges", len(roles)) for summary in search.ranges(role)),
-        tuple(one for side in track(sides, "certificates", len(sides)) for one in search.certificates(side)),
+        tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in search.ranges(role)),
+        tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
         tuple(attack for side in sides[:1] for attack in search.attacks(side)),
         model.rank,
     )

@@ -22,7 +22,10 @@ def main() -> None:
     try:
         with _ended_by_signals():
             _run()
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
+            raise
+        sys.stderr.write("embaudit: stopped by Ctrl-C.\n")
         sys.exit(INTERRUPTED)
 
 

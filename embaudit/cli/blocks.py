@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Json, Page, Quiet, app
+from embaudit.cli.app import Force, Full, Json, Page, Quiet, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 
@@ -27,6 +28,7 @@ def blocks(
     threshold: Annotated[
         float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
     ] = None,
+    full: Full = False,
     json: Json = None,
     out: Page = None,
     quiet: Quiet = False,
@@ -35,6 +37,7 @@ def blocks(
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines, require_cosine
     from embaudit.io import distinct_outputs
+    from embaudit.report.first_screen import WIDTH
     from embaudit.report.terminal import print_result
 
     distinct_outputs([x, y], [json, out])
@@ -45,6 +48,6 @@ def blocks(
             found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
         write(found, f"{x.name} and {y.name}")
     console = make_console(quiet=quiet)
-    print_result(found, console)
+    print_result(found, console, full=full)
     if threshold is not None:
-        console.print(found.local_threshold(threshold).explain(), markup=False)
+        console.print(fill(found.local_threshold(threshold).explain(), WIDTH), markup=False)

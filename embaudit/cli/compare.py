@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Json, Model, Page, Quiet, Reading, Seed, app
+from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars, reading_options
 
 
@@ -20,6 +20,7 @@ def compare(
     kind: Annotated[str, typer.Option(help="What the files hold: auto, factors, head or vectors.")] = "auto",
     reading: Reading = None,
     seed: Seed = 0,
+    full: Full = False,
     json: Json = None,
     out: Page = None,
     quiet: Quiet = False,
@@ -36,4 +37,4 @@ def compare(
         with progress_bars(quiet=quiet):
             found = run(one, other, n_neighbours=top, rng=seed)
         write(found, f"{before.name} and {after.name}")
-    print_result(found, make_console(quiet=quiet))
+    print_result(found, make_console(quiet=quiet), full=full)

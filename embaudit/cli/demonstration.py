@@ -96,6 +96,6 @@ def demonstrate(*, n_users: int = 20_000, n_items: int = 1_000, seed: int = 0) -
     models = [estimator.fit(data.matrix).model(data.matrix, item_names=names) for estimator in estimators]
     product, factors = (
         audit(model, roles=["right"], source=f"simulated, {model.objective}", rng=seed)
-        for model in track(models, "objectives", len(models))
+        for model in track(models, "auditing both objectives", len(models))
     )
     return Demonstration(n_users, n_items, data.matrix.nnz, product, factors, models[1].rank, rank, *alphas)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Json, Model, Page, Quiet, Reading, Seed, app
+from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars, reading_options
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def evaluate(
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
     reading: Reading = None,
     seed: Seed = 0,
+    full: Full = False,
     json: Json = None,
     out: Page = None,
     quiet: Quiet = False,
@@ -45,7 +46,7 @@ def evaluate(
         write(found, f"which similarity serves {', '.join(truth)} best in {path.name}")
     console = make_console(quiet=quiet)
     console.print(f"judged by {', '.join(truth)}", markup=False)
-    print_result(found, console)
+    print_result(found, console, full=full)
 
 
 def _labels(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Page, Quiet, Seed, app
+from embaudit.cli.app import FailOn, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 LISTED = 5
@@ -24,6 +24,7 @@ def simpson(
     min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
     permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
     seed: Seed = 0,
+    full: Full = False,
     json: Json = None,
     out: Page = None,
     fail_on: FailOnFindings = FailOn.NEVER,
@@ -32,6 +33,7 @@ def simpson(
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
     from embaudit.io import distinct_outputs
+    from embaudit.report.brief import brief
     from embaudit.report.shown import shown
     from embaudit.report.terminal import print_grids
     from embaudit.reversals import simpson as find
@@ -51,9 +53,13 @@ def simpson(
             )
         write(found, f"{y} on {x} in {table.name}")
     console = make_console(quiet=quiet)
-    print_grids(shown(found).grids, console)
-    for line in (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED)):
-        console.print(line, markup=False)
+    said = (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED))
+    if full:
+        print_grids(shown(found).grids, console)
+        for line in said:
+            console.print(line, markup=False)
+    else:
+        console.print(brief(said, shown(found).grids), markup=False, soft_wrap=True)
     beyond_chance = any(grouping.is_significant for grouping in found.findings)
     raise typer.Exit(
         {FailOn.NEVER: 0, FailOn.ISSUE: int(beyond_chance), FailOn.TIP: int(bool(found.findings))}[fail_on]

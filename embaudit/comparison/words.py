@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import counted, percent
 
 if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
@@ -26,9 +26,9 @@ SHOWN = 0.005
 
 def explain(comparison: Comparison) -> str:
     """Say what changed between two models, why, and what to do next."""
-    parts = [_predictions(comparison)]
+    parts = [_matching(comparison), _predictions(comparison)]
     parts += [_side(comparison, role) for role in comparison.changes]
-    parts += [_matching(comparison), _next(comparison)]
+    parts += [_next(comparison)]
     return " ".join(part for part in parts if part)
 
 
@@ -105,15 +105,18 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
 
 
 def _matching(comparison: Comparison) -> str:
-    missing = [
+    sides = comparison.changes.items()
+    shared = " and ".join(counted(len(change.match), comparison.title(role)) for role, change in sides)
+    how = (
+        "by their ids" if all(change.match.by_ids for _, change in sides) else "by their order, since there are no ids"
+    )
+    left_out = [
         f"{change.match.only_before:,} {comparison.title(role)}s only in the first model and "
         f"{change.match.only_after:,} only in the second were left out."
-        for role, change in comparison.changes.items()
+        for role, change in sides
         if change.match.only_before or change.match.only_after
     ]
-    if any(not change.match.by_ids for change in comparison.changes.values()):
-        missing.append("Rows were matched by their order, since there are no ids.")
-    return " ".join(missing)
+    return " ".join([f"Compared: {shared}, matched {how}.", *left_out])
 
 
 def _next(comparison: Comparison) -> str:

@@ -24,6 +24,8 @@ ROWS = 20
 """Rows of a table that a page shows."""
 NOTES = 20
 """Notes that a page shows."""
+MEASURE_TITLES = ("precision", "AUC", "NDCG")
+"""Measures in the order of `evaluation.measures.MEASURES`."""
 SIMPSON = ("kind", "n_groups", "r_pooled", "r_within", "effect", "p_adjusted", "share_reversed", "significant")
 
 
@@ -44,10 +46,33 @@ def shown(result: Result) -> Content:
     return Content(title, (*result.explain().splitlines(), Grid.from_frame(frame.head(ROWS), title, note)))
 
 
+def evaluation_grid(found: Evaluation) -> Grid:
+    """Tabulate similarities against measures, with what chance leaves open; marked where it is no chance.
+
+    Examples
+    --------
+    >>> from embaudit.evaluation import evaluate_similarities
+    >>> from embaudit.model import FactorModel
+    >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
+    >>> grid = evaluation_grid(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
+    >>> grid.headings, len(grid.rows)
+    (('similarity', 'precision', 'AUC', 'NDCG'), 3)
+    """
+    records = found.records()
+    cells: dict[str, list[str]] = {}
+    for record in records:
+        surely = not record["difference_ci_low"] <= 0 <= record["difference_ci_high"]
+        margin = max(record["value"] - record["ci_low"], record["ci_high"] - record["value"])
+        cells.setdefault(record["similarity"], []).append(f"{record['value']:.3f} ± {margin:.3f}{' *'[surely]}")
+    rows = tuple((name, *values) for name, values in cells.items())
+    note = f"{found.n} nearest of {counted(len(found.queries), found.title)}; * not the cosine's, beyond chance"
+    return Grid("how well each finds those that share a label", note, ("similarity", *MEASURE_TITLES), rows)
+
+
 @shown.register
 def _(found: Evaluation) -> Content:
     title = f"which similarity serves these {found.title}s best"
-    return Content(title, (found.explain(), Grid.from_frame(found.to_frame(), title)))
+    return Content(title, (found.explain(), evaluation_grid(found), Grid.from_frame(found.to_frame(), title)))
 
 
 @shown.register

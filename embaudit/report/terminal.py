@@ -9,6 +9,7 @@ from rich.text import Text
 
 from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
+from embaudit.report.brief import brief
 from embaudit.report.first_screen import first_screen
 from embaudit.report.shown import shown
 from embaudit.report.summary import grids, movement_grids, neighbour_grids, sentences
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from embaudit.report.next_steps import Asked
 
 EXAMPLES = 5
+NOTES = 2
+"""Notes of a result that its first screen has room for."""
 ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UNSAID: "yellow"}
 COLOURS = {Severity.ISSUE: "red", Severity.TIP: "yellow"}
 
@@ -54,8 +57,18 @@ def print_audit(audit: Audit, console: Console) -> None:
         _print_verdict(audit, console, title="verdict")
 
 
-def print_result(result: Result, console: Console) -> None:
-    """Print the tables of a result, then what it says, so that the conclusion stands last."""
+def print_brief(result: Result, console: Console) -> None:
+    """Print one screen of a result."""
+    content = shown(result)
+    said = (*(part for part in content.parts if isinstance(part, str)), *content.notes[:NOTES])
+    console.print(Text(brief(said, content.grids)), soft_wrap=True)
+
+
+def print_result(result: Result, console: Console, *, full: bool = True) -> None:
+    """Print the tables of a result, then what it says, so that the conclusion stands last; or one screen of it."""
+    if not full:
+        print_brief(result, console)
+        return
     content = shown(result)
     print_grids(content.grids, console)
     for line in (*(part for part in content.parts if isinstance(part, str)), *content.notes):

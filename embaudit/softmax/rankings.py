@@ -53,7 +53,7 @@ def label_rankings(
     space = label_coordinates(model)
     rows = space.of(np.arange(model.n_right))
     orders: list[tuple[list[int], Floats]] = [([0], np.append(np.zeros(space.rank), 1.0))]
-    for label in track(range(1, len(rows)), "label rankings", len(rows) - 1):
+    for label in track(range(1, len(rows)), "enumerating rankings of labels", len(rows) - 1):
         orders = [child for order, x in orders for child in _insert(rows, order, label, x, margin)]
         if len(orders) > max_rankings:
             raise must_be(

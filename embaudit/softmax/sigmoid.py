@@ -100,7 +100,7 @@ def label_combinations(
     """
     rows = lifted_rows(model)
     regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
-    for label in track(range(len(rows)), "label combinations", len(rows)):
+    for label in track(range(len(rows)), "enumerating combinations of labels", len(rows)):
         regions = [child for signs, x in regions for child in _cut(rows[: label + 1], signs, x, margin)]
         if len(regions) > max_combinations:
             raise must_be(

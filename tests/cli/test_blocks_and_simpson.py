@@ -58,6 +58,11 @@ def test_simpson_finds_the_reversal(table, embaudit):
     result = embaudit("simpson", table, "--x", "dose", "--y", "health", "--json", "s.json", "--out", "s.html")
     assert result.code == 0
     assert "Reversal by age" in result.out
+    assert len(result.out.splitlines()) <= 25
+    assert max(map(len, result.out.splitlines())) <= 80
+    full = embaudit("simpson", table, "--x", "dose", "--y", "health", "--full").out
+    assert "share_reversed" in full
+    assert "share_reversed" not in result.out
     assert json.loads(Path("s.json").read_text())["n_significant"] >= 1
     assert "<svg" in Path("s.html").read_text()
 
@@ -90,6 +95,20 @@ def test_names_that_look_like_markup_are_shown_as_they_are(tmp_path, embaudit):
     result = embaudit("blocks", "x.npz", "y.npz")
     assert result.code == 0
     assert "w[/]" in result.out
+    assert "w[/]" in embaudit("blocks", "x.npz", "y.npz", "--full").out
+
+
+def test_many_blocks_have_one_screen_and_all_of_them_a_page(tmp_path, embaudit):
+    draw = np.random.default_rng(0)
+    for name in ("x", "y"):
+        np.savez(
+            tmp_path / f"{name}.npz", **{f"a_layer_with_a_long_name_indeed_{i}": draw.normal(size=4) for i in range(40)}
+        )
+    brief = embaudit("blocks", "x.npz", "y.npz").out.splitlines()
+    assert len(brief) <= 25
+    assert max(map(len, brief)) <= 80
+    assert brief[-1] == "Everything: --full"
+    assert len(embaudit("blocks", "x.npz", "y.npz", "--full").out.splitlines()) > 25
 
 
 def test_a_closed_pipe_costs_no_result_and_is_no_finding(tensors):

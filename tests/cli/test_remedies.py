@@ -25,6 +25,11 @@ def model(tmp_path):
     return made
 
 
+def assert_one_screen(text):
+    assert len(text.splitlines()) <= 25
+    assert max(map(len, text.splitlines())) <= 80
+
+
 def test_fix_writes_vectors_whose_cosine_is_that_of_the_scores(model, embaudit):
     result = embaudit("fix", "model.npz", "--unit", "--out", "v.parquet")
     assert result.code == 0
@@ -65,6 +70,14 @@ def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
     assert result.code == 0
     assert "prediction cosine" in result.out
     assert "by chance" in " ".join(result.out.split())
+    table = result.out[result.out.index("similarity  ") :].split("\n\n")[0].splitlines()
+    assert table[0].split() == ["similarity", "precision", "AUC", "NDCG"]
+    assert len(table) == 7
+    assert all(line.count(" ± ") == 3 for line in table[1:])
+    assert_one_screen(result.out)
+    asked = ("--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5, "--json", "e.json", "--full")
+    assert "difference_ci_low" in embaudit("evaluate", "model.npz", *asked).out
+    assert len(json.loads(Path("e.json").read_text())["records"]) == 18
     wrong = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "nothing")
     assert wrong.code == 2
     assert "nothing" in wrong.err
@@ -74,6 +87,12 @@ def test_compare_explains_a_gauge_and_not_another_model(model, embaudit):
     embaudit("gauge", "model.npz", "--out", "same.npz", "--group", "linear", "--max-condition", 4)
     same = embaudit("compare", "model.npz", "same.npz", "--json", "c.json", "--out", "c.html")
     assert same.code == 0
+    begins = "Compared: 60 users and 40 items, matched by their ids. The two models predict the same."
+    assert " ".join(same.out.split()).startswith(begins)
+    assert_one_screen(same.out)
+    assert "users that moved most" not in same.out
+    assert same.out.endswith("\n\nEverything: --full\n")
+    assert "users that moved most" in embaudit("compare", "model.npz", "same.npz", "--full").out
     assert json.loads(Path("c.json").read_text())["explained"] is True
     assert Path("c.html").read_text().startswith("<!doctype html>")
     other = model.replace(left=np.random.default_rng(5).standard_normal((60, 5)))
