@@ -227,11 +227,15 @@ def test_parameters_outside_their_sets_are_refused(options, message):
         gather(SMALL, **options)
 
 
+def test_rows_of_extraordinary_size_are_refused_before_anything_is_computed(monkeypatch):
+    monkeypatch.setattr(module, "equivalent_models", lambda *_, **__: pytest.fail("too late"))
+    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
+        gather(SMALL.replace(right=1e200 * np.array(SMALL.right)))
+
+
 def test_one_is_the_least_of_every_count():
     found = gather(SMALL, n_gauges=1, n_pairs=1, n_neighbours=1, max_condition=1.0, rng=0)
     assert {record.top_n for record in found.movement[0]} == {1, 0}
-    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
-        gather(SMALL.replace(right=1e200 * np.array(SMALL.right)), n_gauges=1)
 
 
 def test_of_a_head_evidence_is_gathered_besides(monkeypatch):

@@ -73,6 +73,19 @@ def test_what_is_measured_of_a_head_is_computed_again():
     assert found.logit_agreement is not None
 
 
+def test_one_generator_draws_for_a_head(monkeypatch):
+    asked, draw = [], np.random.default_rng(0)
+    for name in ("HeadProbe", "make_panel", "panel_pairs", "random_heads", "_argmax"):
+        real = getattr(module, name)
+        monkeypatch.setattr(
+            module,
+            name,
+            lambda *a, _real=real, **o: asked.append(any(x is draw for x in (*a, *o.values()))) or _real(*a, **o),
+        )
+    head_evidence(FactorModel.from_softmax(ROWS), n_neighbours=5, max_condition=3.0, rng=draw)
+    assert asked == [True] * 5
+
+
 def test_progress_is_told_of_the_heads(monkeypatch):
     told = []
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
