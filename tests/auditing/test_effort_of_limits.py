@@ -248,4 +248,4 @@ def test_progress_is_told_of_each_search(searches, monkeypatch):
     told = []
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(list(items)))) or items)
     limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
-    assert told == [("ranges", 3, 3), ("certificates", 2, 2), ("attacks", 3, 3)]
+    assert told == [("bounding cosines", 3, 3), ("certifying lists", 2, 2), ("searching the worst gauge", 3, 3)]

@@ -90,7 +90,7 @@ def test_progress_is_told_of_the_heads(monkeypatch):
     told = []
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
     measured(FactorModel.from_softmax(ROWS))
-    assert told == [("equivalent heads", 6, 6)]
+    assert told == [("visiting equal heads", 6, 6)]
 
 
 def test_labels_at_the_mean_shorten_the_lists():
