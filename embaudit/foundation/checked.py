@@ -65,10 +65,24 @@ def as_count(value: object, name: str, *, least: int = 1, most: int | None = Non
     return int(value)
 
 
+def detached(tensor: Any) -> NDArray[Any]:
+    """Return the numbers of a tensor, wherever it lies and whether or not it is still trained; copy no others.
+
+    Examples
+    --------
+    >>> detached([1.0, 2.0])
+    array([1., 2.])
+    """
+    if not hasattr(tensor, "detach"):
+        return np.asanyarray(tensor)
+    there = tensor.detach().cpu()
+    return np.asarray((there.float() if "bfloat16" in str(there.dtype) else there).numpy())
+
+
 def _as_array(array: ArrayLike, name: str) -> NDArray[Any]:
     """Make an array without copying one; refuse rows of different lengths and hidden entries."""
     try:
-        given = np.asanyarray(array)
+        given = detached(array)
     except ValueError as error:
         raise must_be(name, "a rectangular array", "rows that differ in length") from error
     if np.ma.is_masked(given):

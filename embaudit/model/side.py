@@ -45,6 +45,14 @@ def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
     return given
 
 
+def _index_of(rows: Any) -> Any:
+    """Return what a data frame calls its rows, None for row numbers and for what is no data frame."""
+    if type(rows).__module__.split(".")[0] != "pandas" or not hasattr(rows, "columns"):
+        return None
+    numbered = type(rows.index).__name__ == "RangeIndex" and (rows.index.start, rows.index.step) == (0, 1)
+    return None if numbered else rows.index
+
+
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "bias": as_vector,
     "ids": partial(_as_labels, unique=True),
@@ -60,8 +68,8 @@ class Side:
 
     Parameters
     ----------
-    rows : array of shape (n, k)
-        One vector an entity.
+    rows : array or data frame of shape (n, k)
+        One vector an entity; the index of a data frame, unless it counts the rows, is taken for ids.
     title : str
         What people call one of them: user, item, input, label.
     bias : array of shape (n,), optional
@@ -102,6 +110,7 @@ class Side:
         names: ArrayLike | None = None,
         counts: ArrayLike | None = None,
     ) -> None:
+        ids = _index_of(rows) if ids is None else ids
         given = {"bias": bias, "ids": ids, "names": names, "counts": counts}
         self._hold(as_factors(rows, f"{title} factors"), title, given)
 

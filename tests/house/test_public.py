@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from imitations import imitation
 
 import embaudit as ea
 
@@ -37,7 +37,9 @@ def without_source(found):
 
 @pytest.mark.parametrize("name", TAKERS)
 def test_models_paths_and_objects_are_taken_alike(name, path):
-    trained = SimpleNamespace(pu=LEFT, qi=RIGHT, trainset=SimpleNamespace(global_mean=0.0), biased=False)
+    trained = imitation(
+        "implicit.cpu.als.AlternatingLeastSquares", user_factors=LEFT, item_factors=RIGHT, factors=LEFT.shape[1]
+    )
     wanted, *others = (without_source(TAKERS[name](given)) for given in (MODEL, path, str(path), trained))
     assert all(other == wanted for other in others)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from imitations import imitation
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
@@ -50,7 +50,8 @@ def test_implicit_als(tmp_path: Path) -> None:
 def test_an_objective_is_told_by_a_strength_that_is_one(tmp_path: Path, strength: Any, objective: str | None) -> None:
     path = saved(tmp_path / "m.npz", user_factors=USERS, item_factors=ITEMS, regularization=strength, factors=3)
     assert load(path).objective == objective
-    trained = SimpleNamespace(user_factors=USERS, item_factors=ITEMS, regularization=strength, factors=3)
+    parts = {"user_factors": USERS, "item_factors": ITEMS, "regularization": strength, "factors": 3}
+    trained = imitation("implicit.cpu.als.AlternatingLeastSquares", **parts)
     assert from_object(trained).objective == objective
 
 

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from imitations import Tensor, imitation
 from scipy.sparse import csr_matrix
-from sklearn.decomposition import NMF, TruncatedSVD
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
-from sklearn.neural_network import MLPClassifier, MLPRegressor
-from sklearn.svm import SVC, LinearSVC
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
@@ -22,30 +19,6 @@ USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.no
 X = DRAW.normal(size=(60, 4))
 THREE = np.array(["ant", "bee", "cat"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
 TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
-
-
-class Tensor:
-    """What a torch tensor looks like from outside; it refuses NumPy while it carries a gradient."""
-
-    def __init__(self, array: Any, dtype: str = "torch.float32", detached: bool = False) -> None:
-        self.array, self.dtype, self.detached, self.shape = array, dtype, detached, np.shape(array)
-
-    def detach(self) -> Tensor:
-        return Tensor(self.array, self.dtype, True)
-
-    def cpu(self) -> Tensor:
-        return self
-
-    def float(self) -> Tensor:
-        return Tensor(self.array, "torch.float32", self.detached)
-
-    def numpy(self) -> Any:
-        assert self.detached
-        assert self.dtype == "torch.float32"
-        return self.array
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("call detach first")
 
 
 def embedding(array: Any) -> SimpleNamespace:
@@ -60,60 +33,230 @@ def check(model: FactorModel, expected: Any) -> None:
     np.testing.assert_allclose(model.scores(), expected, rtol=1e-10, atol=1e-10)
 
 
+ALS = ("implicit.cpu.als.AlternatingLeastSquares", "implicit.cpu.matrix_factorization_base.MatrixFactorizationBase")
+LIGHTFM = ("lightfm.lightfm.LightFM",)
+MF = "surprise.prediction_algorithms.matrix_factorization."
+
+
+def recommend(model: Any, user: int, _: None, *, N: int, filter_already_liked_items: bool, items: Any) -> Any:
+    """Score as implicit does: chosen items, the best first."""
+    assert not filter_already_liked_items
+    scores = model.item_factors[items] @ model.user_factors[user]
+    order = np.argsort(-scores)[:N]
+    return items[order], scores[order]
+
+
 def test_implicit() -> None:
-    check(from_object(SimpleNamespace(user_factors=USERS, item_factors=ITEMS, factors=3)), scores(False))
+    check(from_object(imitation(*ALS, user_factors=USERS, item_factors=ITEMS, factors=3)), scores(False))
     on_gpu = SimpleNamespace(to_numpy=lambda: USERS), SimpleNamespace(to_numpy=lambda: ITEMS)
-    check(from_object(SimpleNamespace(user_factors=on_gpu[0], item_factors=on_gpu[1], factors=3)), scores(False))
+    check(from_object(imitation(*ALS, user_factors=on_gpu[0], item_factors=on_gpu[1], factors=3)), scores(False))
     users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
-    bpr = from_object(SimpleNamespace(user_factors=users, item_factors=items, factors=3, regularization=0.01))
-    check(bpr, USERS @ ITEMS.T + B)
-    assert (bpr.link, bpr.objective, bpr.rank) == (Link.RANKING, "factors-counted", 3)
+    bpr = imitation(
+        "implicit.cpu.bpr.BayesianPersonalizedRanking", user_factors=users, item_factors=items, factors=3,
+        regularization=0.01, recommend=recommend,
+    )  # fmt: skip
+    model = from_object(bpr)
+    check(model, USERS @ ITEMS.T + B)
+    assert (model.link, model.objective, model.rank) == (Link.RANKING, "factors-counted", 3)
+
+
+def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
+    def other(model: Any, user: int, _: None, **options: Any) -> Any:
+        found, scores = recommend(model, user, _, **options)
+        return found, scores + (found == 7) * (user == 5) * 0.5
+
+    model = imitation(*ALS, user_factors=USERS, item_factors=ITEMS, factors=3, recommend=other)
+    ours = float(USERS[5] @ ITEMS[7])
+    with pytest.raises(InputError) as refused:
+        from_object(model)
+    assert str(refused.value) == (
+        f"the scores read from AlternatingLeastSquares must be its own; got {ours:.6g} where its recommend says "
+        f"{ours + 0.5:.6g} (row 5 of the left side, row 7 of the right); it does more than multiply these factors: "
+        "pass the tables it really multiplies to FactorModel.from_user_item, or its vectors alone to from_vectors."
+    )
+
+
+@pytest.mark.parametrize(("off", "agrees"), [(0.9e-4, True), (1.1e-4, False)])
+def test_scores_agree_to_one_in_ten_thousand(off: float, agrees: bool) -> None:
+    users, items = np.ones((2, 1)), np.array([[10.0], [1.0], [1.0]])
+
+    def near(model: Any, user: int, _: None, **options: Any) -> Any:
+        found, scores = recommend(model, user, _, **options)
+        return found, scores + (found == 1) * off * 10
+
+    model = imitation(*ALS, user_factors=users, item_factors=items, factors=1, recommend=near)
+    if agrees:
+        assert from_object(model).rank == 1
+    else:
+        with pytest.raises(InputError, match=r"must be its own; got 1 where its recommend says 1.0011"):
+            from_object(model)
+
+
+def test_a_library_is_known_by_its_class_and_not_by_names_of_attributes() -> None:
+    for attributes in (
+        {"user_factors": USERS, "item_factors": ITEMS, "factors": 3},
+        {"pu": USERS, "qi": ITEMS, "trainset": SimpleNamespace(global_mean=1.0)},
+        {"u_factors": USERS, "i_factors": ITEMS},
+        {"user_embedding": embedding(USERS), "item_embedding": embedding(ITEMS)},
+        {"weight": Tensor(ITEMS), "out_features": 8},
+        {"vectors": ITEMS, "index_to_key": list("abcdefgh")},
+        {"coef_": ITEMS, "classes_": np.arange(8), "intercept_": B},
+    ):
+        with pytest.raises(InputError, match=r"known library; got SimpleNamespace; use FactorModel.from_user_item"):
+            from_object(SimpleNamespace(**attributes))
+
+
+def predict_lightfm(model: Any, users: Any, items: Any, *, user_features: Any, item_features: Any) -> Any:
+    assert users.dtype == items.dtype == np.int32
+    sides = []
+    for side, rows, features in (("user", users, user_features), ("item", items, item_features)):
+        matrix = np.eye(len(getattr(model, f"{side}_biases"))) if features is None else features.toarray()
+        sides.append(
+            (matrix[rows] @ getattr(model, f"{side}_embeddings"), matrix[rows] @ getattr(model, f"{side}_biases"))
+        )
+    return (sides[0][0] * sides[1][0]).sum(axis=1) + sides[0][1] + sides[1][1]
 
 
 @pytest.mark.parametrize(("loss", "link"), [("warp", Link.RANKING), ("bpr", Link.RANKING), ("logistic", Link.IDENTITY)])
 def test_lightfm_rows_are_features(loss: str, link: Link) -> None:
-    model = SimpleNamespace(user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, loss=loss)
-    check(from_object(model), scores())
+    model = imitation(
+        *LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, loss=loss,
+        predict=predict_lightfm,
+    )  # fmt: skip
+    check(from_object(model, user_features="none", item_features="none"), scores())
     features = csr_matrix(DRAW.integers(0, 2, size=(4, 6)).astype(float))
-    made = from_object(model, user_features=features)
+    made = from_object(model, user_features=features, item_features="none")
     dense = features.toarray()
     check(made, (dense @ USERS) @ ITEMS.T + (dense @ A)[:, None] + B)
     assert made.link is link
     with pytest.raises(InputError, match="one column a feature: 8; got 6"):
-        from_object(model, item_features=features)
+        from_object(model, user_features="none", item_features=features)
+    with pytest.raises(InputError, match="must be a matrix or \"none\"; got 'identity'"):
+        from_object(model, user_features="identity", item_features="none")
     with pytest.raises(InputError, match="only LightFM"):
-        from_object(SimpleNamespace(u_factors=USERS, i_factors=ITEMS), item_features=features)
+        from_object(cornac(), item_features=features)
+
+
+def test_lightfm_says_nothing_of_its_features_so_that_the_caller_must() -> None:
+    model = imitation(*LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B)
+    with pytest.raises(InputError) as refused:
+        from_object(model, user_features="none")
+    assert str(refused.value) == (
+        "item_features must be the matrix LightFM was trained with, because its 8 item rows are features; got none; "
+        'pass it, or item_features="none" if each item was its own feature.'
+    )
+    # As many ids as rows say that the rows are entities.
+    named = from_object(model, user_ids=np.arange(6) + 10, item_ids=list("abcdefgh"))
+    assert named.left_ids is not None
+    assert named.right_ids is not None
+    assert (named.left_ids[0], named.right_ids[7]) == (10, "h")
+    with pytest.raises(InputError, match="item_features must be the matrix"):
+        from_object(model, user_features="none", item_ids=list("abc"))
+
+
+def surprise_set(**more: Any) -> Any:
+    return SimpleNamespace(
+        global_mean=3.5, to_raw_uid=lambda row: f"u{row}", to_raw_iid=lambda row: f"i{row}", n_ratings=9, **more
+    )
+
+
+def estimate(expected: Any) -> Any:
+    def predict(model: Any, user: str, item: str, clip: bool = True) -> Any:
+        score = expected[int(user[1:]), int(item[1:])]
+        return SimpleNamespace(est=min(score, 5.0) if clip else score)
+
+    return predict
 
 
 def test_surprise() -> None:
-    trainset = SimpleNamespace(global_mean=3.5, to_raw_uid=lambda row: f"u{row}", to_raw_iid=lambda row: f"i{row}")
-    svd = SimpleNamespace(pu=USERS, qi=ITEMS, bu=A, bi=B, trainset=trainset, biased=True)
+    svd = imitation(
+        MF + "SVD", pu=USERS, qi=ITEMS, bu=A, bi=B, trainset=surprise_set(), biased=True,
+        predict=estimate(scores(offset=3.5)),
+    )  # fmt: skip
     model = from_object(svd)
     check(model, scores(offset=3.5))
     assert model.right_ids is not None
     assert model.right_ids[7] == "i7"
-    svd.biased = False
-    check(from_object(svd), scores(False))
+    plain = imitation(
+        MF + "SVD",
+        pu=USERS,
+        qi=ITEMS,
+        bu=A,
+        bi=B,
+        trainset=surprise_set(),
+        biased=False,
+        predict=estimate(scores(False)),
+    )
+    check(from_object(plain), scores(False))
+
+
+def test_users_of_svd_plus_plus_have_what_they_rated_added() -> None:
+    rated = [[0, 3], [1], [], [2, 4, 5, 7], [6], [0, 1, 2]]
+    yj = DRAW.normal(size=(8, 3))
+    implied = np.array([sum((yj[j] for j in items), np.zeros(3)) / max(len(items), 1) ** 0.5 for items in rated])
+    expected = (USERS + implied) @ ITEMS.T + A[:, None] + B + 3.5
+    trainset = surprise_set(ur={u: [(j, 4.0) for j in items] for u, items in enumerate(rated)})
+    model = imitation(
+        MF + "SVDpp", pu=USERS, qi=ITEMS, bu=A, bi=B, yj=yj, trainset=trainset, predict=estimate(expected)
+    )
+    check(from_object(model), expected)
+
+
+def cornac_score(expected: Any) -> Any:
+    return lambda _, user: expected[user]
 
 
 def test_cornac() -> None:
-    mf = SimpleNamespace(u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=True)
-    check(from_object(mf), scores(offset=2.0))
-    mf.use_bias = False
-    check(from_object(mf), scores(False))
-    bpr = from_object(SimpleNamespace(u_factors=USERS, i_factors=ITEMS, i_biases=B))
-    check(bpr, USERS @ ITEMS.T + B)
+    of = ("cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender")
+    uids = {f"u{row}": row for row in (3, 1, 0, 2, 5, 4)}
+    mf = imitation(
+        *of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=True, uid_map=uids,
+        iid_map={10 * row: row for row in range(7)}, score=cornac_score(scores(offset=2.0)),
+    )  # fmt: skip
+    model = from_object(mf)
+    check(model, scores(offset=2.0))
+    assert model.left_ids is not None
+    assert model.left_ids.tolist() == [f"u{row}" for row in range(6)]
+    # Seven ids for eight rows are of another set.
+    assert model.right_ids is None
+    later = imitation(*of, u_factors=USERS, i_factors=ITEMS, train_set=SimpleNamespace(uid_map=uids),
+                      score=cornac_score(scores(False)))  # fmt: skip
+    assert from_object(later).names("left")[5] == "u5"
+    unbiased = imitation(*of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=False,
+                         score=cornac_score(scores(False)))  # fmt: skip
+    check(from_object(unbiased), scores(False))
+    with pytest.raises(InputError, match="must be fitted, with user and item factors; got MF"):
+        from_object(imitation(*of))
+
+
+@pytest.mark.parametrize("biases", [{"i_biases": B}, {}])
+def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
+    of = (
+        "cornac.models.bpr.recom_bpr.WBPR",
+        "cornac.models.recommender.Recommender",
+        "cornac.models.bpr.recom_bpr.BPR",
+    )
+    expected = USERS @ ITEMS.T + biases.get("i_biases", 0)
+    bpr = from_object(imitation(*of, u_factors=USERS, i_factors=ITEMS, **biases, score=cornac_score(expected)))
+    check(bpr, expected)
     assert bpr.link is Link.RANKING
+    wmf = imitation("cornac.models.wmf.recom_wmf.WMF", "cornac.models.recommender.Recommender", U=USERS, V=ITEMS,
+                    score=cornac_score(scores(False)))  # fmt: skip
+    assert from_object(wmf).link is Link.IDENTITY
 
 
 def test_lenskit_of_both_ages() -> None:
-    old = SimpleNamespace(
-        user_features_=USERS, item_features_=ITEMS, user_index_=np.arange(6) + 10, item_index_=np.arange(8),
-        bias=SimpleNamespace(mean_=3.0, user_offsets_=A, item_offsets_=B),
+    def by_item(model: Any, user: Any, items: Any) -> Any:
+        return scores(offset=3.0)[user - 10][np.asarray(items)]
+
+    old = imitation(
+        "lenskit.algorithms.als.BiasedMF", user_features_=USERS, item_features_=ITEMS, user_index_=np.arange(6) + 10,
+        item_index_=np.arange(8), bias=SimpleNamespace(mean_=3.0, user_offsets_=A, item_offsets_=B),
+        predict_for_user=by_item,
     )  # fmt: skip
-    vocabulary = SimpleNamespace(ids=lambda: np.arange(6) + 10, __len__=lambda: 6)
-    new = SimpleNamespace(
-        user_embeddings=Tensor(USERS), item_embeddings=ITEMS, users=vocabulary,
+    new = imitation(
+        "lenskit.als._explicit.BiasedMFScorer", user_embeddings=Tensor(USERS), item_embeddings=ITEMS,
+        users=SimpleNamespace(ids=lambda: np.arange(6) + 10, __len__=lambda: 6),
         bias=SimpleNamespace(global_bias=3.0, user_biases=A, item_biases=B),
     )  # fmt: skip
     for lenskit in (old, new):
@@ -123,83 +266,107 @@ def test_lenskit_of_both_ages() -> None:
         assert model.left_ids[0] == 10
 
 
-def test_recbole_leaves_the_padding_row_out() -> None:
-    plain = SimpleNamespace(user_embedding=embedding(USERS), item_embedding=embedding(ITEMS))
-    check(from_object(plain), scores(False))
-    model = from_object(SimpleNamespace(**vars(plain), USER_ID="user_id", ITEM_ID="item_id"))
-    check(model, scores(False)[1:, 1:])
-    assert model.right_ids is not None
-    assert model.right_ids.tolist() == list(range(1, 8))
-
-
-@pytest.mark.parametrize("decomposition", [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000)])
-def test_components(decomposition: Any) -> None:
-    decomposition.fit(np.abs(X))
-    model = from_object(decomposition)
-    np.testing.assert_array_equal(model.right, decomposition.components_.T)
-    assert model.left is None
-
-
-@pytest.mark.parametrize("labels", [TWO, THREE])
-@pytest.mark.parametrize("classifier", [LogisticRegression(C=3.0), MLPClassifier(5, max_iter=3000, random_state=0)])
-def test_softmax_classifiers_keep_their_probabilities(classifier: Any, labels: Any) -> None:
-    classifier.fit(X, labels)
-    model = from_object(classifier)
-    inputs = X
-    if hasattr(classifier, "coefs_"):
-        inputs = np.maximum(X @ classifier.coefs_[0] + classifier.intercepts_[0], 0)
-    assert model.link is Link.SOFTMAX
-    np.testing.assert_allclose(model.replace(left=inputs).predictions(), classifier.predict_proba(X), atol=1e-9)
-    assert model.names("right").tolist() == sorted(set(labels))
-    assert model.objective == ("softmax-decay" if hasattr(classifier, "coefs_") else "logistic-decay")
-
-
-def test_one_sigmoid_a_label_is_no_softmax() -> None:
-    sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
-    model = from_object(sgd)
-    assert model.link is Link.IDENTITY
-    check(model.replace(left=X), sgd.decision_function(X))
-    two = SGDClassifier(loss="log_loss", random_state=0).fit(X, TWO)
-    np.testing.assert_allclose(from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    "classifier",
-    [LinearSVC(), SGDClassifier(), SGDClassifier(loss="modified_huber"), RidgeClassifier(), SVC(kernel="linear")],
+RECBOLE = (
+    "recbole.model.abstract_recommender.GeneralRecommender",
+    "recbole.model.abstract_recommender.AbstractRecommender",
 )
-def test_margins_are_refused(classifier: Any) -> None:
-    with pytest.raises(InputError, match=r"probabilities|log_loss"):
-        from_object(classifier.fit(X, THREE))
+
+
+def full_sort(users: Any, items: Any) -> Any:
+    def predict(_: Any, interaction: Any) -> Tensor:
+        return Tensor(users[interaction["user_id"].array] @ items.T)
+
+    return predict
+
+
+def recbole(name: str, **attributes: Any) -> Any:
+    tables = {"user_embedding": embedding(USERS), "item_embedding": embedding(ITEMS), "USER_ID": "user_id"}
+    return imitation(f"recbole.model.general_recommender.{name}", RECBOLE[1], RECBOLE[0], **{**tables, **attributes})
+
+
+def test_recbole_leaves_the_padding_row_out_and_its_own_row_numbers() -> None:
+    def forward(model: Any, user: Any, item: Any) -> None: ...
+
+    pairwise = SimpleNamespace(name="PAIRWISE")
+    bpr = recbole("bpr.BPR", forward=forward, input_type=pairwise, full_sort_predict=full_sort(USERS, ITEMS))
+    model = from_object(bpr)
+    check(model, scores(False)[1:, 1:])
+    assert model.link is Link.RANKING
+    assert model.right_ids is None
+    assert from_object(bpr, item_ids=list("bcdefgh")).names("right")[0] == "b"
+    with pytest.raises(InputError, match="item ids must be a list of 7, one a row"):
+        from_object(bpr, item_ids=list("abcdefgh"))
+    pointwise = recbole(
+        "dmf.X", input_type=SimpleNamespace(name="POINTWISE"), full_sort_predict=full_sort(USERS, ITEMS)
+    )
+    assert from_object(pointwise).link is Link.IDENTITY
+
+
+def test_graph_models_of_recbole_are_read_as_they_score() -> None:
+    far = USERS[::-1] + 1, ITEMS * 2 - 1
+    modes: list[str] = []
+
+    def forward(model: Any) -> Any:
+        assert modes == ["eval"]
+        return Tensor(far[0]), Tensor(far[1])
+
+    light = recbole(
+        "lightgcn.LightGCN", forward=forward, eval=lambda _: modes.append("eval"), full_sort_predict=full_sort(*far)
+    )
+    check(from_object(light), far[0][1:] @ far[1][1:].T)
+    # One that multiplies something else is refused.
+    with pytest.raises(InputError, match=r"scores read from ENMF must be its own; got .* full_sort_predict says"):
+        from_object(recbole("enmf.ENMF", full_sort_predict=full_sort(USERS * [1, 2, 3], ITEMS)))
+    with pytest.raises(InputError, match="embeddings of users and items; got Pop"):
+        from_object(imitation("recbole.model.general_recommender.pop.Pop", RECBOLE[1]))
+
+
+KEYED = "gensim.models.keyedvectors.KeyedVectors"
+W2V = "gensim.models.word2vec.Word2Vec"
 
 
 def test_gensim() -> None:
     words = [f"w{i}" for i in range(8)]
-    vectors = SimpleNamespace(vectors=ITEMS, index_to_key=words)
-    for model in (vectors, SimpleNamespace(wv=vectors)):
+    vectors = imitation(KEYED, vectors=ITEMS, index_to_key=words)
+    for model in (vectors, imitation(W2V, wv=vectors)):
         read = from_object(model)
+        assert read.left is None
         assert read.right_ids is not None
         assert read.right_ids.tolist() == words
+    contexts = DRAW.normal(size=(8, 3))
+    both = from_object(imitation("gensim.models.fasttext.FastText", W2V, wv=vectors, syn1neg=contexts))
+    check(both, contexts @ ITEMS.T)
+    assert (both.link, both.roles, both.names("left")[3]) == (Link.SIGMOID, ("context", "word"), "w3")
+    assert from_object(imitation(W2V, wv=vectors, syn1neg=contexts), kind="vectors").left is None
+    with pytest.raises(
+        InputError, match=r"Doc2Vec, which has documents in dv and words in wv; pass model.dv, or model.wv"
+    ):
+        from_object(imitation("gensim.models.doc2vec.Doc2Vec", W2V, wv=vectors, dv=vectors, syn1neg=contexts))
 
 
 def implicit(columns: int = 0, **strength: float) -> Any:
     users = np.column_stack([USERS, *[np.ones(6)] * (columns > 0), *[A] * (columns > 1)])
     items = np.column_stack([ITEMS, *[B] * (columns > 0), *[np.ones(8)] * (columns > 1)])
-    return SimpleNamespace(user_factors=users, item_factors=items, factors=3, **strength)
+    return imitation(*ALS, user_factors=users, item_factors=items, factors=3, **strength)
 
 
 def lightfm(user: float, item: float) -> Any:
-    return SimpleNamespace(
-        user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, user_alpha=user, item_alpha=item
+    return imitation(
+        *LIGHTFM, user_embeddings=USERS, item_embeddings=ITEMS, user_biases=A, item_biases=B, user_alpha=user,
+        item_alpha=item,
+    )  # fmt: skip
+
+
+def surprise(name: str = "SVD", **attributes: Any) -> Any:
+    trainset = surprise_set(ur=[[]] * 6)
+    return imitation(
+        MF + name, pu=USERS, qi=ITEMS, trainset=trainset, biased=False, predict=estimate(scores(False)), **attributes
     )
 
 
-def surprise(**attributes: Any) -> Any:
-    trainset = SimpleNamespace(global_mean=3.5)
-    return SimpleNamespace(pu=USERS, qi=ITEMS, trainset=trainset, biased=False, **attributes)
-
-
 def cornac(**attributes: Any) -> Any:
-    return SimpleNamespace(u_factors=USERS, i_factors=ITEMS, **attributes)
+    return imitation("cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender", u_factors=USERS,
+                     i_factors=ITEMS, score=cornac_score(scores(False)), **attributes)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -218,7 +385,7 @@ def cornac(**attributes: Any) -> Any:
         (surprise(reg_pu=0.02, reg_qi=0.1, lr_pu=0.005), "factors-counted"),
         (surprise(reg_pu=0, reg_qi=0, lr_pu=0.005), "none"),
         (surprise(reg_pu=0.02, reg_qi=0, lr_pu=0.005), None),
-        (surprise(reg_pu=0.02, reg_qi=0.02, lr_pu=0.005, yj=ITEMS), None),
+        (surprise("SVDpp", reg_pu=0.02, reg_qi=0.02, lr_pu=0.005, yj=ITEMS), None),
         (surprise(reg_pu=0.06, reg_qi=0.06), None),
         (surprise(), None),
         (cornac(lambda_reg=0.02), "factors-counted"),
@@ -229,34 +396,5 @@ def cornac(**attributes: Any) -> Any:
     ],
 )
 def test_each_library_names_the_objective_it_has(trained: Any, objective: str | None) -> None:
-    assert from_object(trained).objective == objective
-
-
-def test_torch() -> None:
-    layer = SimpleNamespace(weight=Tensor(ITEMS), bias=Tensor(B), out_features=8)
-    np.testing.assert_array_equal(from_object(layer).right_bias, B)
-    assert from_object(SimpleNamespace(weight=Tensor(ITEMS), bias=None, out_features=8)).right_bias is None
-    state = {"classifier.weight": Tensor(ITEMS, "torch.bfloat16"), "classifier.bias": Tensor(B), "steps": 3}
-    for model in (state, SimpleNamespace(state_dict=lambda: state)):
-        head = from_object(model)
-        assert head.link is Link.SOFTMAX
-        np.testing.assert_array_equal(head.right, ITEMS)
-    towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
-    check(from_object(towers), scores(False))
-    assert from_object(towers, link="cosine").link is Link.COSINE
-    with pytest.raises(InputError, match="weight must be one of"):
-        from_object(state, weight="fc.weight")
-
-
-def test_what_is_no_known_model() -> None:
-    model = FactorModel.from_vectors(ITEMS)
-    assert from_object(model, objective="none").objective == "none"
-    with pytest.raises(InputError, match="weight must be left out"):
-        from_object(model, weight="a")
-    with pytest.raises(InputError, match="kind must be"):
-        from_object(model, kind="factors")
-    for unknown in (3, LinearRegression().fit(X, X[:, 0]), LogisticRegression()):
-        with pytest.raises(InputError, match="a fitted model of a known library"):
-            from_object(unknown)
-    with pytest.raises(InputError, match="predicts numbers"):
-        from_object(MLPRegressor(hidden_layer_sizes=(2,), max_iter=5000, random_state=0).fit(X, X[:, 0]))
+    features = {"user_features": "none", "item_features": "none"} if hasattr(trained, "user_biases") else {}
+    assert from_object(trained, **features).objective == objective

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.foundation.checked import detached
 from embaudit.io.codecs.arrays import Read, Tensor
 
 
 def as_array(values: Any) -> NDArray[Any]:
     """Copy nothing that is an array already; bring tensors from wherever they are."""
     if hasattr(values, "detach"):
-        values = values.detach().cpu()
-        return np.asarray((values.float() if "bfloat16" in str(values.dtype) else values).numpy())
+        return detached(values)
     array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 

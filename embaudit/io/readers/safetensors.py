@@ -5,6 +5,7 @@ Only the header is read to find a tensor; float32 and float64 stay on disk, floa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -35,10 +36,20 @@ def read(path: Path, request: Request) -> FactorModel:
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
     if stored:
         return model.replace(**stored)
-    config = _config(checkpoint.path.parent)
-    text = config.get("text_config")
-    cap = config.get(CAP) or (text.get(CAP) if isinstance(text, dict) else None)
+    cap = soft_cap(_config(checkpoint.path.parent))
     return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
+
+
+def soft_cap(config: Mapping[str, Any]) -> float | None:
+    """Return the c of logits `c tanh(s/c)` that the configuration of a network says, None without one.
+
+    Examples
+    --------
+    >>> soft_cap({"text_config": {"final_logit_softcapping": 30.0}}), soft_cap({"text_config": None})
+    (30.0, None)
+    """
+    text = config.get("text_config")
+    return config.get(CAP) or (text.get(CAP) if isinstance(text, Mapping) else None)
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -1,13 +1,14 @@
-"""Classifiers in memory: the last layer of scikit-learn's models and of torch networks."""
+"""The last layer of scikit-learn's classifiers, and what reaches it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from embaudit.errors import InputError
-from embaudit.io.codecs.memory import as_array
+from embaudit.foundation.checked import Floats
 from embaudit.io.readers.assemble import two_labels
 from embaudit.model import FactorModel
 
@@ -88,7 +89,27 @@ def network_head(model: Any) -> FactorModel:
     return _head(weights, bias, labels, softmax=model.out_activation_ == "softmax", objective=objective)
 
 
-def from_linear(layer: Any) -> FactorModel:
-    """Take a torch Linear layer as a softmax head."""
-    bias = getattr(layer, "bias", None)
-    return FactorModel.from_softmax(as_array(layer.weight), None if bias is None else as_array(bias))
+def hidden(model: Any, inputs: Any) -> Floats:
+    """Return what reaches the last layer of a network: the inputs through all layers before.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> coefs, intercepts = [[[1.0, -1.0]], [[1.0], [1.0]]], [[0.5, 0.0], [0.0]]
+    >>> layers = SimpleNamespace(coefs_=coefs, intercepts_=intercepts, activation="relu")
+    >>> hidden(layers, [[2.0]])
+    array([[2.5, 0. ]])
+    """
+    found = np.asarray(inputs, dtype=float)
+    for weights, bias in zip(model.coefs_[:-1], model.intercepts_[:-1], strict=True):
+        found = ACTIVATIONS[model.activation](found @ np.asarray(weights) + bias)
+    return found
+
+
+ACTIVATIONS: dict[str, Callable[[Floats], Floats]] = {
+    "identity": lambda x: x,
+    "relu": lambda x: np.maximum(x, 0),
+    "tanh": np.tanh,
+    "logistic": lambda x: 1 / (1 + np.exp(-x)),
+}
+"""What scikit-learn calls the functions between layers."""

@@ -1,0 +1,116 @@
+"""What was read of a live object, and whether its scores are those that the object itself gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import InputError
+from embaudit.foundation.checked import Floats, Indices
+from embaudit.io.request import Request
+from embaudit.model import FactorModel
+
+Own: TypeAlias = Callable[[Indices, Indices], Any]
+"""Scores as an object itself gives them, for some left rows (first) and right rows."""
+TOLERANCE = 1e-4
+"""How far single precision may take two ways to one score apart, of the largest of them."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What the caller said of an object."""
+
+    request: Request = field(default_factory=Request)
+    """What `load` takes, too."""
+    user_features: Any = None
+    item_features: Any = None
+    user_ids: Any = None
+    item_ids: Any = None
+    item_names: Any = None
+    inputs: Any = None
+
+    def named(self, model: FactorModel) -> FactorModel:
+        """Give the rows of a model the ids and titles that were said."""
+        said = {"left_ids": self.user_ids, "right_ids": self.item_ids, "right_names": self.item_names}
+        changes = {field: values for field, values in said.items() if values is not None}
+        return model.replace(**changes) if changes else model
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A model, and what to hold its scores against."""
+
+    model: FactorModel
+    own: Own | None = None
+    """None where the object cannot score by itself."""
+    method: str = "predict"
+    """What the object calls that."""
+    probes: NDArray[Any] | None = None
+    """Left rows to score where the model has none."""
+    inputs: NDArray[Any] | None = None
+    """The inputs that were given, as they reach the factors."""
+
+
+def require_agreement(reading: Reading, model: FactorModel, name: str) -> None:
+    """Refuse a model whose scores are not those of the object it was read from.
+
+    Parameters
+    ----------
+    reading : Reading
+        How the object scores.
+    model : FactorModel
+        What was read, with what the caller said.
+    name : str
+        What to call the object.
+
+    Raises
+    ------
+    InputError
+        If one of a few scores, and the prediction made of it, differ by more than 1e-4 of the largest.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[1.0]], [[2.0]])
+    >>> require_agreement(Reading(model, lambda users, items: [[2.0]]), model, "MF")
+    >>> require_agreement(Reading(model, lambda users, items: [[2.5]]), model, "MF")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the scores read from MF must be its own; got 2 where its predict says 2.5 ...
+    """
+    if reading.own is None:
+        return
+    scored = model if reading.probes is None else model.replace(left=reading.probes)
+    left, right = _some(scored.n_left, 3), _some(scored.n_right, 5)
+    theirs = np.asarray(reading.own(left, right), dtype=float).reshape(len(left), len(right))
+    # A probability shows a softmax's scores up to a constant only.
+    ways = [] if model.link == "softmax" else [scored.scores(left)[:, right]]
+    ways += [] if model.link == "ranking" else [np.asarray(scored.predictions(left))[:, right]]
+    if not any(_worst(ours, theirs) <= 1 for ours in ways):
+        raise _disagreement(ways[0], theirs, name, reading.method, (left, right))
+
+
+def _some(n_rows: int, count: int) -> Indices:
+    return np.unique(np.linspace(0, n_rows - 1, count).astype(np.intp))
+
+
+def _gaps(ours: Floats, theirs: Floats) -> Floats:
+    allowed = TOLERANCE * max(1.0, float(np.abs(theirs).max(initial=0.0)))
+    return np.asarray(np.where(np.isfinite(theirs), np.abs(ours - theirs), np.inf) / allowed)
+
+
+def _worst(ours: Floats, theirs: Floats) -> float:
+    return float(_gaps(ours, theirs).max())
+
+
+def _disagreement(ours: Floats, theirs: Floats, name: str, method: str, rows: tuple[Indices, Indices]) -> InputError:
+    i, j = np.unravel_index(int(np.argmax(_gaps(ours, theirs))), ours.shape)
+    return InputError(
+        f"the scores read from {name} must be its own; got {ours[i, j]:.6g} where its {method} says {theirs[i, j]:.6g} "
+        f"(row {rows[0][i]} of the left side, row {rows[1][j]} of the right); it does more than multiply these "
+        "factors: pass the tables it really multiplies to FactorModel.from_user_item, or its vectors alone to "
+        "from_vectors."
+    )

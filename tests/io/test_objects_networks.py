@@ -1,0 +1,199 @@
+"""Live layers and networks of torch, transformers, TransformerLens and Keras."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from imitations import Tensor, imitation
+from safetensors.numpy import save_file
+
+from embaudit import Link
+from embaudit.errors import InputError
+from embaudit.io import from_object, load
+from embaudit.model import Softmax
+
+DRAW = np.random.default_rng(7)
+USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
+MODULE = "torch.nn.modules.module.Module"
+LINEAR = ("torch.nn.modules.linear.Linear", MODULE)
+SCORES = USERS @ ITEMS.T
+
+
+def unimplemented(_: Any, *inputs: Any) -> None: ...
+
+
+def module(state: Any, forward: Any = unimplemented, **attributes: Any) -> Any:
+    tensors = {key: Tensor(value) for key, value in state.items()}
+    made = imitation("mine.Net", MODULE, state_dict=lambda _: tensors, forward=forward, **attributes)
+    type(made).__call__ = forward
+    return made
+
+
+def test_a_linear_layer_is_a_head_and_an_embedding_is_none() -> None:
+    layer = imitation(*LINEAR, weight=Tensor(ITEMS), bias=Tensor(B), out_features=8)
+    head = from_object(layer)
+    np.testing.assert_array_equal(head.right_bias, B)
+    assert head.link is Link.SOFTMAX
+    assert from_object(imitation(*LINEAR, weight=Tensor(ITEMS), bias=None)).right_bias is None
+    assert from_object(layer, kind="vectors").link is Link.IDENTITY
+    embedding = imitation("torch.nn.modules.sparse.Embedding", MODULE, weight=Tensor(ITEMS))
+    vectors = from_object(embedding, item_names=list("abcdefgh"))
+    assert (vectors.link, vectors.roles, vectors.names("right")[7]) == (Link.IDENTITY, ("user", "item"), "h")
+    assert from_object(embedding, kind="head").link is Link.SOFTMAX
+    with pytest.raises(InputError, match="weight must be left out here; only state dictionaries"):
+        from_object(layer, weight="weight")
+
+
+def test_a_linear_layer_with_one_output_is_a_head_only_where_somebody_says_so() -> None:
+    layer = imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=Tensor(B[:1]))
+    with pytest.raises(InputError) as refused:
+        from_object(layer)
+    assert str(refused.value) == (
+        'the outputs of a Linear layer must be labels, at least 2; got one; pass kind="head" if its sigmoid is the '
+        "probability of a second label; a regression is no head."
+    )
+    head = from_object(layer, kind="head", inputs=USERS)
+    expected = 1 / (1 + np.exp(-(USERS @ ITEMS[0] + B[0])))
+    np.testing.assert_allclose(head.predictions()[:, 1], expected, atol=1e-12)
+    assert head.roles == ("input", "label")
+    bare = from_object(imitation(*LINEAR, weight=Tensor(ITEMS[:1]), bias=None), kind="head")
+    np.testing.assert_array_equal(bare.right_bias, [0, 0])
+
+
+def test_state_dictionaries_and_networks_are_read_by_their_names() -> None:
+    state = {"classifier.weight": Tensor(ITEMS, "torch.bfloat16"), "classifier.bias": Tensor(B), "steps": 3}
+    for model in (state, imitation("mine.Net", MODULE, state_dict=lambda _: state)):
+        head = from_object(model)
+        assert head.link is Link.SOFTMAX
+        np.testing.assert_array_equal(head.right, ITEMS)
+    towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
+    np.testing.assert_allclose(from_object(towers).scores(), SCORES, atol=1e-12)
+    assert from_object(towers, link="cosine").link is Link.COSINE
+    with pytest.raises(InputError, match="weight must be one of"):
+        from_object(state, weight="fc.weight")
+
+
+def test_biases_of_a_network_are_nobodys_recbole() -> None:
+    state = {
+        "user_embedding.weight": USERS, "item_embedding.weight": ITEMS,
+        "user_bias.weight": A[:, None], "item_bias.weight": B[:, None],
+    }  # fmt: skip
+    expected = SCORES + A[:, None] + B
+
+    def forward(_: Any, users: Any, items: Any) -> Tensor:
+        return Tensor(expected[users.array, items.array])
+
+    net = module(state, forward)
+    np.testing.assert_allclose(from_object(net).scores(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(("link", "fits"), [(None, False), ("sigmoid", True), ("identity", False)])
+def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(link: str | None, fits: bool) -> None:
+    def forward(_: Any, user: Any, item: Any) -> Tensor:
+        return Tensor(1 / (1 + np.exp(-SCORES[user.array, item.array])))
+
+    net = module({"user_emb.weight": USERS, "item_emb.weight": ITEMS}, forward)
+    options = {} if link is None else {"link": link}
+    if fits:
+        assert from_object(net, **options).link is Link.SIGMOID
+    else:
+        with pytest.raises(InputError, match=r"scores read from Net must be its own; got .* where its forward says"):
+            from_object(net, **options)
+
+
+@pytest.mark.parametrize("names", [("u_factors", "i_factors"), ("user_embeddings", "item_embeddings")])
+def test_modules_under_names_of_other_libraries_are_read_by_their_arrays(names: tuple[str, str]) -> None:
+    layers = {name: SimpleNamespace(weight=Tensor(x)) for name, x in zip(names, (USERS, ITEMS), strict=True)}
+    net = module({f"{name}.weight": x for name, x in zip(names, (USERS, ITEMS), strict=True)}, **layers)
+    np.testing.assert_allclose(from_object(net).scores(), SCORES, atol=1e-12)
+
+
+def language_model(state: Any, config: dict[str, Any], head: Any, **attributes: Any) -> Any:
+    said = SimpleNamespace(to_dict=lambda: config, **config)
+    return imitation(
+        "transformers.models.gemma2.modeling_gemma2.Gemma2ForCausalLM", MODULE,
+        "transformers.modeling_utils.PreTrainedModel", config=said, get_output_embeddings=lambda _: head,
+        state_dict=lambda _: {name: Tensor(x) for name, x in state.items()}, **attributes,
+    )  # fmt: skip
+
+
+def test_a_soft_cap_is_that_of_the_configuration_live_as_on_disk(tmp_path: Path) -> None:
+    state = {"model.embed_tokens.weight": ITEMS.astype(np.float32)}
+    save_file(state, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"final_logit_softcapping": 30.0}))
+    head = imitation(*LINEAR, weight=Tensor(state["model.embed_tokens.weight"]), bias=None)
+    live = from_object(language_model(state, {"final_logit_softcapping": 30.0, "text_config": None}, head))
+    stored = load(tmp_path)
+    assert live.link == stored.link == Softmax(soft_cap=30.0)
+    np.testing.assert_array_equal(live.right, stored.right)
+    plain = from_object(language_model(state, {}, imitation(*LINEAR, weight=Tensor(ITEMS), bias=Tensor(B))))
+    assert plain.link == Softmax()
+    np.testing.assert_array_equal(plain.right_bias, B)
+
+
+def test_input_embeddings_are_no_head() -> None:
+    state = {"embeddings.word_embeddings.weight": ITEMS, "wte.weight": ITEMS}
+    words = SimpleNamespace(weight=Tensor(ITEMS))
+    bare = language_model(state, {}, None, get_input_embeddings=lambda _: words)
+    with pytest.raises(
+        InputError, match=r"one with a head; got Gemma2ForCausalLM; load it with its head, or pass kind="
+    ):
+        from_object(bare)
+    vectors = from_object(bare, kind="vectors")
+    assert (vectors.link, vectors.n_right) == (Link.IDENTITY, 8)
+
+
+@pytest.mark.parametrize(
+    ("id2label", "names"),
+    [({1: "bad", 0: "good", 2: "ugly"}, ["good", "bad", "ugly"]), ({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, None),
+     ({0: "one"}, None), (None, None)],
+)  # fmt: skip
+def test_the_classes_of_a_network_are_named_where_somebody_named_them(id2label: Any, names: Any) -> None:
+    state = {"wte.weight": ITEMS, "score.weight": ITEMS[:3]}
+    model = from_object(language_model(state, {"id2label": id2label}, None))
+    np.testing.assert_array_equal(model.right, ITEMS[:3])
+    assert (None if model.right_names is None else model.right_names.tolist()) == names
+
+
+@pytest.mark.parametrize(("cap", "link"), [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))])
+def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softmax) -> None:
+    unembed = SimpleNamespace(W_U=Tensor(ITEMS.T), b_U=Tensor(B))
+    model = imitation(
+        "transformer_lens.HookedTransformer.HookedTransformer", MODULE, unembed=unembed,
+        cfg=SimpleNamespace(output_logits_soft_cap=cap),
+    )  # fmt: skip
+    head = from_object(model, inputs=USERS)
+    np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
+    assert head.link == link
+
+
+def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
+    variable = SimpleNamespace(numpy=lambda: bias)
+    return imitation(
+        "keras.src.layers.core.dense.Dense", MODULE, kernel=SimpleNamespace(numpy=lambda: kernel),
+        bias=None if bias is None else variable, activation=SimpleNamespace(__name__=activation),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("activation", "link"), [("softmax", "softmax"), ("linear", "softmax"), ("sigmoid", "sigmoid")]
+)
+def test_dense_of_keras_holds_a_column_a_label(activation: str, link: str) -> None:
+    model = from_object(dense(activation), inputs=USERS)
+    np.testing.assert_allclose(model.scores(), SCORES + B, atol=1e-12)
+    assert (model.link, model.roles) == (link, ("input", "label"))
+    assert from_object(dense(activation, bias=None)).right_bias is None
+
+
+def test_dense_of_keras_that_is_no_head() -> None:
+    one = from_object(dense("sigmoid", ITEMS[:1].T, B[:1]), inputs=USERS)
+    np.testing.assert_allclose(one.scores()[:, 1], USERS @ ITEMS[0] + B[0], atol=1e-12)
+    with pytest.raises(InputError, match="must be labels; got one, with linear activation; a regression is no head"):
+        from_object(dense("linear", ITEMS[:1].T, B[:1]))
+    with pytest.raises(InputError, match="activation of a Dense layer must be softmax, sigmoid or linear; got relu"):
+        from_object(dense("relu"))

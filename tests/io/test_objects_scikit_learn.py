@@ -1,0 +1,151 @@
+"""Live estimators of scikit-learn: what they predict is what was read."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.decomposition import NMF, PCA, TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from embaudit import FactorModel, Link
+from embaudit.errors import InputError
+from embaudit.io import from_object
+
+DRAW = np.random.default_rng(7)
+X = DRAW.normal(size=(60, 4))
+THREE = np.array(["ant", "bee", "cat"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0)]
+TWO = np.where(X[:, 0] + 0.3 * X[:, 1] > 0, "yes", "no")
+
+
+@pytest.mark.parametrize("decomposition", [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000)])
+def test_components(decomposition: Any) -> None:
+    decomposition.fit(np.abs(X))
+    model = from_object(decomposition)
+    np.testing.assert_array_equal(model.right, decomposition.components_.T)
+    assert model.left is None
+
+
+@pytest.mark.parametrize("labels", [TWO, THREE])
+@pytest.mark.parametrize("classifier", [LogisticRegression(C=3.0), MLPClassifier(5, max_iter=3000, random_state=0)])
+def test_softmax_classifiers_keep_their_probabilities(classifier: Any, labels: Any) -> None:
+    classifier.fit(X, labels)
+    model = from_object(classifier)
+    inputs = X
+    if hasattr(classifier, "coefs_"):
+        inputs = np.maximum(X @ classifier.coefs_[0] + classifier.intercepts_[0], 0)
+    assert model.link is Link.SOFTMAX
+    np.testing.assert_allclose(model.replace(left=inputs).predictions(), classifier.predict_proba(X), atol=1e-9)
+    assert model.names("right").tolist() == sorted(set(labels))
+    assert model.objective == ("softmax-decay" if hasattr(classifier, "coefs_") else "logistic-decay")
+
+
+def test_one_sigmoid_a_label_is_no_softmax() -> None:
+    sgd = SGDClassifier(loss="log_loss", random_state=0).fit(X, THREE)
+    model = from_object(sgd)
+    assert model.link is Link.IDENTITY
+    np.testing.assert_allclose(model.replace(left=X).scores(), sgd.decision_function(X), atol=1e-10)
+    two = SGDClassifier(loss="log_loss", random_state=0).fit(X, TWO)
+    np.testing.assert_allclose(from_object(two).replace(left=X).predictions(), two.predict_proba(X), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [LinearSVC(), SGDClassifier(), SGDClassifier(loss="modified_huber"), RidgeClassifier(), SVC(kernel="linear")],
+)
+def test_margins_are_refused(classifier: Any) -> None:
+    with pytest.raises(InputError, match=r"probabilities|log_loss"):
+        from_object(classifier.fit(X, THREE))
+
+
+@pytest.mark.parametrize("labels", [TWO, THREE])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        LogisticRegression(C=3.0),
+        *[MLPClassifier((5, 3), activation=a, max_iter=200, tol=1, n_iter_no_change=2, random_state=0)
+          for a in ("identity", "logistic", "tanh", "relu")],
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        make_pipeline(LogisticRegression()),
+        GridSearchCV(make_pipeline(StandardScaler(), LogisticRegression()), {"logisticregression__C": [1]}, cv=2),
+    ],
+)  # fmt: skip
+def test_inputs_are_what_predict_takes(classifier: Any, labels: Any) -> None:
+    classifier.fit(X, labels)
+    model = from_object(classifier, inputs=X[:7])
+    assert model.roles == ("input", "label")
+    np.testing.assert_allclose(model.predictions(), classifier.predict_proba(X[:7]), atol=1e-9)
+
+
+def test_inputs_of_data_frames_and_texts() -> None:
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        named = from_object(LogisticRegression().fit(frame, TWO), inputs=frame)
+    assert named.n_left == 60
+    texts = ["red apple", "green apple", "blue car", "red car", "blue apple", "green car"]
+    pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression()).fit(texts, list("ffvvfv"))
+    model = from_object(pipeline, inputs=texts)
+    np.testing.assert_allclose(model.predictions(), pipeline.predict_proba(texts), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "decomposition", [TruncatedSVD(3, random_state=0), NMF(3, random_state=0, max_iter=2000), PCA(2)]
+)
+def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
+    data = np.abs(X)
+    decomposition.fit(data)
+    model = from_object(decomposition, inputs=data)
+    assert model.roles == ("input", "item")
+    back = decomposition.inverse_transform(decomposition.transform(data))
+    np.testing.assert_allclose(model.scores(), back, atol=1e-9)
+    sparse = from_object(TruncatedSVD(3, random_state=0).fit(csr_matrix(data)), inputs=csr_matrix(data))
+    assert (sparse.n_left, sparse.n_right) == (60, 4)
+
+
+def test_an_estimator_that_transforms_otherwise_than_it_goes_back_is_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"scores read from PCA must be its own; got .* where its inverse_transform says"
+    ):
+        from_object(PCA(2, whiten=True).fit(X), inputs=X)
+
+
+class Bent(LogisticRegression):
+    """Predicts with half the weights it has learned."""
+
+    def predict_proba(self, inputs: Any) -> Any:
+        return super().predict_proba(np.asarray(inputs) / 2)
+
+
+def test_a_classifier_that_predicts_otherwise_is_refused() -> None:
+    with pytest.raises(InputError, match=r"scores read from Bent must be its own; got .* where its predict_proba says"):
+        from_object(Bent().fit(X, THREE))
+
+
+def test_what_is_no_known_model() -> None:
+    model = FactorModel.from_vectors(X)
+    assert from_object(model, objective="none").objective == "none"
+    with pytest.raises(InputError, match="weight must be left out"):
+        from_object(model, weight="a")
+    with pytest.raises(InputError, match="kind must be"):
+        from_object(model, kind="factors")
+    for unknown in (3, LinearRegression().fit(X, X[:, 0]), LogisticRegression()):
+        with pytest.raises(InputError, match=r"a fitted (linear classifier|model of a known library)"):
+            from_object(unknown)
+    with pytest.raises(InputError, match="predicts numbers"):
+        from_object(MLPRegressor(hidden_layer_sizes=(2,), max_iter=5000, random_state=0).fit(X, X[:, 0]))
+    two_sided = FactorModel.from_user_item(X, X)
+    with pytest.raises(InputError, match="inputs must be left out here; the model has users of its own"):
+        from_object(two_sided, inputs=X)
+    head = from_object(FactorModel.from_vectors(X), inputs=X[:3])
+    assert (head.roles, head.n_left) == (("input", "item"), 3)
