@@ -22,6 +22,7 @@ from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, drift
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.movements import twins
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.panel import only_labels
@@ -282,8 +283,9 @@ def _examples(
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:
-    """Draw from the longest twentieth of the rows: entities with much behind them, which people know."""
-    norms = model.side(role).norms
+    """Draw from the longest twentieth of the rows without twins: entities with much behind them, which people know."""
+    side, found = model.side(role), twins(model, role=role)
+    norms = side.norms * (found.alone if found.alone[side.directed].any() else found.first == np.arange(len(side)))
     longest = np.argsort(-norms, kind="stable")[: max(count, len(norms) // 20)]
     longest = longest[norms[longest] > 0]
     return sample_rows(longest, count, draw)

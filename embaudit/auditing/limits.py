@@ -18,13 +18,14 @@ from embaudit.foundation.progress import track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
+from embaudit.movements import twins
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from embaudit.auditing.fibre import Fibre
-    from embaudit.foundation.checked import Indices
+    from embaudit.foundation.checked import Floats, Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
@@ -73,6 +74,10 @@ class Certificate:
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
     found: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
+    entries_without_twins: dict[float, float] = field(default_factory=dict)
+    """`entries` of lists that hold one row of each group of twins; empty where fewer than three are left."""
+    lists_without_twins: dict[float, float] = field(default_factory=dict)
+    """`lists` of such lists."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
@@ -138,6 +143,8 @@ class _Search:
         length = shift * self.model.side(role).median_length
         group = Affine(self.model.rank, side=role, max_shift=length) if shift else None
         found = certified_neighbours(self.model, role=role, n=n, rows=rows, group=group)
+        groups = self._groups(role)
+        alone = found if groups is None else self._without_twins(role, groups, rows, n, group)
         return Certificate(
             role=role,
             group="affine" if shift else "linear",
@@ -145,11 +152,33 @@ class _Search:
             top_n=n,
             n_rows=len(rows),
             exact=len(rows) == n_alive,
-            entries=dict(zip(self.kappas, found.curve(self.kappas).tolist(), strict=True)),
-            lists=dict(zip(self.kappas, found.list_curve(self.kappas).tolist(), strict=True)),
+            entries=self._by_kappa(found.curve),
+            lists=self._by_kappa(found.list_curve),
             tied_share=found.tied_share,
+            entries_without_twins={} if alone is None else self._by_kappa(alone.curve),
+            lists_without_twins={} if alone is None else self._by_kappa(alone.list_curve),
             found=found,
         )
+
+    def _by_kappa(self, curve: Callable[[Sequence[float]], Floats]) -> dict[float, float]:
+        return dict(zip(self.kappas, curve(self.kappas).tolist(), strict=True))
+
+    def _groups(self, role: SideName) -> Indices | None:
+        """Tell which row stands for each; None where no rows are twins."""
+        found = twins(self.model, role=role)
+        return found.first if found.copies.any() else None
+
+    def _without_twins(
+        self, role: SideName, first: Indices, rows: Indices, n: int, group: Affine | None
+    ) -> CertifiedNeighbours | None:
+        """Certify lists that hold one row of each group of twins, for such rows."""
+        kept = np.unique(first[self.model.side(role).directed])
+        n = min(n, len(kept) - 2)
+        if n < 1:
+            return None
+        some = self.model.take(**{role: kept})
+        asked = np.searchsorted(kept, np.unique(first[rows]))
+        return certified_neighbours(some, role=role, n=n, rows=asked, group=group)
 
     def attacks(self, role: SideName) -> Iterator[Attack]:
         """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""

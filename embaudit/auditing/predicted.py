@@ -100,5 +100,6 @@ def by_prediction(
         return None
     probe = MovementProbe(before, within, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
     n = min(n, len(before.side(side).directed) - 1)
-    examples = neighbourhoods(before, after, role=side, rows=rows[seen[side][rows]], n=n) if n > 0 else ()
+    rows = rows[seen[side][rows]]
+    examples = neighbourhoods(before, after, role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
     return Predicted(probe.measure(after), examples)

@@ -189,20 +189,23 @@ def _shifted(x: Matrix, shift: Vector | None) -> Matrix:
     return x if shift is None else np.asarray(x, dtype=np.float64) + shift
 
 
-def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None) -> Largest:
+def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
     queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
+    own = rows if first is None else first[rows]
 
     def found(block: slice) -> list[Hits]:
         unit = unit_rows(_shifted(x[block], shift))
         empty = np.isnan(unit[:, 0])
         unit[empty] = 0
+        if first is not None:
+            empty |= first[block] != np.arange(len(x))[block]
         parts = []
         for part in row_blocks(len(rows), len(unit), budget=8 * TILE):
             tile = queries[part] @ unit.T
             tile[:, empty] = -np.inf
-            itself = np.flatnonzero((rows[part] >= block.start) & (rows[part] < block.stop))
-            tile[itself, rows[part][itself] - block.start] = -np.inf
+            itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
+            tile[itself, own[part][itself] - block.start] = -np.inf
             bar = best.bar[part]
             # Nothing exceeds a cosine of 1, though its rounding may.
             row, column, value = _hits(tile, np.where(bar >= 1, np.inf, bar), keep)
@@ -216,7 +219,14 @@ def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None) -> Larges
     return best
 
 
-def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None, shift: Vector | None = None) -> NeighbourLists:
+def neighbours(
+    x: Matrix,
+    n: int = 10,
+    *,
+    rows: ArrayLike | None = None,
+    shift: Vector | None = None,
+    first: Indices | None = None,
+) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
     Parameters
@@ -229,12 +239,16 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None, shift: 
         For which rows; all by default.
     shift : array of shape (k,), optional
         Added to every row first, a block at a time.
+    first : array of int (p,), optional
+        The row that stands for each: only rows that stand for themselves are listed, and never for their own group.
 
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
     >>> neighbours(x, 1).indices.ravel().tolist()
     [1, 0, 1]
+    >>> neighbours(x, 1, first=np.array([0, 0, 2])).indices.ravel().tolist()
+    [2, 2, 0]
     """
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
@@ -242,7 +256,7 @@ def neighbours(x: Matrix, n: int = 10, *, rows: ArrayLike | None = None, shift: 
     chosen: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
     if not len(chosen):
         raise must_be("rows", "at least one row number", "none")
-    parts = [_search(x, chosen[part], n + 1, shift) for part in row_blocks(len(chosen), x.shape[1])]
+    parts = [_search(x, chosen[part], n + 1, shift, first) for part in row_blocks(len(chosen), x.shape[1])]
     indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :n] < 0, np.nan, cosines[:, :n])
     return NeighbourLists(chosen, indices[:, :n], listed, cosines[:, n], x, shift)

@@ -16,7 +16,8 @@ from embaudit.model import Role
 
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
-    *("n_lists", "tied_lists", "n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
+    *("n_lists", "tied_lists", "overlap_without_twins", "n_lists_without_twins"),
+    *("n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
 )
 """Fields of the audit's movement records."""
 
@@ -63,6 +64,10 @@ class Movement(Drawn):
     """Rows whose lists were compared."""
     tied_lists: float
     """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
+    overlap_without_twins: float = float("nan")
+    """`top_n_overlap` of lists that hold one row of each group of twins; NaN where too few groups are left."""
+    n_lists_without_twins: int = 0
+    """Rows whose lists those are: one of each group."""
     pairs: NDArray[np.intp] | None = None
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = None

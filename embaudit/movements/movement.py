@@ -22,6 +22,7 @@ from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.movements.moved import Movement
+from embaudit.movements.twins import twins
 
 EXACT_PAIRS = 5_000_000
 """Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
@@ -69,6 +70,10 @@ class _Plan:
     """Of the sampled pairs, before."""
     top_n: int
     lists: NeighbourLists | None
+    first: Indices | None
+    """Which row stands for each of its twins; None where no rows are twins."""
+    alone: NeighbourLists | None
+    """The lists of one row of each group of twins, and of such rows; None where too few are left."""
 
     @property
     def tied(self) -> float:
@@ -77,10 +82,18 @@ class _Plan:
 
     def overlap(self, unit: Matrix) -> float:
         """Mean share of the listed neighbours that are kept where these are the directions of the rows."""
-        if self.lists is None:
-            return float("nan")
-        now = neighbours(unit, self.top_n, rows=self.lists.rows)
-        return self.lists.overlap(now, tie=max(TIE, 16 * float(np.finfo(unit.dtype).eps)))
+        return _overlap(self.lists, unit, None)
+
+    def overlap_without_twins(self, unit: Matrix) -> float:
+        """The same of lists that hold one row of each group of twins."""
+        return _overlap(self.alone, unit, self.first)
+
+
+def _overlap(lists: NeighbourLists | None, unit: Matrix, first: Indices | None) -> float:
+    if lists is None:
+        return float("nan")
+    now = neighbours(unit, lists.indices.shape[1], rows=lists.rows, first=first)
+    return lists.overlap(now, tie=max(TIE, 16 * float(np.finfo(unit.dtype).eps)))
 
 
 class MovementProbe:
@@ -115,6 +128,7 @@ class MovementProbe:
         valid = {side: np.flatnonzero(~np.isnan(self.before.unit[side][:, 0])) for side in sides}
         pairs = self._draw(role, list(valid.values()), size)
         top_n, lists = self._neighbour_lists(role, valid[sides[0]], n)
+        first, alone = (None, None) if lists is None else self._without_twins(sides[0], lists)
         return _Plan(
             role=role,
             sides=sides,
@@ -124,6 +138,8 @@ class MovementProbe:
             cosines=None if pairs is None else self.before.cosines(sides, pairs),
             top_n=top_n,
             lists=lists,
+            first=first,
+            alone=alone,
         )
 
     def _draw(self, role: Role, valid: list[Indices], size: int) -> NDArray[np.intp] | None:
@@ -141,6 +157,14 @@ class MovementProbe:
         size = max(50, min(QUERIES, SEARCHED // len(rows)))
         return n, neighbours(self.model.factors(role), n, rows=sample_rows(rows, size, self.rng))
 
+    def _without_twins(self, side: SideName, lists: NeighbourLists) -> tuple[Indices | None, NeighbourLists | None]:
+        found = twins(self.model, role=side)
+        if not found.copies.any():
+            return None, lists
+        n = min(lists.indices.shape[1], found.n_rows - int(found.copies.sum()) - 2)
+        rows = np.unique(found.first[lists.rows])
+        return found.first, neighbours(self.model.factors(side), n, rows=rows, first=found.first) if n > 0 else None
+
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""
         now = _Snapshot(after, self.sides)
@@ -149,6 +173,8 @@ class MovementProbe:
     def _measure(self, plan: _Plan, now: _Snapshot) -> Movement:
         tally = self._tally(plan, now)
         sums = _sums(self.before, now, plan.sides)
+        unit = now.unit[plan.sides[0]]
+        overlap = plan.overlap(unit)
         low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
         return Movement(
             role=plan.role,
@@ -167,7 +193,9 @@ class MovementProbe:
             spearman=tally.spearman,
             sign_flips=tally.sign_flips,
             top_n=plan.top_n,
-            top_n_overlap=plan.overlap(now.unit[plan.sides[0]]),
+            top_n_overlap=overlap,
+            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(unit),
+            n_lists_without_twins=0 if plan.alone is None else len(plan.alone.rows),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
             pairs=plan.pairs,

@@ -13,6 +13,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Indices
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.model import FactorModel, SideName
+from embaudit.movements.twins import twins
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,8 @@ class Neighbourhood:
     """Which of `before` are kept in the equivalent model, as `NeighbourLists` means it: rows, whatever their names."""
     stayed: tuple[bool, ...]
     """Which of `after` are kept in the model at hand: the others are new."""
+    left_out: int = 0
+    """Twins, of it or of those listed, that would have filled lines with copies."""
 
     @property
     def kept(self) -> int:
@@ -41,6 +44,7 @@ class Neighbourhood:
             "name": self.name,
             "before": [list(row) for row in self.before],
             "after": [list(row) for row in self.after],
+            "left_out": self.left_out,
         }
 
 
@@ -87,7 +91,7 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
 def neighbourhoods(
     before: FactorModel, after: FactorModel, *, role: SideName = "right", rows: Indices, n: int = 5
 ) -> tuple[Neighbourhood, ...]:
-    """List the nearest rows of a few entities in a model and an equivalent one.
+    """List the nearest rows of a few entities in a model and an equivalent one, one row of each group of twins.
 
     Examples
     --------
@@ -95,11 +99,16 @@ def neighbourhoods(
     >>> neighbourhoods(model, model, rows=np.array([0]), n=1)[0].before
     (('b', 0.995...),)
     """
-    return by_name(before.names(role), *(neighbours(model.factors(role), n, rows=rows) for model in (before, after)))
+    first = twins(before, role=role).first
+    lists = (neighbours(model.factors(role), n, rows=rows, first=first) for model in (before, after))
+    return by_name(before.names(role), *lists, first=first)
 
 
-def by_name(names: NDArray[Any], before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:
-    """Write the lists of the same rows in two models with the names of the rows."""
+def by_name(
+    names: NDArray[Any], before: NeighbourLists, after: NeighbourLists, *, first: Indices
+) -> tuple[Neighbourhood, ...]:
+    """Write the lists of the same rows in two models with the names of the rows, and count their twins."""
+    copies = np.bincount(first, minlength=len(first)) - 1
     texts, pair = names.astype(str), (before, after)
     marks = zip(before.kept_in(after), after.kept_in(before), strict=True)
 
@@ -109,8 +118,14 @@ def by_name(names: NDArray[Any], before: NeighbourLists, after: NeighbourLists) 
             tuple(zip(texts[lists.indices[at, :n]].tolist(), lists.cosines[at, :n].tolist(), strict=True))
             for lists in pair
         )
+        met = [first[before.rows[at]], *(row for lists in pair for row in lists.indices[at, :n].tolist())]
         return Neighbourhood(
-            str(texts[before.rows[at]]), one, other, tuple(stay[:n].tolist()), tuple(stayed[:n].tolist())
+            name=str(texts[before.rows[at]]),
+            before=one,
+            after=other,
+            stay=tuple(stay[:n].tolist()),
+            stayed=tuple(stayed[:n].tolist()),
+            left_out=int(copies[np.unique(met)].sum()),
         )
 
     return tuple(written(at, *both) for at, both in enumerate(marks))

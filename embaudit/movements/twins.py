@@ -90,7 +90,7 @@ class Twins(Result):
     @property
     def copies(self) -> Indices:
         """(n,) how many other rows each one stands for."""
-        return np.bincount(self.first, minlength=len(self.first)) - 1
+        return np.maximum(np.bincount(self.first, minlength=len(self.first)) - 1, 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""

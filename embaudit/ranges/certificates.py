@@ -105,12 +105,17 @@ class CertifiedNeighbours(Drawn):
         return np.asarray(self.radii > _as_conditions(kappa))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row for each entry of a list: whose it is, its place, neighbour, cosine and radius."""
+        """Return one row for each entry of a list: whose it is, its place, neighbour, cosine and radius.
+
+        A row without direction has no entries.
+        """
         import pandas as pd
 
         m, n = self.indices.shape
         listed = {"neighbour": self.indices.ravel(), "cosine": self.cosines.ravel(), "radius": self.radii.ravel()}
-        return pd.DataFrame({"row": np.repeat(self.rows, n), "place": np.tile(np.arange(1, n + 1), m), **listed})
+        whose = {"row": np.repeat(self.rows, n), "place": np.tile(np.arange(1, n + 1), m)}
+        frame = pd.DataFrame(whose | listed)
+        return frame[frame["neighbour"] >= 0].reset_index(drop=True)
 
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""

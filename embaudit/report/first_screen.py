@@ -171,11 +171,16 @@ def _neighbours(audit: Audit, most: int) -> Iterator[str]:
         return
     example, against = found
     yield ""
+    if not example.before:
+        yield shorten(f"{visible(example.name)} has no direction, so it has no neighbours.", WIDTH, placeholder=" …")
+        return
     if audit.answer.word is Word.YES:
-        yield shorten(f"nearest to {visible(example.name)}", WIDTH, placeholder=" …")
+        copies = f" ({counted(example.left_out, 'twin')} left out)" if example.left_out else ""
+        yield shorten(f"nearest to {visible(example.name)}{copies}", WIDTH, placeholder=" …")
         yield from (_cell(*one, " ").rstrip() for one in example.before[:most])
         return
-    yield shorten(f"nearest to {visible(example.name)} (* not in the other list)", WIDTH, placeholder=" …")
+    copies = f"; {counted(example.left_out, 'twin')} left out" if example.left_out else ""
+    yield shorten(f"nearest to {visible(example.name)} (* not in the other list{copies})", WIDTH, placeholder=" …")
     yield f"{'by the cosine at hand':{COLUMN}}    {shorten(against, COLUMN, placeholder=' …')}"
     lists = zip(example.before, example.stay, example.after, example.stayed, strict=True)
     for one, stays, other, stayed in list(lists)[:most]:

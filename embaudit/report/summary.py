@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel
     from embaudit.model.drift import Drift
+    from embaudit.movements.levels import Levels
     from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.ranges import RangeSummary
@@ -190,6 +191,11 @@ def grids(audit: Audit) -> tuple[Grid, ...]:
 def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
     found = [] if audit.head is None else head_sentences(audit.head)
+    found += [
+        f"{visible(one.name)} has no direction, so it has no neighbours."
+        for one in audit.evidence.examples
+        if not one.before
+    ]
     found += attack_sentences(audit.evidence.limits, audit.evidence.model) + unattacked_sentences(audit)
     position = audit.evidence.position
     return found if position is None else [*found, position.explain()]
@@ -200,19 +206,25 @@ def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
     shown_in, examples = audit.evidence.shown_in or "", audit.evidence.examples
     if audit.head is not None and audit.head.origin_is_free and not audit.evidence.chosen:
         shown_in, examples = "mean row removed", audit.head.neighbours.examples
-    return tuple(_neighbour_grid(example, shown_in) for example in examples)
+    side = "left" if audit.evidence.about == "left" else "right"
+    usual = next((one.levels for one in audit.evidence.traits if one.role == side), None)
+    return tuple(_neighbour_grid(example, shown_in, usual) for example in examples if example.before)
 
 
-def _neighbour_grid(example: Neighbourhood, shown_in: str) -> Grid:
+def _neighbour_grid(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Grid:
     kept = (example.stay, example.stayed)
     pairs = list(zip(example.before, example.after, strict=True))
+    below = [float("nan")] * len(pairs) if usual is None else usual.below([c for (_, c), _ in pairs]).tolist()
     return Grid(
         f"nearest to {visible(example.name)}",
-        "",
-        ("in the model at hand", "", f"in an equivalent model: {shown_in}", ""),
-        tuple((visible(one), f"{c:.2f}", visible(other), f"{d:.2f}") for (one, c), (other, d) in pairs),
-        words=(0, 2),
-        marked=frozenset((row, 2 * side) for row, pair in enumerate(pairs) for side in (0, 1) if not kept[side][row]),
+        f"{counted(example.left_out, 'twin')} left out" if example.left_out else "",
+        ("in the model at hand", "", "higher than", f"in an equivalent model: {shown_in}", ""),
+        tuple(
+            (visible(one), f"{c:.2f}", f"{percent(share)} of pairs", visible(other), f"{d:.2f}")
+            for ((one, c), (other, d)), share in zip(pairs, below, strict=True)
+        ),
+        words=(0, 3),
+        marked=frozenset((row, 3 * side) for row, pair in enumerate(pairs) for side in (0, 1) if not kept[side][row]),
     )
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Indices, Vector
-from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.twins import twins
 
 SHOWN = 5
 """Neighbours shown side by side."""
@@ -36,7 +37,11 @@ class NeighbourChange:
     top_n_changed: float
     """Mean share of a label's N nearest that are no longer among them."""
     examples: tuple[Neighbourhood, ...]
-    """A few labels with their neighbours before and after, those that changed most first."""
+    """A few labels with their neighbours before and after, those that changed most first; twins come last."""
+    top1_changed_without_twins: float = float("nan")
+    """`top1_changed` of lists that hold one label of each group of twins, and of such labels."""
+    top_n_changed_without_twins: float = float("nan")
+    """`top_n_changed` of the same; NaN where there is one group only."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -55,10 +60,24 @@ def neighbour_change(
     >>> change.top1_changed
     1.0
     """
-    before, after = (neighbours(model.right, n, rows=rows, shift=by) for by in (None, shift))
-    lost = (before.indices >= 0) & ~before.kept_in(after)
-    first = ~before.first(1).kept_in(after.first(1))[:, 0]
-    one = NearestChanged.of(before, after, exact=exact)
-    most = np.argsort(-lost.sum(axis=1) - first, kind="stable")[:n_examples]
-    examples = by_name(model.names("right"), *(lists.of(most).first(SHOWN) for lists in (before, after)))
-    return NeighbourChange(len(rows), exact, one.share, one.ci_low, one.ci_high, n, float(lost.mean()), examples)
+    found = twins(model)
+    before, after = _before_and_after(model, rows, shift, n)
+    one, others = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
+    alone, top1, top_n = (before, after), one.share, others
+    if found.copies.any():
+        alone = _before_and_after(model, np.unique(found.first[rows]), shift, n, found.first)
+        several = bool((alone[0].indices >= 0).any())
+        top1 = NearestChanged.of(*alone, exact=True).share if several else float("nan")
+        top_n = 1 - alone[0].overlap(alone[1]) if several else float("nan")
+    lost = np.count_nonzero((alone[0].indices >= 0) & ~alone[0].kept_in(alone[1]), axis=1)
+    other = ~alone[0].first(1).kept_in(alone[1].first(1))[:, 0]
+    most = np.lexsort((-lost - other, ~found.alone[alone[0].rows]))[:n_examples]
+    examples = by_name(model.names("right"), *(lists.of(most).first(SHOWN) for lists in alone), first=found.first)
+    return NeighbourChange(len(rows), exact, one.share, one.ci_low, one.ci_high, n, others, examples, top1, top_n)
+
+
+def _before_and_after(
+    model: FactorModel, rows: Indices, shift: Vector, n: int, first: Indices | None = None
+) -> tuple[NeighbourLists, NeighbourLists]:
+    before, after = (neighbours(model.right, n, rows=rows, shift=by, first=first) for by in (None, shift))
+    return before, after

@@ -15,6 +15,7 @@ from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms, sample_rows
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.movements.twins import twins
 from embaudit.softmax.coordinates import require_different, require_softmax
 
 N_PROBES = 256
@@ -23,6 +24,8 @@ AT_MEAN = 1e-12
 """A row this near to the mean, beside its length, has no direction once the mean is removed."""
 ONE_DIRECTION = 1e-9
 """Rows whose cosine is this near to 1 make no telling pair."""
+TELLING = 0.995
+"""Below this a cosine reads as less than 1.00."""
 LOGIT_SPREAD = 4.0
 """Standard deviation of the logits of a typical label over probe inputs: some labels likely, none certain."""
 
@@ -166,22 +169,33 @@ def _require_pair(pair: Sequence[int], alive: Indices, n_labels: int) -> None:
 
 
 def most_alike(panel: Panel) -> tuple[int, int]:
-    """Find the pair of the panel with the largest cosine that is not one direction twice.
+    """Find the pair of the panel with the largest cosine below 0.995, of labels without twins where there are some.
 
-    Where all rows share a direction it is the first two that differ.
+    Where there is none it is a pair of two groups of twins, or else one that is not one direction twice; where all
+    rows share a direction it is the first two that differ.
     """
-    n, most = 2, len(panel.labels) - 1
+    x, found = panel.model.right, twins(panel.model)
+    everyone = np.arange(len(x))
+    tried = (np.flatnonzero(found.alone), TELLING), (np.unique(found.first), 1), (everyone, 1 - ONE_DIRECTION)
+    for rows, below in tried:
+        pair = _nearest_pair(x[rows], below) if len(rows) > 1 else None
+        if pair is not None:
+            return int(rows[pair[0]]), int(rows[pair[1]])
+    return 0, int(np.argmax((x != x[0]).any(axis=1)))
+
+
+def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
+    """Find the pair with the largest cosine below a value; None where there is none."""
+    n, most = 2, len(x) - 1
     while True:
-        nearest = neighbours(panel.model.right, min(n, most))
-        cosines = np.where(nearest.cosines < 1 - ONE_DIRECTION, nearest.cosines, -2)
+        nearest = neighbours(x, min(n, most))
+        cosines = np.where(nearest.cosines < below, nearest.cosines, -2)
         if n >= most or cosines.max() > -2:
             break
         n *= 4
-    if cosines.max() == -2:
-        return 0, int(np.argmax((panel.model.right != panel.model.right[0]).any(axis=1)))
     row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     other = int(nearest.indices[row, column])
-    return min(int(row), other), max(int(row), other)
+    return (min(int(row), other), max(int(row), other)) if cosines.max() > -2 else None
 
 
 def _distances(x: Matrix, point: Vector) -> Floats:

@@ -68,18 +68,9 @@ def test_what_is_stated_and_for_what(searches):
     assert {asked["role"] for _, asked in searches.attacked} == {"left"}
     assert found.rank == 3
     kappas = (1.1, 1.25, 1.5, 2.0, 3.0)
-    assert found.certificates[0] == Certificate(
-        "left",
-        "linear",
-        0.0,
-        4,
-        30,
-        True,
-        {k: 1 / k for k in kappas},
-        {k: 0.5 / k for k in kappas},
-        0.25,
-        searches.lists[0],
-    )
+    shares = [{k: part / k for k in kappas} for part in (1, 0.5)]
+    stated = Certificate("left", "linear", 0.0, 4, 30, True, *shares, 0.25, searches.lists[0], *shares)
+    assert found.certificates[0] == stated
     assert limits(MODEL, ["cross"], max_condition=2.0).certificates == ()
     assert searches.ranged[-1]["budgets"] == (1.1, 1.25, 1.5, 2.0), "a budget on the curve is stated once"
 

@@ -33,4 +33,4 @@ def test_places_that_nothing_fills_are_left_out():
     before, after = named([[1, 0.1], [1, 0], [0, 1], [-1, 0]]), named([[1, 0.1], [1, 0], [0, 0], [0, 0]])
     (found,) = neighbourhoods(before, after, rows=np.array([1]), n=3)
     assert len(found.before) == len(found.after) == len(found.stay) == found.kept == 1
-    assert set(found.to_dict()) == {"name", "before", "after"}
+    assert set(found.to_dict()) == {"name", "before", "after", "left_out"}

@@ -12,7 +12,7 @@ import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.report.grid import Grid
 from embaudit.report.page import page, picture
-from embaudit.report.summary import grids, sentences
+from embaudit.report.summary import grids, neighbour_grids, sentences
 from embaudit.report.terminal import print_audit
 
 
@@ -89,3 +89,19 @@ def test_narrowing_keeps_words_and_marks_with_their_columns():
     narrow = grid.narrow()
     assert (narrow.headings, narrow.rows, narrow.words) == (("a", "c"), (("1", "3"),), (0, 1))
     assert narrow.marked == {(0, 1)}
+
+
+def test_neighbours_are_shown_with_what_their_cosines_mean_and_without_copies():
+    x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
+    model = ea.FactorModel.from_user_item([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]], x, item_ids=list("abcdefg"))
+    result = ea.audit(model, n_gauges=1, n_pairs=50, show=["a", "e", "g"])
+    one, alone = neighbour_grids(result)
+    assert one.caption == "nearest to a (2 twins left out)"
+    assert one.headings[:3] == ("in the model at hand", "", "higher than")
+    assert [row[:3] for row in one.rows] == [
+        ("b", "0.80", "60 % of pairs"), ("d", "0.00", "27 % of pairs"), ("g", "-1.00", "0 % of pairs"),
+    ]  # fmt: skip
+    assert (alone.title, alone.words, len(alone.rows)) == ("nearest to g", (0, 3), 3)
+    assert "e has no direction, so it has no neighbours." in sentences(result)
+    for mark in (mark for grid in (one, alone) for mark in grid.marked):
+        assert mark[1] in (0, 3)

@@ -63,6 +63,8 @@ def results() -> dict[str, Result]:
         blocks.norm_change(0.9),
         ea.simpson(table, x="x", y="y", n_permutations=9),
         movement(model, twin),
+        ea.levels(model),
+        ea.twins(model),
         drift(model, twin, condition_number=2.0),
         ea.cosine_range(model, group, pairs=[[0, 1], [2, 3]]),
         ea.range_summary(model, budgets=[2.0], n_pairs=50, rng=0)[0],
@@ -80,8 +82,9 @@ def results() -> dict[str, Result]:
 
 NAMES = (
     *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
-    *("Evaluation", "HeadReport", "LabelCombinations", "LocalThreshold", "Movement", "NormChange", "NormalisationTest"),
-    *("Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves", "SimpsonReport"),
+    *("Evaluation", "HeadReport", "LabelCombinations", "Levels", "LocalThreshold", "Movement", "NormChange"),
+    *("NormalisationTest", "Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves"),
+    *("SimpsonReport", "Twins"),
 )
 DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}
 

@@ -1,0 +1,144 @@
+"""Figures about neighbours without twins are those of a model that has one row of each group."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.auditing.evidence import _long_rows
+from embaudit.auditing.limits import limits
+from embaudit.gauges import Gauge
+from embaudit.kernels.nearest import neighbours
+from embaudit.model import FactorModel
+from embaudit.movements import movement
+from embaudit.movements.neighbourhoods import neighbourhoods
+from embaudit.softmax.neighbour_change import neighbour_change
+from embaudit.softmax.panel import make_panel, most_alike
+
+STRETCH = Gauge.diagonal(np.array([1.0, 1.3, 2.0, 0.6]))
+
+
+def copied(n=30, groups=(3, 1, 5), **fields):
+    """A model whose first items have so many copies each, at the end; and the model without these."""
+    model = random_model(p=n, k=4, **fields)
+    rows = np.repeat(np.arange(len(groups)), groups)
+    return model.take(right=np.concatenate([np.arange(n), rows])), model
+
+
+def test_lists_have_one_row_of_each_group_and_none_of_the_own():
+    x = np.array([[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [0.0, 0.0], [3.0, 0.0], [0.8, 0.6]])
+    first = np.array([0, 1, 0, 3, 4, 0, 1])
+    found = neighbours(x, 3, first=first)
+    assert found.indices.tolist() == [[1, 3, -1], [0, 3, -1], [1, 3, -1], [1, 0, -1], [-1] * 3, [1, 3, -1], [0, 3, -1]]
+    draw = np.random.default_rng(0)
+    base = draw.standard_normal((3_000, 3))
+    first = np.concatenate([np.arange(3_000), draw.integers(3_000, size=500)])
+    found, wanted = neighbours(base[first], 4, first=first), neighbours(base, 4)
+    assert found.indices[:3_000].tolist() == wanted.indices.tolist()
+    assert found.indices.tolist() == found.indices[first].tolist()
+    np.testing.assert_allclose(found.runner_up[:3_000], wanted.runner_up, atol=1e-12)
+
+
+def test_movement_without_twins_is_that_of_one_row_each():
+    many, few = copied()
+    found, wanted = (movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few))
+    assert found.overlap_without_twins == wanted.top_n_overlap == wanted.overlap_without_twins
+    assert found.top_n_overlap != found.overlap_without_twins
+    assert (found.n_lists, found.n_lists_without_twins, wanted.n_lists_without_twins) == (39, 30, 30)
+    record = found.to_dict()
+    assert (record["overlap_without_twins"], record["n_lists_without_twins"]) == (wanted.top_n_overlap, 30)
+
+
+def test_where_fewer_than_three_groups_are_left_there_are_no_such_lists():
+    x = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0]])
+    model = FactorModel.from_user_item(np.eye(2), x)
+    found = movement(model, model, n_neighbours=1)
+    assert (found.top_n_overlap, found.n_lists, found.n_lists_without_twins) == (1.0, 4, 0)
+    assert np.isnan(found.overlap_without_twins)
+    assert found.to_dict()["overlap_without_twins"] is None
+    found = movement(model, model.replace(right=x), role="cross")
+    assert (found.n_lists_without_twins, np.isnan(found.overlap_without_twins)) == (0, True)
+    three = FactorModel.from_user_item(np.eye(2), [*x, [1.0, 1.0]])
+    assert movement(three, three, n_neighbours=2).overlap_without_twins == 1.0
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_certificates_without_twins_are_those_of_one_row_each(side):
+    many, few = copied()
+    if side == "left":
+        many, few = (model.replace(left=model.right, right=model.left) for model in (many, few))
+    (found,), (wanted,) = (limits(m, [side], max_condition=2.0, n_neighbours=3).certificates for m in (many, few))
+    assert found.entries_without_twins == wanted.entries == wanted.entries_without_twins
+    assert found.lists_without_twins == wanted.lists == wanted.lists_without_twins
+    assert found.lists != found.lists_without_twins
+    assert found.to_dict()["lists_without_twins"] == wanted.lists
+    two = FactorModel.from_user_item(np.eye(2), [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0]])
+    (found,) = limits(two, ["right"], max_condition=2.0, n_neighbours=1).certificates
+    assert (found.entries_without_twins, found.lists_without_twins) == ({}, {})
+    assert found.entries
+
+
+def test_changes_of_a_head_without_twins_are_those_of_one_label_each():
+    many, few = copied(means=(0.0, 1.0))
+    shift = -few.right.mean(axis=0)
+    found, wanted = (neighbour_change(m, np.arange(m.n_right), shift, n=4, exact=True) for m in (many, few))
+    assert found.top1_changed_without_twins == wanted.top1_changed == wanted.top1_changed_without_twins
+    assert found.top_n_changed_without_twins == wanted.top_n_changed == wanted.top_n_changed_without_twins
+    assert found.top1_changed < wanted.top1_changed
+    assert found.top_n_changed < wanted.top_n_changed
+    assert {"top1_changed_without_twins", "top_n_changed_without_twins"} < set(found.to_dict())
+    one = FactorModel.from_softmax([[1.0, 0.0], [2.0, 0.0], [3.0, 1e-5]])
+    found = neighbour_change(one, np.arange(3), np.ones(2), n=1, exact=True)
+    assert np.isnan([found.top1_changed_without_twins, found.top_n_changed_without_twins]).all()
+
+
+def test_labels_without_twins_are_examples_first():
+    many, _ = copied(means=(0.0, 1.0))
+    found = neighbour_change(many, np.arange(many.n_right), -many.right.mean(axis=0), n=4, exact=True, n_examples=30)
+    names = [int(example.name) for example in found.examples]
+    assert set(names) == set(range(30))
+    assert set(names[-3:]) == {0, 1, 2}
+    assert all(int(name) < 30 for example in found.examples for name, _ in (*example.before, *example.after))
+
+
+def test_neighbours_shown_have_no_copies_and_say_how_many_were_left_out():
+    x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
+    model = FactorModel.from_vectors(x, ids=list("abcdefg"))
+    one, twin, other, alone = neighbourhoods(model, model, rows=np.array([0, 2, 3, 6]), n=2)
+    assert [name for name, _ in one.before] == [name for name, _ in twin.before] == ["b", "d"]
+    assert (one.name, one.left_out, twin.name, twin.left_out) == ("a", 3, "c", 3)
+    assert ([name for name, _ in other.before], other.left_out) == (["b", "g"], 1)
+    assert ([name for name, _ in alone.before], alone.left_out) == (["d", "b"], 1)
+    assert alone.to_dict()["left_out"] == 1
+    turned = FactorModel.from_vectors(np.array(x)[[0, 6, 2, 3, 4, 5, 1]], ids=list("abcdefg"))
+    assert [n.left_out for n in neighbourhoods(model, turned, rows=np.array([3, 6]), n=1)] == [1, 2]
+
+
+def test_a_shown_row_is_no_twin_where_that_can_be():
+    lengths = np.array([9.0, 8.0, 7.0, 6.0, 1.0, 1.0, 1.0])
+    x = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [1, 2], [2, 1]]) * lengths[:, None]
+    draw = np.random.default_rng(0)
+    assert _long_rows(FactorModel.from_vectors(x), "right", 3, draw).tolist() == [4, 5, 6]
+    assert _long_rows(FactorModel.from_vectors(x), "right", 9, draw).tolist() == [4, 5, 6]
+    assert _long_rows(FactorModel.from_vectors(x[:4]), "right", 3, draw).tolist() == [0, 2]
+
+
+def panel_of(angles):
+    rows = np.column_stack([np.cos(angles), np.sin(angles)])
+    return make_panel(FactorModel.from_softmax(rows), 99, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("angles", "pair"),
+    [
+        ([0.0, 0.001, 1.0, 1.3, 2.0], (2, 3)),  # the twins 0 and 1 are nearer
+        ([0.0, 0.001, 0.02, 1.0, 1.3], (3, 4)),  # 2 lies by a hundredth of a right angle beside the twins
+        ([1.0, 1.05, 2.0, 2.2], (2, 3)),  # a cosine above 0.995 is written as 1.00
+        ([0.0, 0.001, 1.0, 1.001, 3.0], (0, 2)),  # but one label has a twin: one of each group
+        ([0.0, 1e-5, 2e-3, 2e-4], (1, 3)),  # all are twins
+    ],
+)
+def test_the_pair_made_opposite_is_no_pair_of_twins(angles, pair):
+    assert most_alike(panel_of(np.array(angles))) == pair
