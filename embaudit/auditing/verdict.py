@@ -75,5 +75,5 @@ def _instead(evidence: Evidence) -> str:
     if evidence.model.left is None:
         return ""
     if evidence.model.predicts is Equivalence.RANKINGS:
-        return ", or use cosines of the scores, which this model's scores fix and its rankings do not"
+        return ", or use cosines of the scores. This model's scores fix those, its rankings do not"
     return ", or use cosines of the predictions"

@@ -37,7 +37,9 @@ def fix(
     as_: Annotated[
         Kind, typer.Option("--as", help="Vectors whose cosine is the prediction cosine, or a canonical model.")
     ] = Kind.PREDICTION,
-    role: Annotated[Side | None, typer.Option(help="Only this side; right vectors by default.")] = None,
+    role: Annotated[
+        Side | None, typer.Option(help="Only this side: left (users), right (items); right by default.")
+    ] = None,
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",

@@ -50,26 +50,25 @@ def origin(evidence: Evidence) -> Iterator[Claim]:
 def _decided(head: HeadEvidence) -> str:
     others = f"{percent(head.neighbours.top1_changed)} of labels have another nearest label, and "
     return (
-        f"Label cosines depend on an origin that no probability shows: without the mean row, which is "
-        f"{head.offset:.2g} of a typical row (median) long, {others if decides_neighbours(head) else ''}cosines differ "
-        f"by {head.centred.movement.mean_abs:.2f} on average."
+        "Label cosines depend on an origin that no probability shows. The mean row is "
+        f"{head.offset:.2g} of a typical row (median) long. Without it {others if decides_neighbours(head) else ''}"
+        f"cosines differ by {head.centred.movement.mean_abs:.2f} on average."
     )
 
 
 def _quiet(head: HeadEvidence) -> str:
-    at_mean = head.offset <= CENTRED
-    where = "at their mean row"
-    if not at_mean:
-        where = f"near their mean row, which is only {head.offset:.2g} of a typical row (median) long"
     text = (
-        f"Translation is not what troubles these cosines: their origin lies {where}, and moved to the mean of the "
-        f"labels it leaves {percent(1 - head.neighbours.top1_changed)} of them their nearest label"
+        f"Centring changes little: {percent(1 - head.neighbours.top1_changed)} of labels keep their nearest label. "
+        "Their origin lies"
     )
-    if not at_mean:
-        return f"{text}; other origins would predict the same."
+    if head.offset > CENTRED:
+        return (
+            f"{text} near their mean row, which is only {head.offset:.2g} of a typical row (median) long; other "
+            "origins would predict the same."
+        )
     return (
-        f"{text}. Weight decay on all labels puts it there, since at its optimum the sum of its pulls must vanish, and "
-        "so does gradient descent from zero; the probabilities alone do not."
+        f"{text} at their mean row. Weight decay on all labels puts it there, and so does gradient descent from zero; "
+        "the probabilities alone do not."
     )
 
 
@@ -86,7 +85,7 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
     text = (
         f"A shift of {made.shift:.2g} times {typical} makes {first!r} and {second!r} (cosine {made.before:.2f}) "
-        f"exactly opposite, and half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
+        f"exactly opposite. Half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
     )
     yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
 
@@ -100,9 +99,10 @@ def stretched(evidence: Evidence) -> Iterator[Claim]:
     if not found or head.rank == 1:
         return
     worst = max(found, key=lambda other: other.movement.mean_abs)
+    start = "But a" if head.origin_is_free and not origin_matters(head) else "A"
     text = (
-        f"A linear gauge of condition number {worst.condition_number:.3g} moves cosines by "
-        f"{worst.movement.mean_abs:.2f} on average; only how the head was trained can rule that out, not what it "
+        f"{start} linear gauge of condition number {worst.condition_number:.3g} moves cosines by "
+        f"{worst.movement.mean_abs:.2f} on average. Only how the head was trained can rule that out, not what it "
         "predicts."
     )
     scope = Scope(worst.name, max_condition=worst.condition_number)
