@@ -179,3 +179,15 @@ def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
     assert "nearest to 'a title that is much longer" in screen
     assert re.search(r"\n\+ \d more: --full\n", screen)
     assert screen.count("\nEMB") == 3
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize("left", [None, [[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]]])
+def test_a_row_without_direction_is_told_to_have_no_neighbours(embaudit, left):
+    items = [[1.0, 0.0], [0.0, 0.0], [0.6, 0.8], [0.0, 1.0], [1.0, 2.0]]
+    model = ea.FactorModel.from_vectors(items, ids=list("abcde"))
+    ea.save(model if left is None else model.replace(left=np.array(left)), "m.npz")
+    screen = embaudit("audit", "m.npz", "--show", "b", "--gauges", 1).out
+    assert "\nb has no direction, so it has no neighbours.\n" in screen
+    assert "nearest to" not in screen
+    assert "nan" not in screen

@@ -275,3 +275,13 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     assert curve.attack_kappas.tolist() == [1.5]
     np.testing.assert_array_equal(curve.line_.get_ydata(), certified.curve(curve.kappas))
     plt.close("all")
+
+
+def test_a_row_without_direction_has_no_entries_in_the_table():
+    model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    frame = certified_neighbours(model, n=2).to_frame()
+    assert frame["row"].tolist() == [0, 0, 2, 2, 3, 3]
+    assert frame["neighbour"].tolist() == [2, 3, 3, 0, 2, 0]
+    assert frame["place"].tolist() == [1, 2] * 3
+    assert not frame.isna().any().any()
+    assert frame.index.tolist() == list(range(6))
