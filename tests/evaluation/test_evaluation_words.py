@@ -61,6 +61,21 @@ def test_a_difference_within_chance_is_called_so():
     found = evaluation(cosine=(0.5, 0.5, 0.5), dot_product=(0.5 + UNSEEN, 0.5, 0.5), other=(0, 0, 0))
     assert found.explain().endswith("cannot tell from none.")
     assert "picked the best of 2)" in found.explain()
+    # A difference whose interval just reaches none: four values, so that their mean is exact.
+    edge = evaluation(queries=4, cosine=(0, 0, 0), dot_product=(-np.log(0.05) / 4, 0, 0))
+    assert edge._difference("dot product", 0)[1] == 0
+    assert edge.explain().endswith("cannot tell from none.")
+
+
+def test_groups_are_left_out_of_both_similarities_at_once():
+    found = evaluation(0.05, cosine=(0.5,) * 3, dot_product=(0.6,) * 3)
+    together = replace(found, replicates=dict.fromkeys(found.replicates, found.replicates["dot product"]))
+    assert together.records()[3]["difference_ci_high"] == pytest.approx(0.1 + UNSEEN)
+    assert together.records()[0]["ci_high"] == pytest.approx(0.55)
+    against = replace(found, replicates={"cosine": 1.1 - found.replicates["dot product"]} | {
+        "dot product": found.replicates["dot product"]
+    })  # fmt: skip
+    assert against.records()[3]["difference_ci_high"] == pytest.approx(0.2)
 
 
 def test_an_evaluation_in_one_line():
