@@ -7,23 +7,21 @@ problem, `w PᵀP M + v M Q'ᵀQ' = w PᵀP' + v QᵀQ'`, solved in the eigenbas
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from embaudit.model import SideName
+from embaudit.foundation.checked import Floats
+from embaudit.model import SideName
 
 GROUPS = ("rotation", "diagonal", "linear", "affine")
 """From few to many parameters; the first two do not contain each other."""
 
 LOST = 1e-12
 """Share of a direction's size below which nothing is left of it but rounding."""
-Rows = dict["SideName", tuple["NDArray[np.float64]", "NDArray[np.float64]"]]
+Rows: TypeAlias = dict[SideName, tuple[Floats, Floats]]
 """For each side, the rows before and after, in the same order."""
-Pair = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+Pair: TypeAlias = tuple[Floats, Floats]
 """M and M⁻ᵀ."""
 
 
@@ -33,13 +31,13 @@ class GaugeFit:
 
     group: str
     """One of `GROUPS`."""
-    left: NDArray[np.float64]
+    left: Floats
     """(k, k') M."""
-    right: NDArray[np.float64]
+    right: Floats
     """(k, k') M⁻ᵀ."""
-    left_shift: NDArray[np.float64]
+    left_shift: Floats
     """(k',) added to every left row."""
-    right_shift: NDArray[np.float64]
+    right_shift: Floats
     """(k',) added to every right row."""
 
     @property
@@ -48,7 +46,7 @@ class GaugeFit:
         s = np.linalg.svd(self.left, compute_uv=False)
         return float(s[0] / s[-1]) if s[-1] > 0 else float("inf")
 
-    def apply(self, role: SideName, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(self, role: SideName, rows: Floats) -> Floats:
         """Carry rows of the first model towards the second."""
         linear, shift = (self.left, self.left_shift) if role == "left" else (self.right, self.right_shift)
         return rows @ linear + shift
@@ -90,7 +88,7 @@ def fit_gauge(rows: Rows, group: str, shifts: tuple[SideName, ...] = ("left", "r
     return GaugeFit(group, left, right, *moves)
 
 
-def _weight(x: NDArray[np.float64]) -> float:
+def _weight(x: Floats) -> float:
     """One over the sum of squares, so that both sides have a say whatever their scale."""
     total = float(np.einsum("ij,ij->", x, x))
     return 1 / total if total > 0 else 0.0
@@ -138,24 +136,22 @@ def _linear(rows: Rows) -> Pair | None:
     return _with_inverse(left, _scale(rows))
 
 
-def _least_squares(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _least_squares(x: Floats, y: Floats) -> Floats:
     return np.asarray(np.linalg.lstsq(x, y, rcond=None)[0])
 
 
-def _with_inverse(linear: NDArray[np.float64], scale: float) -> Pair | None:
+def _with_inverse(linear: Floats, scale: float) -> Pair | None:
     """Pair M with M⁻ᵀ."""
     u, s, vt = np.linalg.svd(linear, full_matrices=False)
     return (linear, (u / s) @ vt) if _keeps_all(s, scale) else None
 
 
-def _keeps_all(sizes: NDArray[np.float64], scale: float) -> bool:
+def _keeps_all(sizes: Floats, scale: float) -> bool:
     """Whether no direction is lost on either side; by the scale of all, which κ of a single dimension lacks."""
     return bool(sizes.min() > LOST * scale and sizes.max() * LOST < scale)
 
 
-def _sylvester(
-    p: NDArray[np.float64], p_after: NDArray[np.float64], q: NDArray[np.float64], q_after: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _sylvester(p: Floats, p_after: Floats, q: Floats, q_after: Floats) -> Floats:
     """Solve `A M + M B = C` with `A = w PᵀP, B = v Q'ᵀQ'`; directions that neither side sees stay 0."""
     w, v = _weight(p_after), _weight(q)
     alpha, u = np.linalg.eigh(w * (p.T @ p))

@@ -67,25 +67,25 @@ def match(before: FactorModel, after: FactorModel, role: SideName) -> Match:
     (array([1, 2, 3]), array([8, 7, 6]), 1, 1)
     """
     title = before.title(role)
-    ids = [_ids(model, role) for model in (before, after)]
+    one, two = (_ids(model, role) for model in (before, after))
     sizes = [len(model.factors(role)) for model in (before, after)]
-    if (ids[0] is None) != (ids[1] is None):
-        which = "second" if ids[1] is None else "first"
-        raise InputError(f"{title} ids must be in both models or in neither; the {which} has none; add them to it.")
-    if ids[0] is None or ids[1] is None:
+    remedy = "compare the same data"
+    if one is None and two is None:
         if sizes[0] != sizes[1]:
             got = f"{sizes[0]} and {sizes[1]}"
             raise must_be(f"{title}s without ids", "as many in both models", got, "add ids, to match them by")
-        rows = np.arange(sizes[0])
+        rows: Indices = np.arange(sizes[0])
         found = Match(role, rows, rows, np.asarray(before.names(role)), 0, 0, by_ids=False)
+    elif one is None or two is None:
+        which = "second" if two is None else "first"
+        raise InputError(f"{title} ids must be in both models or in neither; the {which} has none; add them to it.")
     else:
-        one, two = _shared(ids[0], ids[1])
-        found = Match(role, one, two, before.names(role)[one], sizes[0] - len(one), sizes[1] - len(two), by_ids=True)
+        rows, others = _shared(one, two)
+        alone = sizes[0] - len(rows), sizes[1] - len(rows)
+        found = Match(role, rows, others, before.names(role)[rows], *alone, by_ids=True)
+        first, second = (repr(ids[0].item()) for ids in (one, two))
+        remedy += f", under the same ids: the first model's start with {first}, the second's with {second}"
     if len(found) < LEAST:
-        remedy = "compare the same data"
-        if ids[0] is not None and ids[1] is not None:
-            first, second = (repr(one[:1].tolist()[0]) for one in ids if one is not None)
-            remedy += f", under the same ids: the first model's start with {first}, the second's with {second}"
         raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), remedy)
     return found
 

@@ -67,7 +67,7 @@ def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
     count = min(PARTNERS, n_rows - 1)
     steps = 1 + np.argsort(rng.random(n_rows - 1))[:count]
     order = rng.permutation(n_rows)
-    partners = order[(np.arange(n_rows) - steps[:, None]) % n_rows]
+    partners = order[np.add.outer(steps, np.arange(n_rows)) % n_rows]
     return np.column_stack([np.tile(order, count), partners.ravel()])
 
 

@@ -106,17 +106,17 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
 
 def _matching(comparison: Comparison) -> str:
     sides = comparison.changes.items()
-    shared = " and ".join(counted(len(change.match), comparison.title(role)) for role, change in sides)
-    how = (
-        "by their ids" if all(change.match.by_ids for _, change in sides) else "by their order, since there are no ids"
-    )
+    shared = [counted(len(change.match), comparison.title(role)) for role, change in sides]
+    how = ["by their ids" if change.match.by_ids else "by their order, since there are no ids" for _, change in sides]
+    together = [" and ".join(shared)] if len(set(how)) == 1 else shared
+    matched = ", and ".join(f"{what}, matched {by}" for what, by in zip(together, how, strict=False))
     left_out = [
         f"{change.match.only_before:,} {comparison.title(role)}s only in the first model and "
         f"{change.match.only_after:,} only in the second were left out."
         for role, change in sides
         if change.match.only_before or change.match.only_after
     ]
-    return " ".join([f"Compared: {shared}, matched {how}.", *left_out])
+    return " ".join([f"Compared: {matched}.", *left_out])
 
 
 def _next(comparison: Comparison) -> str:

@@ -13,9 +13,9 @@ from embaudit.kernels.nearest import Largest
 
 Groups: TypeAlias = NDArray[np.uint8]
 
-SPARE = 8
-"""Candidates beyond twice the list that are looked at first."""
-TILE = 2**18
+SPARE = 24
+"""Candidates beyond the list that are looked at first."""
+TILE = 262_144
 """Bytes of scores of several queries that are put in order together: they stay in the cache."""
 
 
@@ -83,7 +83,7 @@ class LeftOut:
     def _best(self, scores: Floats) -> tuple[Floats, Floats]:
         """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
         discounts = np.concatenate([[0], 1 / np.log2(np.arange(self.n) + 2), [0]])
-        keep = 2 * self.n + SPARE
+        keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)
             best = Largest(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns

@@ -60,6 +60,13 @@ def test_sizes_are_those_that_the_documentation_names():
     )
 
 
+@pytest.mark.parametrize(("users", "items", "groups"), [(25, 30, 20), (25, 9, 9), (10, 30, 10)])
+def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_twenty(users, items, groups):
+    model, other = (random_model(seed, n=users, p=items, k=2) for seed in (0, 1))
+    for change in compare(model, other).changes.values():
+        assert {len(values) for values in change.replicates.values()} == {groups}
+
+
 def test_results_cannot_be_changed_and_are_themselves_alone():
     found = compare(vectors(20), vectors(20))
     x = np.eye(9)

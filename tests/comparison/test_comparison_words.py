@@ -56,7 +56,7 @@ def comparison(right=None, *, agreement=AGREEMENT, group="linear", fits=False, *
 
 def test_one_prediction_and_one_cosine_need_nothing():
     assert comparison(changed(total=9e-7), agreement=SAME).explain() == (
-        "The two models predict the same. The items' cosines are the same. "
+        "Compared: 8 items, matched by their ids. The two models predict the same. The items' cosines are the same. "
         "Nothing to do: whoever used the one can use the other."
     )
 
@@ -147,10 +147,11 @@ def test_why_neighbours_are_gone(lost, agreement, said):
 
 
 def test_what_the_models_predict():
+    compared = "Compared: 8 items, matched by their ids. "
     beginning = "Their scores correlate by 0.512 within a row, and 43 % of their top 10 are shared. The items'"
-    assert comparison(changed()).explain().startswith(beginning)
+    assert comparison(changed()).explain().startswith(compared + beginning)
     other = replace(AGREEMENT, predicts=("scores", "rankings"))
-    start = f"The first model predicts scores, the second rankings. {beginning}"
+    start = f"{compared}The first model predicts scores, the second rankings. {beginning}"
     assert comparison(changed(), agreement=other).explain().startswith(start)
     divergent = replace(AGREEMENT, kl_divergence=0.0123)
     assert (
@@ -166,7 +167,10 @@ def test_one_side_cannot_tell_what_is_predicted():
         "Whether the models predict the same cannot be known from one side: load the {} factors beside these and "
         "compare again."
     )
-    start = "Only one side is at hand, so what the models predict could not be compared. "
+    start = (
+        "Compared: 8 {}s, matched by their ids. Only one side is at hand, so what the models predict could not be "
+        "compared. "
+    )
     still = "The items' cosines are the same. "
     moved = "The items' cosines differ by 0.20 on average, and no gauge explains it. "
     gauge = "All of the difference could be a gauge. "
@@ -174,9 +178,9 @@ def test_one_side_cannot_tell_what_is_predicted():
         (0.0, True, still), (0.0, False, still), (0.2, True, moved + gauge), (0.2, False, moved),
     ):  # fmt: skip
         found = comparison(changed(total=total), agreement=None, fits=fits)
-        assert found.explain() == start + said + load.format("user")
+        assert found.explain() == start.format("item") + said + load.format("user")
     left = comparison(left=changed(), agreement=None)
-    assert left.explain() == start + "The users' cosines are the same. " + load.format("item")
+    assert left.explain() == start.format("user") + "The users' cosines are the same. " + load.format("item")
 
 
 @pytest.mark.parametrize(
@@ -224,18 +228,21 @@ def test_one_side_that_moved_is_enough_to_look_further():
 
 
 def test_who_was_left_out_and_how_rows_were_matched():
-    def shared(before, after, by_ids):
-        match = Match("right", np.arange(M), np.arange(M), np.arange(M), before, after, by_ids)
-        return comparison(changed(match=match), left=changed(), agreement=SAME).explain()
+    def shared(before=0, after=0, by_ids=True, others_by_ids=True):
+        rows = np.arange(M)
+        right = changed(match=Match("right", rows, rows, rows, before, after, by_ids))
+        left = changed(match=Match("left", rows, rows, rows, 0, 0, others_by_ids))
+        return comparison(right, left=left, agreement=SAME).explain()
 
-    order = " Rows were matched by their order, since there are no ids."
+    sides, predicted = "Compared: 8 items and 8 users, matched by their ids.", " The two models predict the same."
     left_out = " {} items only in the first model and {} only in the second were left out."
-    nothing = " Nothing to do"
-    assert f"users' cosines are the same.{nothing}" in shared(0, 0, True)
-    assert f"users' cosines are the same.{order}{nothing}" in shared(0, 0, False)
-    assert f"same.{left_out.format('1,234', 0)}{nothing}" in shared(1234, 0, True)
-    assert f"same.{left_out.format(0, '5,678')}{nothing}" in shared(0, 5678, True)
-    assert f"same.{left_out.format(1, 2)}{order}{nothing}" in shared(1, 2, False)
+    order = "matched by their order, since there are no ids"
+    assert shared().startswith(f"{sides}{predicted}")
+    assert shared(1234).startswith(f"{sides}{left_out.format('1,234', 0)}{predicted}")
+    assert shared(0, 5678).startswith(f"{sides}{left_out.format(0, '5,678')}{predicted}")
+    assert shared(by_ids=False, others_by_ids=False).startswith(f"Compared: 8 items and 8 users, {order}.{predicted}")
+    assert shared(by_ids=False).startswith(f"Compared: 8 items, {order}, and 8 users, matched by their ids.{predicted}")
+    assert shared(others_by_ids=False).startswith(f"Compared: 8 items, matched by their ids, and 8 users, {order}.")
 
 
 def test_a_comparison_in_one_line():

@@ -114,10 +114,30 @@ def test_shares_of_nothing_are_none():
     assert shares(np.array([[0, 2], [0, 6]])).tolist() == [[0, 0.25], [0, 0.75]]
 
 
+def test_steps_that_are_none_share_an_array():
+    found, parts, _ = halves()
+    x, other = found.raw["right"]
+    way = path_of("right", found, parts[0])
+    assert way.versions[0] is way.versions[1]
+    assert way.versions[3] is way.versions[4]
+    assert way.reasons == ("unseen", "gauge", "learning", "unseen")
+    np.testing.assert_array_equal(way.versions[0], x[parts[0].held_out["right"]])
+    np.testing.assert_array_equal(way.versions[2], parts[0].gauge.apply("right", way.versions[0]))
+    part = replace(found, seen={"right": (x * [1, 0], other)}, forward=False)
+    way = path_of("right", part, parts[0])
+    np.testing.assert_array_equal(way.versions[1], way.versions[0] * [1, 0])
+    assert way.versions[3] is way.versions[4]
+    assert way.reasons == ("unseen", "learning", "gauge", "unseen")
+    np.testing.assert_array_equal(way.versions[2], parts[0].gauge.apply("right", way.versions[4]))
+
+
+@pytest.mark.parametrize("zero", [0, 8])
 @pytest.mark.parametrize("forward", [True, False])
-def test_what_refitting_changes_is_measured_on_all_pairs(forward):
+def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
     found, parts, groups = halves()
-    found = replace(found, forward=forward)
+    x, other = found.raw["right"]
+    other[:zero] = 0
+    found = replace(found, forward=forward, seen={"right": (x, other * 1)})
     refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
     effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
     assert set(effects) == {"gauge", "remainder", *OUTCOMES}
@@ -129,7 +149,7 @@ def test_what_refitting_changes_is_measured_on_all_pairs(forward):
             pairs = np.array([(i, j) for i in range(6) for j in range(6) if i != j])
             gauged, end = (pair_cosines(x, x, pairs) for x in (half.versions[2], half.versions[half.end]))
             lists = outcomes([half], groups, 3, np.random.default_rng(0))
-            told.append([np.abs(end - gauged).mean(), *(lists.counts[name].sum() / 18 for name in OUTCOMES)])
+            told.append([mean_size(end - gauged), *(lists.counts[name].sum() / 18 for name in OUTCOMES)])
         change = np.array(told[1:]) - told[0]
         for name, effect in zip(("remainder", *OUTCOMES), change.T, strict=True):
             expected[name] += effect / 2

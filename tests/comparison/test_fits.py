@@ -106,6 +106,14 @@ def test_a_linear_gauge_weighs_both_sides_whatever_their_scale():
     np.testing.assert_allclose(w * p.T @ (p @ m - p2) + v * (m @ q2.T - q.T) @ q2, 0, atol=1e-12)
 
 
+def test_directions_that_neither_side_has_are_no_gauge():
+    draw = np.random.default_rng(0)
+    plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]
+    drawn = {"left": draw.standard_normal((2, 10, 2)) @ plane, "right": draw.standard_normal((2, 9, 2)) @ plane}
+    rows = {role: tuple(found) for role, found in drawn.items()}
+    np.testing.assert_allclose(fit_gauge(rows, "linear").left, fit_gauge(rows, "rotation").left, atol=1e-12)
+
+
 def test_the_share_that_a_gauge_leaves():
     x = np.random.default_rng(0).standard_normal((10, 2))
     fit = fit_gauge({"right": (x, x)}, "rotation")

@@ -11,6 +11,7 @@ import pytest
 from models import random_model
 from scipy.stats import t
 
+from embaudit.canonical import at_exponent
 from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, Truth, as_truth, evaluate_similarities
 from embaudit.evaluation.evaluate import CANDIDATES, similarities
@@ -217,6 +218,19 @@ def test_each_similarity_is_the_dot_product_of_its_vectors():
     assert left == [
         "cosine", "dot product", "centred cosine", "prediction cosine", "left-whitened cosine", "balanced cosine",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("biases", [(), ("left_bias",), ("right_bias",)])
+def test_cosines_in_a_canonical_gauge_are_those_of_the_model_in_it(role, biases):
+    model = random_model(n=12, p=8, k=3, means=(2.0, 1.0), biases=biases)
+    vectors = {name: make(np.arange(len(model.factors(role)))) for name, make in similarities(model, role)}
+    prediction = 0 if role == "right" else 1
+    for name, exponent in {"left-whitened": 0, "balanced": 0.5, "right-whitened": 1}.items():
+        found = vectors["prediction cosine" if exponent == prediction else f"{name} cosine"]
+        factors = at_exponent(model, exponent).factors(role)
+        expected = factors / np.linalg.norm(factors, axis=1, keepdims=True)
+        np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=1e-9)
 
 
 def test_a_row_at_the_mean_is_similar_to_nothing():

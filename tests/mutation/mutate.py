@@ -67,7 +67,10 @@ class _Source:
 
 
 def mutants(path: str, text: str) -> list[Mutant]:
-    """List every mutant of a file; docstrings, annotations, imports, exports and messages of errors stay."""
+    """List every mutant of a file.
+
+    Docstrings, annotations, imports, exports, messages of errors and whether `zip` checks lengths stay as they are.
+    """
     source, found = _Source(text), []
     for node in _code(ast.parse(text)):
         for start, end, new in _changes(node, source):
@@ -84,6 +87,8 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             continue
         if isinstance(child, ast.AnnAssign) and child.value is None:
+            continue
+        if isinstance(child, ast.keyword) and child.arg == "strict":
             continue
         if isinstance(child, ast.Assign) and ast.unparse(child.targets[0]) == "__all__":
             continue
