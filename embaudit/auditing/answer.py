@@ -149,6 +149,15 @@ def _off_origin(known: Known) -> _Found | None:
     return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
 
 
+def _unfolded(known: Known) -> _Found | None:
+    """Tell of gains of a final norm that decide what is near."""
+    if "norm-decides" not in known:
+        return None
+    share = percent(known["norm-decides"].value or 0.0)
+    because = f"folding the final norm gives {share} of the labels asked another nearest one and changes no probability"
+    return _Found(Word.NO, because, ("norm-decides", "norm", "free"))
+
+
 def _chosen(known: Known) -> _Found | None:
     """Take the training's word for them."""
     return _Found(Word.CONVENTION, _clause(known["chosen"]), ("chosen", "free")) if "chosen" in known else None
@@ -202,6 +211,7 @@ RULES: tuple[Callable[[Known], _Found | None], ...] = (
     _agreeing,
     _unseen,
     _off_origin,
+    _unfolded,
     _chosen,
     _moving,
     _near,

@@ -20,7 +20,7 @@ from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
-from embaudit.io import as_model, source_of
+from embaudit.io import as_model, norm_of, source_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
     from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, Role
+    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.display import Display
 
 SCHEMA_VERSION = 2
@@ -190,6 +191,7 @@ class Audit(Drawn):
                     "position": None if position is None else position.to_dict(),
                     "predicted": None if evidence.predicted is None else evidence.predicted.to_dict(),
                     "head": None if self.head is None else self.head.to_dict(),
+                    "final_norm": None if evidence.norm is None else evidence.norm.to_dict(),
                     "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
                     "findings": [finding.to_dict() for finding in self.findings],
                     "claims": [claim.to_dict() for claim in self.claims],
@@ -215,6 +217,7 @@ def audit(
     objective: str | None = None,
     soft_cap: float | None = None,
     normalised: bool = False,
+    final_norm: FinalNorm | None = None,
     source: str | None = None,
     rng: RNG = 0,
 ) -> Audit:
@@ -247,6 +250,8 @@ def audit(
         Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
     normalised : bool
         Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
+    final_norm : FinalNorm, optional
+        What normalises the states of a network before its head; of a path, what its checkpoint says by default.
     source : str, optional
         Where the model came from, for the report; the path, if one was given.
     rng : numpy Generator or int
@@ -263,8 +268,8 @@ def audit(
         For parameters outside their sets.
     """
     source = source_of(model) if source is None else source
-    model, seed = _with_objective(as_model(model), objective), as_seed(rng)
-    model = declare(model, soft_cap, normalised=normalised)
+    given, seed = model, as_seed(rng)
+    model = declare(_with_objective(as_model(given), objective), soft_cap, normalised=normalised)
     evidence = gather(
         model,
         groups=() if groups is None else groups,
@@ -275,6 +280,7 @@ def audit(
         max_condition=max_condition,
         show=show,
         about=None if role is None else model.role(role),
+        final_norm=norm_of(given, model) if final_norm is None else final_norm,
         rng=seed,
     )
     return Audit(model, evidence, source)

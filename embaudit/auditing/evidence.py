@@ -25,6 +25,7 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import twins
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
+from embaudit.softmax.conventions import norm_evidence
 from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
@@ -35,8 +36,10 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
+    from embaudit.model.final_norm import FinalNorm
     from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
+    from embaudit.softmax.conventions import NormEvidence
 
 LISTED = 5
 """Neighbours shown side by side."""
@@ -78,6 +81,8 @@ class Evidence:
     """The kind of pairs that the caller asked about."""
     head: HeadEvidence | None = None
     """What was measured besides on a softmax head, on all of its labels."""
+    norm: NormEvidence | None = None
+    """What the final norm of a network leaves open of the cosines of its head, where it is known."""
     traits: tuple[Traits, ...] = ()
     """What the rows are like, a record a side; of a head those of all of its labels."""
 
@@ -96,7 +101,8 @@ class Evidence:
     @property
     def predictions_hold(self) -> bool:
         """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
-        return all(record.ok for record in self.drift) and (self.head is None or self.head.verified)
+        measured = [part.verified for part in (self.head, self.norm) if part is not None]
+        return all(record.ok for record in self.drift) and all(measured)
 
     def visits(self, *roles: Role) -> list[tuple[EquivalentModel, Movement]]:
         """Pair the equivalent models with their movement of some roles, all by default."""
@@ -168,6 +174,14 @@ def _head(
     return head, only_labels(model, labels_looked_at(model, rng))
 
 
+def _norm(head: FactorModel, norm: FinalNorm | None, n_neighbours: int, rng: int) -> NormEvidence | None:
+    """Compare the conventions in which a head behind a final norm is read."""
+    if norm is None:
+        return None
+    labels, draw = labels_looked_at(head, rng), np.random.default_rng(rng)
+    return norm_evidence(head, norm, labels=labels, n_neighbours=n_neighbours, rng=draw)
+
+
 def gather(
     model: FactorModel,
     *,
@@ -180,6 +194,7 @@ def gather(
     show: Sequence[str] = (),
     n_shown: int = 3,
     about: Role | None = None,
+    final_norm: FinalNorm | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
@@ -218,6 +233,7 @@ def gather(
         **compared,
         about=about,
         head=head,
+        norm=_norm(whole, final_norm, n_neighbours, rng),
         traits=_traits(whole, model, chosen, furthest, n_neighbours, rng),
     )
 

@@ -32,7 +32,15 @@ def statements(evidence: Evidence, claims: Sequence[Claim], answer: Answer) -> t
     free = next((f"{name}:{role}" for name in FREEDOM if f"{name}:{role}" in known), "")
     seen = ("origin", "shortest", "stretched") if evidence.head is not None else (f"moved:{role}", f"drawn:{role}")
     # What training would leave open is beside the point where the predictions leave nothing open.
-    order = ("predictions", *seen, free, "logits", *(() if free.startswith("pinned") else ("training",)))
+    order = (
+        "predictions",
+        *seen,
+        "norm",
+        "ones",
+        free,
+        "logits",
+        *(() if free.startswith("pinned") else ("training",)),
+    )
     said = [Statement(known[name].text, (name,)) for name in order if name in known]
     if not evidence.predictions_hold:
         return tuple(said)

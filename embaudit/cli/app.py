@@ -43,6 +43,11 @@ Objective = Annotated[
     typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),
 ]
 
+Norm = Annotated[
+    str | None, typer.Option("--norm", help="Tensor that holds the gains of the final norm before the head, or none.")
+]
+NormSort = Annotated[str | None, typer.Option("--norm-kind", help="What that norm is: rms or layer.")]
+
 
 @app.callback(invoke_without_command=True)
 def version(

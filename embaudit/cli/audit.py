@@ -9,7 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import FailOn, FailOnFindings, Force, Json, Model, Objective, Page, Quiet, Seed, app
+from embaudit.cli.app import (
+    FailOn,
+    FailOnFindings,
+    Force,
+    Json,
+    Model,
+    Norm,
+    NormSort,
+    Objective,
+    Page,
+    Quiet,
+    Seed,
+    app,
+)
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
@@ -17,6 +30,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.model import FactorModel
+    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.next_steps import Asked
 
 SPELLED = {"right_counts": "counts"}
@@ -68,6 +82,20 @@ def _loaded(path: Path, kind: str, options: dict[str, str]) -> FactorModel:
     return model
 
 
+def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FinalNorm | None:
+    """Find the final norm before a head, and say on the side which tensor was taken for it."""
+    from embaudit.io import final_norm_of, fits
+
+    if model.link != "softmax" and name is None and kind is None:
+        return None
+    found = final_norm_of(path, name=name, kind=kind)  # type: ignore[arg-type]
+    if found is None or (name is None and not fits(found.norm, model)):
+        return None
+    if not quiet:
+        sys.stderr.write(f"{found}; --norm none reads the head without it.\n")
+    return found.norm
+
+
 @app.command(short_help="How far do cosines move while predictions stay?")
 def audit(
     path: Model,
@@ -86,6 +114,8 @@ def audit(
     link: Annotated[str | None, typer.Option(help="identity, softmax, cosine or ranking.")] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
+    norm: Norm = None,
+    norm_kind: NormSort = None,
     group: Annotated[
         list[str] | None,
         typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
@@ -123,8 +153,9 @@ def audit(
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
+            model = titled(_loaded(path, kind, options), items, id, title)
             result = auditing.audit(
-                titled(_loaded(path, kind, options), items, id, title),
+                model,
                 role=role,
                 groups=group,
                 n_gauges=gauges,
@@ -135,6 +166,7 @@ def audit(
                 objective=objective,
                 soft_cap=soft_cap,
                 normalised=normalised,
+                final_norm=norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet),
                 rng=seed,
                 source=str(path),
             )
@@ -142,10 +174,10 @@ def audit(
                 result.proof().write(file)
         write(result, f"Audit of {path}")
     # Files first: a reader that closes the pipe must not cost the results.
-    console = make_console(quiet=quiet)
     if full:
-        print_audit(result, console)
+        print_audit(result, make_console(quiet=quiet))
     else:
-        told = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role}
-        print_screen(result, _asked(path, kind, options, told, normalised=normalised), console)
+        told = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
+                "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+        print_screen(result, _asked(path, kind, options, told, normalised=normalised), make_console(quiet=quiet))
     raise typer.Exit(exit_code(result, fail_on))

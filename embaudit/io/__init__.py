@@ -1,5 +1,6 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
+from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, norm_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, source_of
 from embaudit.io.objects.live import from_object
@@ -11,12 +12,16 @@ from embaudit.io.tables.titles import read_titles, texts_for, titles_for
 
 __all__ = [
     "Format",
+    "FoundNorm",
     "Interactions",
     "as_model",
     "distinct_outputs",
+    "final_norm_of",
+    "fits",
     "formats",
     "from_object",
     "load",
+    "norm_of",
     "read_interactions",
     "read_labels",
     "read_titles",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from embaudit.kernels.intervals import wilson_interval
-from embaudit.kernels.nearest import NeighbourLists
+from embaudit.kernels.nearest import TIE, NeighbourLists
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class NearestChanged:
     """Rows asked."""
 
     @classmethod
-    def of(cls, before: NeighbourLists, after: NeighbourLists, *, exact: bool) -> Self:
-        """Compare the first of each list with the first of the same row elsewhere.
+    def of(cls, before: NeighbourLists, after: NeighbourLists, *, exact: bool, tie: float = TIE) -> Self:
+        """Compare the first of each list with the first of the same row elsewhere, up to a `tie` of cosines.
 
         Examples
         --------
@@ -34,6 +34,6 @@ class NearestChanged:
         >>> NearestChanged.of(neighbours(x, 1), neighbours(x - x.mean(axis=0), 1), exact=True).share
         1.0
         """
-        share = float((~before.first(1).kept_in(after.first(1))).mean())
+        share = float((~before.first(1).kept_in(after.first(1), tie=tie)).mean())
         low, high = (share, share) if exact else wilson_interval(share, len(before.rows))
         return cls(share, low, high, len(before.rows))

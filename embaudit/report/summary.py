@@ -10,6 +10,7 @@ from embaudit._version import __version__
 from embaudit.foundation.words import counted, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content
+from embaudit.report.convention_grid import convention_grid
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
@@ -185,7 +186,8 @@ def head_sentences(head: HeadEvidence) -> list[str]:
 def grids(audit: Audit) -> tuple[Grid, ...]:
     """Collect every table of numbers of an audit."""
     own = () if audit.head is None else head_grids(audit.head)
-    return (*own, *movement_grids(audit), *limit_grids(audit))
+    norm = () if audit.evidence.norm is None else (convention_grid(audit.evidence.norm),)
+    return (*own, *norm, *movement_grids(audit), *limit_grids(audit))
 
 
 def sentences(audit: Audit) -> list[str]:

@@ -179,7 +179,7 @@ def test_the_defaults_of_an_audit(gathered):
     result = audit(MODEL)
     defaults = {
         "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
-        "show": (), "rng": 0, "about": None,
+        "show": (), "rng": 0, "about": None, "final_norm": None,
     }  # fmt: skip
     assert gathered == [(MODEL, defaults)]
     assert (result.model, result.source) == (MODEL, None)
@@ -191,7 +191,8 @@ def test_what_is_asked_of_an_audit(gathered):
         MODEL, groups=["linear"], roles=["items", "user"], role="user-user", source="here", objective="product", **given
     )
     ((model, options),) = gathered
-    assert options == {"groups": ["linear"], "roles": ["right", "left"], "about": "left", **given}
+    asked = {"groups": ["linear"], "roles": ["right", "left"], "about": "left", "final_norm": None}
+    assert options == {**asked, **given}
     assert model.objective == "product"
     assert result.source == "here"
     assert result.model is model

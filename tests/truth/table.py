@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -403,6 +404,43 @@ def rows_alike() -> Iterator[Row]:
     yield Row("t the tail moves alike", made, FREE, TWO, never=("much behind them",), options=options)
 
 
+def norms() -> Iterator[Row]:
+    """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of 42, another nearest one."""
+    alone, turns = {"right": "F"}, {"EMB307": "issue", **TWO}
+    head, gains = FactorModel.from_softmax(centred(40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
+    says = ("the gains of the final RMSNorm (κ = 10) change no logit", "final norm decides the nearest")
+    options = {"final_norm": FinalNorm("rms", gains)}
+    yield Row("n gains decide", head, alone, turns, says, ("along the ones vector",), options, "NO")
+    says = ("sum to 0, so that any number may be added along the ones vector", "(κ = 10) change no logit")
+    yield Row("n behind a LayerNorm", head, alone, turns, says, (), {"final_norm": FinalNorm("layer", gains)}, "NO")
+    never = ("folding the final norm", "along the ones vector")
+    options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
+    yield Row("n gains hardly differ", head, alone, TWO, ("and 0 % of labels have another",), never, options, OPEN)
+    options = {"final_norm": FinalNorm("rms", np.full(5, 3.0))}
+    yield Row("n equal gains", head, alone, TWO, (), ("change no logit", *never), options, OPEN)
+    options = {"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])}
+    says = (
+        "and 5 % of labels have another nearest",
+        "gives 5 % of the labels asked another nearest one and changes no",
+    )
+    yield Row("n 2 of 40 labels turn", _turning(15), alone, turns, says, (), options, "NO")
+    says, never = ("and 5 % of labels have another nearest",), ("folding the final norm",)
+    yield Row("n 2 of 42 labels turn", _turning(16), alone, TWO, says, never, options, OPEN)
+
+
+def _turning(others: int) -> FactorModel:
+    """One label that a stretch of the last axis brings to another one, four and others that it does not, and mirrored.
+
+    Its nearest is 0.16 away on that axis, the next 0.2 away on another; both have one 0.02 away in their direction.
+    """
+    away = [(1.0, np.tan(0.2), 0.0), (1.0, np.tan(0.22), 0.0), (1.0, 0.0, np.tan(0.16)), (1.0, 0.0, np.tan(0.18))]
+    angles = 0.6 + 0.3 * (np.arange(others) // 2).clip(max=(others - 2) // 2) + 0.02 * (np.arange(others) % 2)
+    angles[others // 2 * 2 :] += 0.04
+    rest = np.column_stack([np.cos(angles), np.sin(angles), 0 * angles])
+    rows = np.vstack([(1.0, 0.0, 0.0), *away, rest])
+    return FactorModel.from_softmax(np.vstack([rows, -rows]))
+
+
 def _counted() -> FactorModel:
     """Factors with equal Gram matrices weighted by 1 and 16 interactions of users, 4 of items; κ = 16^¼ as they are."""
     axes = np.array([[1.0, 0], [0, 1.0], [-1.0, 0], [0, -1.0]] * 2) / 2
@@ -414,4 +452,6 @@ def _sides(counts: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"left_counts": counts["user_counts"], "right_counts": counts["item_counts"]}
 
 
-TABLE = {row.name: row for part in (grid, deficient, shapes, objectives, wrong_before, rows_alike) for row in part()}
+TABLE = {
+    row.name: row for part in (grid, deficient, shapes, objectives, wrong_before, rows_alike, norms) for row in part()
+}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
+from safetensors.numpy import save_file
 from table import NEVER, TABLE, UNSAID
 
 from embaudit import audit, save, verify
@@ -150,15 +153,25 @@ BY_COMMAND = [*SCHEMES[::4], *(name for name in TABLE if not name.startswith("ra
 BY_COMMAND = [*BY_COMMAND[:16], *BY_COMMAND[16::2]]
 
 
+def saved(row):
+    """Write the model, a final norm with it as a checkpoint holds one."""
+    norm = row.options.get("final_norm")
+    if norm is None:
+        save(row.model, "model.npz")
+        return "model.npz"
+    save_file({"lm_head.weight": row.model.right, "model.norm.weight": norm.gain}, "model.safetensors")
+    Path("config.json").write_text(json.dumps({"model_type": {"rms": "llama", "layer": "cohere"}[norm.kind]}))
+    return "model.safetensors"
+
+
 @pytest.mark.usefixtures("without_attacks")
 @pytest.mark.parametrize("name", BY_COMMAND)
 def test_the_command_line_says_the_same(embaudit, name):
     row = TABLE[name]
-    save(row.model, "model.npz")
-    arguments = ["audit", "model.npz", "--full", "--gauges", 1, "--pairs", 50]
+    arguments = ["audit", saved(row), "--full", "--gauges", 1, "--pairs", 50]
     for option, value in row.options.items():
         values = {"groups": ["--group", *value] if option == "groups" else [], "normalised": ["--normalised"]}
-        values["n_neighbours"] = ["--top", value]
+        values |= {"n_neighbours": ["--top", value], "final_norm": []}
         arguments += values.get(option, [f"--{option.replace('_', '-')}", value])
     result = embaudit(*arguments, "--fail-on", "issue")
     found = audited(name)

@@ -13,6 +13,7 @@ from embaudit.auditing.checks.direction import common_direction
 from embaudit.auditing.checks.hubs import hubs
 from embaudit.auditing.checks.identification import identification
 from embaudit.auditing.checks.lengths import lengths
+from embaudit.auditing.checks.norm import final_norm
 from embaudit.auditing.checks.origin import origin, undeclared_mean
 from embaudit.auditing.checks.predictions import predictions
 from embaudit.auditing.checks.rank import absorbable, constant_alone, hidden_directions
@@ -53,6 +54,7 @@ OF_TRAITS: tuple[Check, ...] = (
 """What the rows themselves are like, whatever they predict."""
 CHECKS: tuple[Check, ...] = (
     *ABOUT_HEADS,
+    final_norm,
     identification,
     balance,
     hidden_directions,

@@ -9,6 +9,7 @@ from embaudit.auditing.claims.freedom import freedom
 from embaudit.auditing.claims.heads import logits, origin, shortest, stretched
 from embaudit.auditing.claims.limits import attacks, certificates, ranges
 from embaudit.auditing.claims.movement import drawn, moved
+from embaudit.auditing.claims.norm import folded, ones
 from embaudit.auditing.claims.predicted import predicted
 from embaudit.auditing.claims.predictions import predictions
 from embaudit.auditing.claims.training import SETTLES, training
@@ -23,6 +24,8 @@ DRAWN = (
     origin,
     shortest,
     stretched,
+    folded,
+    ones,
     logits,
     moved,
     drawn,

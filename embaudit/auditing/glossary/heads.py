@@ -68,4 +68,18 @@ OF_HEADS = (
         "Length of the mean row over the median length of a row; reported above 0.01.",
         NIELSEN,
     ),
+    Code(
+        "EMB307",
+        (ISSUE,),
+        "the gains of the final norm, which may stand in the head or before it, decide nearest labels",
+        "A network multiplies its last states by gains, then by the head. Folded into the head, the gains give the "
+        "same model with other label cosines.",
+        "Two honest people read two neighbourhoods off one model. Papers disagree by this convention.",
+        "Name the convention, and compare heads in one. `embaudit fix --as folded-centred` writes it.",
+        "Nearest labels are compared as stored and folded, of labels without a copy. Reported where 5 % of them get "
+        "another nearest one. Logits of 1,000 random normalised states verify that both are one model. Behind a "
+        "LayerNorm, what rows have along the ones vector is seen by no state.",
+        "Nanda, Bloom: TransformerLens (2022), on folding a LayerNorm.",
+        ("folding", "final norm"),
+    ),
 )

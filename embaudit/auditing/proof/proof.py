@@ -34,6 +34,8 @@ PROVERS: dict[str, Prover] = {
     "origin": shown.origin,
     "origin-decides": shown.origin,
     "declared": shown.declared,
+    "norm": shown.folded,
+    "norm-decides": shown.folded,
     "shortest": shown.shortest,
     "stretched": shown.stretched,
     "reached": shown.reached,

@@ -14,6 +14,7 @@ from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
+from embaudit.softmax.folding import folding
 
 
 def _equal_model(model: FactorModel, made: EquivalentModel) -> Part:
@@ -53,6 +54,18 @@ def origin(evidence: Evidence, claim: Claim) -> Part:
     part = witness(head.model, head.centred.gauge).and_(among=labels, listed=labels, lists=nearest)
     value = "lost" if claim.value == head.neighbours.top1_changed else "mean"
     return Part(part.arrays, {"mean": moved, "lost": head.neighbours.top1_changed}, {"value": value})
+
+
+def folded(evidence: Evidence, claim: Claim) -> Part:  # noqa: ARG001
+    """Store the gains of the final norm as a gauge, and the nearest labels of those without a copy."""
+    norm = evidence.norm
+    assert norm is not None
+    gauge = folding(norm.norm)
+    assert gauge is not None
+    part = witness(_head(evidence).model, gauge).and_(among=table(norm.labels), listed=table(norm.asked))
+    part = part.and_(lists=table(norm.lists.indices))
+    found = norm.folded
+    return part.giving(condition=gauge.condition_number, mean=found.mean_abs, lost=found.nearest.share)
 
 
 def declared(evidence: Evidence, claim: Claim) -> Part:  # noqa: ARG001

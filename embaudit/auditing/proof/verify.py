@@ -16,12 +16,14 @@ from typing import Any
 import numpy as np
 
 EPS, TIE = 2.0**-52, 1e-9  # cosines closer than TIE are one cosine
-SHOWN = "moved origin origin-decides shortest stretched reached declared identification"
+SHOWN = "moved origin origin-decides norm norm-decides shortest stretched reached declared identification"
 VALUE = {
     "moved": "mean",
     "stretched": "mean",
     "shortest": "length",
     "origin": "lost",
+    "norm": "lost",
+    "norm-decides": "lost",
     "identification": "largest",
     "free": "largest",
 }
@@ -255,6 +257,9 @@ class Claim:
             found["mean"], found["largest"] = self.movement(self.role, self["pairs"])
         if self["lists"] is not None:
             found["lost"] = 1 - self.kept(self.role)
+        if self.about.startswith("norm"):  # gains stand on the diagonal, and nothing is shifted
+            a, shifts = self["gauge_left"], (self["shift_left"], self["shift_right"])
+            require(not (a - np.diag(a.diagonal())).any() and not any(s.any() for s in shifts), "it holds no gains")
         if self.about == "shortest":
             turned = unit(self.other("right", self["pairs"][0]))
             require(abs(turned[0] @ turned[1] + 1) <= 1e-6, "the two labels are not opposite")

@@ -1,0 +1,1 @@
+"""What a checkpoint says of its head beside the numbers: the final norm, scales, the names of tokens."""

@@ -1,0 +1,101 @@
+"""What stands before the head of each architecture: the one table of names, kinds and conventions.
+
+Names are those of the tensors in a checkpoint, up to a prefix; `model_type` is what `config.json` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from embaudit.model.final_norm import NormKind
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Where one family of networks keeps its final norm, and how it reads it.
+
+    Examples
+    --------
+    >>> ARCHITECTURES["gemma"].weight, ARCHITECTURES["gemma"].adds_one, ARCHITECTURES["gpt2"].kind
+    ('model.norm.weight', True, 'layer')
+    """
+
+    norm: str
+    """Name of the layer, without `.weight`."""
+    kind: NormKind
+    """RMSNorm or LayerNorm."""
+    adds_one: bool = False
+    """Whether a stored weight w multiplies by 1 + w."""
+    scale: str = ""
+    """Key of `config.json` whose number multiplies all logits, or divides them where a `/` stands before it."""
+    constant: bool = False
+    """Whether a checkpoint without such a tensor has a norm without gains."""
+
+    @property
+    def weight(self) -> str:
+        """Name of the gains."""
+        return f"{self.norm}.weight"
+
+    def factor(self, config: Mapping[str, Any]) -> float:
+        """Return what multiplies all logits."""
+        key = self.scale.removeprefix("/")
+        number = config.get(key) if key else None
+        if isinstance(number, bool) or not isinstance(number, (int, float)) or number == 0:
+            return 1.0
+        return 1 / number if self.scale.startswith("/") else float(number)
+
+
+_LLAMA = Architecture("model.norm", "rms")
+_GEMMA = Architecture("model.norm", "rms", adds_one=True)
+_NEMOTRON = Architecture("model.norm", "layer", adds_one=True)
+_COHERE = Architecture("model.norm", "layer", scale="logit_scale")
+_GRANITE = Architecture("model.norm", "rms", scale="/logits_scaling")
+_LN_F = Architecture("transformer.ln_f", "layer")
+_LAST = Architecture("model.final_layernorm", "layer")
+_MAMBA = Architecture("backbone.norm_f", "rms")
+_BERT = Architecture("cls.predictions.transform.LayerNorm", "layer")
+_ROBERTA = Architecture("lm_head.layer_norm", "layer")
+
+_SHARED: dict[Architecture, str] = {
+    _LLAMA: "apertus arcee aria bitnet cwm deepseek_v2 deepseek_v3 diffllama doge dots1 ernie4_5 ernie4_5_moe exaone4 "
+    "flex_olmo gemma3n gemma3n_text glm glm4 glm4_moe gpt_oss helium hunyuan_v1_dense internlm2 internlm3 jetmoe "
+    "llama llama4 llama4_text llava minimax ministral mistral mistral3 mixtral mllama_text_model olmo2 olmo3 olmoe "
+    "phi3 qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen3 qwen3_moe qwen3_vl_text seed_oss smollm3 "
+    "smolvlm yi zamba",
+    _GEMMA: "gemma gemma2 gemma3 gemma3_text paligemma qwen3_next vaultgemma",
+    _NEMOTRON: "nemotron",
+    _COHERE: "cohere cohere2",
+    _GRANITE: "granite granitemoe granitemoeshared granitemoehybrid",
+    _LN_F: "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gptj",
+    _LAST: "persimmon phi",
+    _MAMBA: "falcon_mamba mamba mamba2",
+    _BERT: "bert",
+    _ROBERTA: "camembert data2vec-text roberta xlm-roberta",
+}  # fmt: skip
+ARCHITECTURES: dict[str, Architecture] = {
+    **{name: known for known, names in _SHARED.items() for name in names.split()},
+    "albert": Architecture("predictions.LayerNorm", "layer"),
+    "biogpt": Architecture("biogpt.layer_norm", "layer"),
+    "dbrx": Architecture("transformer.norm_f", "layer"),
+    "distilbert": Architecture("vocab_layer_norm", "layer"),
+    "electra": Architecture("generator_predictions.LayerNorm", "layer"),
+    "exaone": Architecture("transformer.ln_f", "rms"),
+    "gpt_neox": Architecture("gpt_neox.final_layer_norm", "layer"),
+    "jamba": Architecture("model.final_layernorm", "rms"),
+    "modernbert": Architecture("head.norm", "layer"),
+    "mpt": Architecture("transformer.norm_f", "layer"),
+    "olmo": Architecture("model.norm", "layer", constant=True),
+    "opt": Architecture("model.decoder.final_layer_norm", "layer"),
+    "phimoe": Architecture("model.norm", "layer"),
+    "recurrent_gemma": Architecture("model.final_norm", "rms", adds_one=True),
+    "rwkv": Architecture("rwkv.ln_out", "layer"),
+    "stablelm": Architecture("model.norm", "layer"),
+    "starcoder2": Architecture("model.norm", "layer"),
+    "t5": Architecture("decoder.final_layer_norm", "rms"),
+    "xglm": Architecture("model.layer_norm", "layer"),
+}
+"""By `model_type`."""
+ELSEWHERE = tuple(dict.fromkeys(known.norm for known in ARCHITECTURES.values()))
+"""Names of layers that are asked for where the architecture is not known."""

@@ -1,0 +1,50 @@
+"""What `config.json` beside a checkpoint says of the network of text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from embaudit.io.json_text import parsed
+
+TEXT = ("text_config", "llm_config", "language_config")
+"""Under which names a network of several parts says what its text part is."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of the network that the head belongs to.
+
+    Examples
+    --------
+    >>> Config({"model_type": "llama"}).model_type, Config({}).model_type
+    ('llama', '')
+    """
+
+    values: dict[str, Any] = field(default_factory=dict)
+    """By key; those of the part that reads text stand before those of the whole."""
+
+    @property
+    def model_type(self) -> str:
+        """The architecture; empty where nothing says it."""
+        said = self.values.get("model_type")
+        return said if isinstance(said, str) else ""
+
+    @property
+    def vocab_size(self) -> int | None:
+        """Tokens of the vocabulary, where it says so."""
+        said = self.values.get("vocab_size")
+        return said if isinstance(said, int) and not isinstance(said, bool) and said > 0 else None
+
+
+def config_of(folder: Path) -> Config:
+    """Read `config.json` of a folder; nothing where there is none, or it is damaged."""
+    try:
+        content = parsed((folder / "config.json").read_bytes())
+    except (OSError, ValueError):
+        return Config()
+    if not isinstance(content, dict):
+        return Config()
+    parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
+    return Config({**content, **(parts[0] if parts else {})})

@@ -1,0 +1,176 @@
+"""Find the final norm of a checkpoint: by its architecture, else by names that are customary, else by what is named."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.io.checkpoints.architectures import ARCHITECTURES, ELSEWHERE, Architecture
+from embaudit.io.checkpoints.config import Config, config_of
+from embaudit.io.codecs.safetensors import Safetensors, recognises
+from embaudit.io.files import AnyPath, existing_path
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm, NormKind
+
+if TYPE_CHECKING:
+    from embaudit.foundation.checked import Vector
+
+NONE = "none"
+"""What is named where no norm stands before the head."""
+SHIFTS = ("bias", "beta")
+
+
+@dataclass(frozen=True, eq=False)
+class FoundNorm:
+    """A final norm, and how it was told."""
+
+    norm: FinalNorm
+    """The norm."""
+    name: str
+    """Name of its gains in the checkpoint."""
+    because: str
+    """What says so."""
+
+    def __str__(self) -> str:
+        shift = ", with a bias" if self.norm.shift is not None else ""
+        size = f"{self.norm.title}, κ = {self.norm.condition_number:.3g}{shift}"
+        return f"final norm: {self.name} ({size}), by {self.because}"
+
+
+def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
+    """Find the final norm of a checkpoint in safetensors files.
+
+    Parameters
+    ----------
+    path : path
+        The directory of a checkpoint, its index or its file; `config.json` beside it says which architecture it is.
+    name : str, optional
+        Name of the gains; "none" where there is no norm. By default that of the architecture.
+    kind : {"rms", "layer"}, optional
+        Which kind of norm, where the checkpoint does not tell or tells wrong.
+
+    Returns
+    -------
+    FoundNorm or None
+        None where there is no checkpoint, no such tensor, or none is asked for.
+
+    Raises
+    ------
+    InputError
+        If what is named is not there or is no vector, or the kind is unknown.
+    """
+    where = existing_path(path)
+    if name == NONE or not recognises(where):
+        if name not in (None, NONE):
+            raise must_be("norm", "asked of a checkpoint in safetensors files", path, "leave it out")
+        return None
+    checkpoint = Safetensors(where)
+    config = config_of(checkpoint.path.parent)
+    if name is not None:
+        return _named(checkpoint, config, name, kind, where)
+    known = ARCHITECTURES.get(config.model_type)
+    if known is not None:
+        return _of_architecture(checkpoint, config, known, kind)
+    return _customary(checkpoint, config, kind)
+
+
+def _of_architecture(
+    checkpoint: Safetensors, config: Config, known: Architecture, kind: NormKind | None
+) -> FoundNorm | None:
+    layer = _layer(checkpoint, known.norm)
+    because = f"the model_type {config.model_type} of config.json"
+    scale = known.factor(config.values)
+    if layer is None:
+        width = config.values.get("hidden_size")
+        if known.constant and isinstance(width, int) and width > 0:
+            return FoundNorm(FinalNorm(kind or known.kind, np.full(width, scale)), "no tensor", because)
+        return None
+    return FoundNorm(_norm(checkpoint, layer, kind or known.kind, known, scale), f"{layer}.weight", because)
+
+
+def _customary(checkpoint: Safetensors, config: Config, kind: NormKind | None) -> FoundNorm | None:
+    found = [layer for layer in (_layer(checkpoint, norm) for norm in ELSEWHERE) if layer is not None]
+    if len(set(found)) != 1:
+        return None
+    return _told(checkpoint, config, found[0], kind, "its name")
+
+
+def _named(checkpoint: Safetensors, config: Config, name: str, kind: NormKind | None, where: Path) -> FoundNorm:
+    layer = name.removesuffix(".weight")
+    stored = f"{layer}.weight"
+    if name not in checkpoint.tensors and stored not in checkpoint.tensors:
+        near = [known for known in checkpoint.tensors if "norm" in known.lower() or "ln" in known.lower()]
+        listed = ", ".join(near[-6:]) or "there is none that looks like one"
+        raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
+    known = ARCHITECTURES.get(config.model_type)
+    if known is not None and (layer == known.norm or layer.endswith(f".{known.norm}")):
+        found = _of_architecture(checkpoint, config, known, kind)
+        if found is not None:
+            return found
+    return _told(checkpoint, config, layer if stored in checkpoint.tensors else name, kind, "your word")
+
+
+def _told(checkpoint: Safetensors, config: Config, layer: str, kind: NormKind | None, because: str) -> FoundNorm:
+    """Tell the kind of a norm by what is stored and said: a bias, or an epsilon under a name that tells."""
+    shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
+    says_layer = any(key.startswith("layer_norm_e") for key in config.values)
+    told: NormKind = "layer" if shifted or (says_layer and "rms_norm_eps" not in config.values) else "rms"
+    norm = _norm(checkpoint, layer, kind or told, Architecture(layer, kind or told), 1.0)
+    return FoundNorm(norm, f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer, because)
+
+
+def _layer(checkpoint: Safetensors, norm: str) -> str | None:
+    """Find a layer by its name up to a prefix, such as that of a network of text within one of images."""
+    # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
+    last = norm.rpartition(".")[2]
+    names = (
+        norm,
+        norm.replace("model.", "model.language_model.", 1),
+        f"language_model.{norm}",
+        *((last,) * ("ln_f" in norm)),
+    )
+    return next((name for name in names if f"{name}.weight" in checkpoint.tensors), None)
+
+
+def _vector(checkpoint: Safetensors, name: str) -> Vector:
+    array = np.asarray(checkpoint[name], dtype=np.float64)
+    if array.ndim != 1:
+        raise must_be(f"the norm {name}", "one number a dimension", f"shape {array.shape}", "name another, or none")
+    return array
+
+
+def _norm(checkpoint: Safetensors, layer: str, kind: NormKind, known: Architecture, scale: float) -> FinalNorm:
+    weight = f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
+    gain = _vector(checkpoint, weight) + known.adds_one
+    shift = next((_vector(checkpoint, f"{layer}.{s}") for s in SHIFTS if f"{layer}.{s}" in checkpoint.tensors), None)
+    return FinalNorm(kind, scale * gain, None if shift is None else scale * shift)
+
+
+def fits(norm: FinalNorm, head: FactorModel) -> bool:
+    """Whether a norm can stand right before a head: not before a projection, nor where rows lose their lengths.
+
+    Examples
+    --------
+    >>> [fits(FinalNorm("rms", gain), FactorModel.from_softmax([[1.0, 2.0]])) for gain in ([1.0, 2.0], [1.0])]
+    [True, False]
+    """
+    return isinstance(head.link, Softmax) and not head.link.unit_rows and norm.width == head.rank
+
+
+def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
+    """Return the final norm before a head: that of the checkpoint it was read from, where it was given as a path.
+
+    Examples
+    --------
+    >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
+    True
+    """
+    if not isinstance(given, (str, os.PathLike)) or not isinstance(head.link, Softmax):
+        return None
+    found = final_norm_of(given)
+    return found.norm if found is not None and fits(found.norm, head) else None

@@ -1,0 +1,99 @@
+"""FinalNorm: what normalises the states of a network before its head, and how much of a head's axes is its doing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.foundation.checked import Floats, Vector, as_vector
+from embaudit.kernels.rows import unit_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+NormKind: TypeAlias = Literal["rms", "layer"]
+TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FinalNorm:
+    """The inputs `γ ⊙ x̂ + β` of a head, with x̂ a state of mean square 1; a LayerNorm takes its mean off before.
+
+    Parameters
+    ----------
+    kind : {"rms", "layer"}
+        Whether states are divided by their root mean square, or brought to mean 0 before.
+    gain : array of shape (k,)
+        γ, as it multiplies: a stored weight w that counts as 1 + w is given as 1 + w, a scale of the logits included.
+    shift : array of shape (k,), optional
+        β.
+
+    Raises
+    ------
+    InputError
+        For another kind, numbers that are not finite, a shift of another length, gains that are all 0.
+
+    Examples
+    --------
+    >>> norm = FinalNorm("layer", [1.0, -4.0])
+    >>> norm, norm.condition_number
+    (FinalNorm(LayerNorm, width 2, κ = 4), 4.0)
+    >>> norm.applied([[5.0, 3.0]])
+    array([[1., 4.]])
+    """
+
+    kind: NormKind
+    """Whether the mean of a state is taken off."""
+    gain: Vector
+    """(k,) γ."""
+    shift: Vector | None = field(default=None)
+    """(k,) β; None where there is none."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(NormKind):
+            raise must_be("the kind of a norm", "rms or layer", repr(self.kind))
+        gain = as_vector(self.gain, "gain", np.size(self.gain))
+        if not gain.any():
+            raise must_be("gain", "numbers that are not all 0", "zeros")
+        object.__setattr__(self, "gain", gain)
+        if self.shift is not None:
+            object.__setattr__(self, "shift", as_vector(self.shift, "shift", len(gain)))
+
+    def __repr__(self) -> str:
+        shift = ", with a shift" if self.shift is not None else ""
+        return f"FinalNorm({self.title}, width {self.width}, κ = {self.condition_number:.3g}{shift})"
+
+    @property
+    def title(self) -> str:
+        """What people call it."""
+        return TITLES[self.kind]
+
+    @property
+    def width(self) -> int:
+        """Dimensions k."""
+        return len(self.gain)
+
+    @property
+    def condition_number(self) -> float:
+        """κ of folding it into a head, max|γ| / min|γ|; infinite where a gain is 0."""
+        sizes = np.abs(self.gain)
+        return float(sizes.max() / sizes.min()) if sizes.min() > 0 else float("inf")
+
+    @property
+    def sums_to_zero(self) -> bool:
+        """Whether x̂ has no part along the ones vector."""
+        return self.kind == "layer"
+
+    def normalised(self, states: ArrayLike) -> Floats:
+        """Return x̂, of mean square 1, for each state."""
+        x = np.asarray(states, dtype=np.float64)
+        units: Floats = unit_rows(x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x)
+        units *= np.sqrt(self.width)
+        return units
+
+    def applied(self, states: ArrayLike) -> Floats:
+        """Return what the head is given for each state: `γ ⊙ x̂ + β`."""
+        return self.gain * self.normalised(states) + (0.0 if self.shift is None else self.shift)

@@ -1,0 +1,47 @@
+"""The table of conventions in which people read one head, and how far each lies from the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.foundation.words import counted, percent
+from embaudit.report.grid import Grid
+
+if TYPE_CHECKING:
+    from embaudit.softmax.conventions import NormEvidence
+
+
+def convention_grid(norm: NormEvidence) -> Grid:
+    """Lay every two conventions beside each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit.model import FactorModel
+    >>> from embaudit.model.final_norm import FinalNorm
+    >>> from embaudit.softmax.conventions import norm_evidence
+    >>> draw = np.random.default_rng(0)
+    >>> head = FactorModel.from_softmax(draw.standard_normal((9, 2)))
+    >>> found = norm_evidence(head, FinalNorm("rms", [1.0, 5.0]), labels=np.arange(9), n_neighbours=2, rng=draw)
+    >>> [row[:2] for row in convention_grid(found).rows]
+    [('as stored', 'folded'), ('as stored', 'folded and centred'), ('folded', 'folded and centred')]
+    """
+    asked = counted(len(norm.asked), "label")
+    note = f"{asked} without a copy, {norm.n_copies:,} left out" if norm.n_copies else asked
+    top = norm.folded.top_n
+    return Grid(
+        f"conventions in use: one head behind its {norm.norm.title} (κ = {norm.norm.condition_number:.3g})",
+        f"{note}; predictions moved by {max(found.max_abs for found in norm.drift):.0e} at most",
+        ("one", "the other", "top-1 changed", f"top-{top} changed", "mean |Δcos|"),
+        tuple(
+            (
+                found.one,
+                found.other,
+                percent(found.nearest.share),
+                percent(found.top_n_changed),
+                f"{found.mean_abs:.3f}",
+            )
+            for found in norm.apart
+        ),
+        words=(0, 1),
+    )

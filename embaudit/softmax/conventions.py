@@ -1,0 +1,231 @@
+"""How far apart the conventions lie in which people read one head, and that all of them predict the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from embaudit.canonical import identified_factors
+from embaudit.errors import InputError
+from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.plain import plain
+from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.model import FactorModel
+from embaudit.model.drift import Drift, drift
+from embaudit.model.final_norm import FinalNorm
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.twins import TOLERANCE
+from embaudit.softmax.folding import Convention, conventions
+from embaudit.softmax.panel import only_labels
+
+N_STATES = 1_000
+"""Random states, normalised as the model does, on which logits are compared."""
+SEARCHED = 20_000_000
+"""Cosines computed for each convention at most, from 50 labels on; all labels are asked where there are fewer."""
+STORED, FOLDED, LEVEL, CENTRED = "as stored", "folded", "folded, less ones", "folded and centred"
+LOGITS = "logit cosines"
+"""The convention that inputs make."""
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How far two conventions lie from each other."""
+
+    one: str
+    """The first."""
+    other: str
+    """The second."""
+    nearest: NearestChanged
+    """Labels without a copy that have another nearest label in the second; ties count as kept."""
+    first_changed: float
+    """Share of all labels asked, copies among them, whose list begins with another label, be it by a tie."""
+    top_n: int
+    """N of the longer lists."""
+    top_n_changed: float
+    """Mean share of the N nearest in the first that are not among them in the second, of labels without a copy."""
+    mean_abs: float
+    """Mean |Δcos| over all pairs of the labels looked at."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NormEvidence:
+    """What a final norm leaves open of the cosines of a head."""
+
+    norm: FinalNorm
+    """The norm."""
+    forms: tuple[Convention, ...]
+    """The forms of the head, as stored first."""
+    drift: tuple[Drift, ...]
+    """How far the predictions of each form but the first lie from those of the head as stored."""
+    apart: tuple[Apart, ...]
+    """How far each two conventions lie from each other."""
+    labels: Indices
+    """Labels among which cosines were compared."""
+    asked: Indices
+    """Labels whose nearest ones, among all, were compared: of all or of drawn ones those that are no copies."""
+    lists: NeighbourLists
+    """The nearest label of each of them in the head as stored."""
+    n_copies: int
+    """Labels left out of what is asked, since another one has their direction."""
+    ones: float | None
+    """Median part of a folded row along the ones vector, over the length of the rest; None behind an RMSNorm."""
+
+    def between(self, one: str, other: str) -> Apart:
+        """Return how far two conventions lie from each other."""
+        return next(found for found in self.apart if (found.one, found.other) == (one, other))
+
+    @property
+    def folded(self) -> Apart:
+        """What folding the gains does to the head as stored."""
+        return self.between(STORED, FOLDED)
+
+    @property
+    def furthest(self) -> Apart:
+        """The two conventions between which most labels get another nearest one."""
+        return max(self.apart, key=lambda found: found.nearest.share)
+
+    @property
+    def verified(self) -> bool:
+        """Whether rounding explains every change of a prediction."""
+        return all(found.ok for found in self.drift)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the `final_norm` of the audit's JSON."""
+        norm = self.norm
+        named = zip(self.forms[1:], self.drift, strict=True)
+        return dict(
+            plain(
+                {
+                    "kind": norm.kind,
+                    "condition_number": norm.condition_number,
+                    "shift": norm.shift is not None,
+                    "ones": self.ones,
+                    "n_labels": len(self.labels),
+                    "n_asked": len(self.asked),
+                    "n_copies": self.n_copies,
+                    "drift": [{"form": form.name, **found.to_dict()} for form, found in named],
+                    "apart": [{**vars(found), "nearest": vars(found.nearest)} for found in self.apart],
+                }
+            )
+        )
+
+
+def norm_evidence(
+    head: FactorModel, norm: FinalNorm, *, labels: Indices, n_neighbours: int, rng: np.random.Generator
+) -> NormEvidence:
+    """Compare the conventions of a head behind a final norm.
+
+    Parameters
+    ----------
+    head : FactorModel
+        The whole head, its rows as stored.
+    norm : FinalNorm
+        What stands before it.
+    labels : array of int
+        Labels whose cosines are compared pair by pair, and whose nearest labels among all are.
+    n_neighbours : int
+        N of the longer lists.
+    rng : numpy Generator
+        Draws the states, and the labels asked where there are very many.
+
+    Raises
+    ------
+    InputError
+        If the norm is not one of this head.
+
+    Examples
+    --------
+    >>> draw = np.random.default_rng(0)
+    >>> head = FactorModel.from_softmax(draw.standard_normal((40, 8)))
+    >>> found = norm_evidence(
+    ...     head, FinalNorm("rms", np.linspace(1, 9, 8)), labels=np.arange(40), n_neighbours=5, rng=draw
+    ... )
+    >>> found.verified, found.folded.nearest.share > 0.2
+    (True, True)
+    """
+    forms = conventions(head, norm)
+    alive = labels[head.right_side.norms[labels] > 0]
+    asked = (
+        alive if len(alive) * head.n_right <= SEARCHED else sample_rows(alive, max(50, SEARCHED // head.n_right), rng)
+    )
+    rows = {form.name: form.of(head.right) for form in forms} | _of_logits(head)
+    n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
+    lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
+    exact, single = len(asked) == len(head.right_side.directed), _without_copies(lists[STORED])
+    units = {name: unit_rows(x[alive], none=0) for name, x in rows.items()}
+    return NormEvidence(
+        norm=norm,
+        forms=forms,
+        drift=_drifts(only_labels(head, alive), norm, forms, rng),
+        apart=tuple(
+            _apart((one, lists[one], units[one]), (other, lists[other], units[other]), single, exact=exact)
+            for one, other in combinations(rows, 2)
+        ),
+        labels=alive,
+        asked=asked[single],
+        lists=lists[STORED].of(single).first(1),
+        n_copies=len(asked) - len(single),
+        ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
+    )
+
+
+def _of_logits(head: FactorModel) -> dict[str, Matrix]:
+    """Return rows whose cosines are those of the logits over the inputs of the head, if it has any that tell."""
+    if head.left is None:
+        return {}
+    try:
+        return {LOGITS: identified_factors(head, "right")}
+    except InputError:
+        return {}
+
+
+def _drifts(
+    head: FactorModel, norm: FinalNorm, forms: tuple[Convention, ...], rng: np.random.Generator
+) -> tuple[Drift, ...]:
+    """Compare predictions on random states, in float64."""
+    head = head.replace(right=np.asarray(head.right, dtype=np.float64))
+    states = rng.standard_normal((N_STATES, norm.width))
+    stored, *others = (form.model(head, norm, states) for form in forms)
+    # A gain of 0 takes its dimension out of both; the others say how far rounding is stretched.
+    sizes = np.abs(norm.gain[norm.gain != 0])
+    return tuple(drift(stored, other, condition_number=float(sizes.max() / sizes.min())) for other in others)
+
+
+def _without_copies(lists: NeighbourLists) -> Indices:
+    """Return the places of labels whose nearest one has another direction; of all labels where there are none such."""
+    single = np.flatnonzero(~(lists.cosines[:, 0] >= 1 - TOLERANCE))
+    return single if len(single) else np.arange(len(lists.rows))
+
+
+def _apart(
+    first: tuple[str, NeighbourLists, Floats],
+    second: tuple[str, NeighbourLists, Floats],
+    single: Indices,
+    *,
+    exact: bool,
+) -> Apart:
+    (one, of_all, x), (other, later, y) = first, second
+    before, after = of_all.of(single), later.of(single)
+    tie = max(TIE, 16 * float(np.finfo(after.searched.dtype).eps))
+    pairs = max(1, len(x) * (len(x) - 1))
+    return Apart(
+        one=one,
+        other=other,
+        nearest=NearestChanged.of(before, after, exact=exact, tie=tie),
+        first_changed=float((of_all.indices[:, 0] != later.indices[:, 0]).mean()),
+        top_n=before.indices.shape[1],
+        top_n_changed=1 - before.overlap(after, tie=tie),
+        mean_abs=float((np.abs(x @ x.T - y @ y.T).sum() - np.abs((x * x - y * y).sum(axis=1)).sum()) / pairs),
+    )
+
+
+def _ones(folded: Matrix) -> float | None:
+    """Measure the part of rows along the ones vector against the rest; None where a row is nothing else."""
+    x = np.asarray(folded, dtype=np.float64)
+    mean = x.mean(axis=1, keepdims=True)
+    rest = np.linalg.norm(x - mean, axis=1)
+    return float(np.median(np.sqrt(x.shape[1]) * np.abs(mean[rest > 0, 0]) / rest[rest > 0])) if rest.any() else None

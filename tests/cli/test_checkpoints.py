@@ -1,0 +1,89 @@
+"""`embaudit audit CHECKPOINT` finds the final norm, says so, and takes another one by word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+DRAW = np.random.default_rng(3)
+HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
+FEW = ("--gauges", 1, "--pairs", 50)
+SAID = (
+    "final norm: model.norm.weight (RMSNorm, κ = 10), by the model_type llama of config.json; --norm none reads the "
+    "head without it.\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    tensors = {"lm_head.weight": HEAD - HEAD.mean(axis=0), "model.norm.weight": GAIN, "other.weight": GAIN * GAIN}
+    save_file(tensors, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    return tmp_path
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
+    result = embaudit("audit", folder, *FEW, "--json", "a.json", "--full", "--proof", "p.npz", "--fail-on", "issue")
+    assert (result.code, result.err) == (1, SAID)
+    found = json.loads(Path("a.json").read_text())
+    assert found["final_norm"]["condition_number"] == 10
+    assert "EMB307" in {finding["code"] for finding in found["findings"]}
+    assert "conventions in use: one head behind its RMSNorm (κ = 10)" in " ".join(result.out.split())
+    assert embaudit("verify", "p.npz", folder).code == 0
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize(
+    ("options", "said", "kappa", "kind"),
+    [
+        (("--norm", "none"), "", None, None),
+        (("--normalised",), "", None, None),
+        (("--norm", "other"), "final norm: other.weight (RMSNorm, κ = 100), by your word; ", 100, "rms"),
+        (("--norm-kind", "layer"), "final norm: model.norm.weight (LayerNorm, κ = 10), by the model_type", 10, "layer"),
+        (("--quiet",), "", 10, "rms"),
+    ],
+)
+def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, kind):
+    result = embaudit("audit", folder, *FEW, *options, "--json", "a.json")
+    assert result.code == 0
+    assert result.err.startswith(said)
+    assert bool(result.err) == bool(said)
+    norm = json.loads(Path("a.json").read_text())["final_norm"]
+    assert (norm and norm["condition_number"], norm and norm["kind"]) == (kappa, kind)
+    if options[0].startswith("--norm-kind"):
+        assert f"embaudit audit {folder} --norm-kind layer --full" in " ".join(result.out.replace("\\\n", "").split())
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_vectors_of_a_checkpoint_have_no_norm(embaudit, folder):
+    result = embaudit("audit", folder, *FEW, "--kind", "vectors", "--weight", "lm_head.weight", "--json", "a.json")
+    assert (result.code, result.err) == (0, "")
+    assert json.loads(Path("a.json").read_text())["final_norm"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--norm", "absent"), "norm must be the name of a tensor of "),
+        (("--norm-kind", "batch"), "the kind of a norm must be rms or layer; got 'batch'."),
+        (("--norm", "lm_head.weight"), "the norm lm_head.weight must be one number a dimension; got shape (40, 5)"),
+    ],
+)
+def test_what_is_no_norm_is_bad_input(embaudit, folder, options, words):
+    result = embaudit("audit", folder, *FEW, *options)
+    assert result.code == 2
+    assert words in result.err
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_norm_of_another_width_is_left_unless_it_is_named(embaudit, folder):
+    save_file({"lm_head.weight": HEAD, "model.norm.weight": GAIN[:4]}, folder / "model.safetensors")
+    assert embaudit("audit", folder, *FEW).err == ""
+    result = embaudit("audit", folder, *FEW, "--norm", "model.norm")
+    assert result.code == 2
+    assert "a final norm must be as wide as the head, 5 dimensions; got 4." in result.err

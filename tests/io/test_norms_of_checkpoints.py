@@ -1,0 +1,207 @@
+"""Final norms of checkpoints: found by architecture, by customary names, by what is named; and said what was taken."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from embaudit.errors import InputError
+from embaudit.io import final_norm_of, fits, load, norm_of
+from embaudit.io.checkpoints.architectures import ARCHITECTURES
+from embaudit.io.checkpoints.config import config_of
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
+
+DRAW = np.random.default_rng(0)
+HEAD = DRAW.standard_normal((9, 4)).astype(np.float32)
+GAIN = np.array([0.5, -1.0, 2.0, 1.0], dtype=np.float32)
+SHIFT = np.array([0.25, 0.0, -1.0, 3.0], dtype=np.float32)
+
+
+def checkpoint(folder, tensors, **config):
+    save_file({"lm_head.weight": HEAD, **tensors}, folder / "model.safetensors")
+    if config:
+        (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+KINDS = {
+    "rms": "apertus deepseek_v3 exaone falcon_mamba gemma gemma2 gemma3_text gemma3n_text glm4 gpt_oss granite jamba "
+    "llama mamba mamba2 mistral mixtral olmo2 phi3 qwen2 qwen3 qwen3_moe qwen3_next recurrent_gemma smollm3 t5",
+    "layer": "albert bert biogpt bloom codegen cohere cohere2 dbrx distilbert electra falcon gpt2 gpt_bigcode gpt_neo "
+    "gpt_neox gptj modernbert mpt nemotron olmo opt persimmon phi phimoe roberta rwkv stablelm starcoder2 xglm",
+}  # fmt: skip
+
+
+def test_the_kinds_of_architectures_people_know():
+    for kind, names in KINDS.items():
+        assert {ARCHITECTURES[name].kind for name in names.split()} == {kind}
+    ones = {name for name, known in ARCHITECTURES.items() if known.adds_one}
+    assert ones == {
+        "gemma", "gemma2", "gemma3", "gemma3_text", "nemotron", "paligemma", "qwen3_next", "recurrent_gemma",
+        "vaultgemma",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(ARCHITECTURES))
+def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
+    known = ARCHITECTURES[name]
+    tensors = {known.weight: GAIN} | ({f"{known.norm}.bias": SHIFT} if known.kind == "layer" else {})
+    found = final_norm_of(checkpoint(tmp_path, tensors, model_type=name))
+    assert found.norm.kind == known.kind
+    np.testing.assert_array_equal(found.norm.gain, 1 + GAIN if known.adds_one else GAIN)
+    assert found.name == known.weight
+    assert found.because == f"the model_type {name} of config.json"
+    if known.kind == "layer":
+        np.testing.assert_array_equal(found.norm.shift, SHIFT)
+    else:
+        assert found.norm.shift is None
+
+
+def test_what_was_taken_is_said(tmp_path):
+    found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama"))
+    assert str(found) == ("final norm: model.norm.weight (RMSNorm, κ = 4), by the model_type llama of config.json")
+    tensors = {"transformer.ln_f.weight": GAIN, "transformer.ln_f.bias": SHIFT}
+    found = final_norm_of(checkpoint(tmp_path, tensors, model_type="gpt2"))
+    assert str(found) == (
+        "final norm: transformer.ln_f.weight (LayerNorm, κ = 4, with a bias), by the model_type gpt2 of config.json"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "factor"),
+    [
+        ({"model_type": "cohere", "logit_scale": 0.0625}, 0.0625),
+        ({"model_type": "granite", "logits_scaling": 8.0}, 0.125),
+        ({"model_type": "cohere"}, 1.0),
+        ({"model_type": "cohere", "logit_scale": "much"}, 1.0),
+        ({"model_type": "cohere", "logit_scale": True}, 1.0),
+        ({"model_type": "granite", "logits_scaling": 0}, 1.0),
+        ({"model_type": "llama", "logit_scale": 0.5}, 1.0),
+    ],
+)
+def test_a_scale_of_the_logits_is_part_of_the_gains(tmp_path, config, factor):
+    found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, **config))
+    np.testing.assert_allclose(found.norm.gain, factor * GAIN)
+    np.testing.assert_allclose(found.norm.shift, factor * SHIFT)
+
+
+@pytest.mark.parametrize("layer", ["model.norm", "model.language_model.norm", "language_model.model.norm"])
+def test_the_part_that_reads_text_is_asked(tmp_path, layer):
+    tensors = {f"{layer}.weight": GAIN, "vision_tower.norm.weight": SHIFT}
+    folder = checkpoint(tmp_path, tensors, model_type="paligemma", text_config={"model_type": "gemma", "vocab_size": 9})
+    found = final_norm_of(folder)
+    assert found.name == f"{layer}.weight"
+    np.testing.assert_array_equal(found.norm.gain, 1 + GAIN)
+    config = config_of(folder)
+    assert (config.model_type, config.vocab_size) == ("gemma", 9)
+
+
+def test_a_bare_network_has_no_prefix(tmp_path):
+    tensors = {"ln_f.weight": GAIN, "ln_f.bias": SHIFT}
+    assert final_norm_of(checkpoint(tmp_path, tensors, model_type="gpt2")).name == "ln_f.weight"
+
+
+def test_a_norm_without_gains_is_a_norm(tmp_path):
+    found = final_norm_of(checkpoint(tmp_path, {}, model_type="olmo", hidden_size=4))
+    np.testing.assert_array_equal(found.norm.gain, np.ones(4))
+    assert (found.norm.kind, found.name) == ("layer", "no tensor")
+    for config in ({"model_type": "olmo"}, {"model_type": "olmo", "hidden_size": "4"}, {"model_type": "llama"}):
+        assert final_norm_of(checkpoint(tmp_path, {}, **config)) is None
+
+
+@pytest.mark.parametrize(
+    ("tensors", "config", "kind"),
+    [
+        ({"model.norm.weight": GAIN}, {}, "rms"),
+        ({"model.norm.weight": GAIN, "model.norm.bias": SHIFT}, {"model_type": "new"}, "layer"),
+        ({"model.norm.weight": GAIN}, {"layer_norm_epsilon": 1e-5}, "layer"),
+        ({"model.norm.weight": GAIN}, {"layer_norm_eps": 1e-5, "rms_norm_eps": 1e-5}, "rms"),
+    ],
+)
+def test_an_unknown_architecture_is_told_by_names(tmp_path, tensors, config, kind):
+    found = final_norm_of(checkpoint(tmp_path, tensors, **config))
+    assert (found.norm.kind, found.name, found.because) == (kind, "model.norm.weight", "its name")
+    assert (found.norm.shift is None) == (len(tensors) == 1)
+
+
+def test_two_customary_norms_are_none(tmp_path):
+    tensors = {"model.norm.weight": GAIN, "transformer.ln_f.weight": GAIN}
+    assert final_norm_of(checkpoint(tmp_path, tensors)) is None
+
+
+def test_a_norm_may_be_named_or_left_out(tmp_path):
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "own.scale": SHIFT, "own.norm.weight": GAIN}, a=1)
+    assert final_norm_of(folder, name="none") is None
+    for name in ("own.norm", "own.norm.weight"):
+        found = final_norm_of(folder, name=name)
+        assert (found.name, found.because, found.norm.kind) == ("own.norm.weight", "your word", "rms")
+    found = final_norm_of(folder, name="own.scale", kind="layer")
+    np.testing.assert_array_equal(found.norm.gain, SHIFT)
+    assert (found.name, found.norm.kind) == ("own.scale", "layer")
+    assert final_norm_of(folder, kind="layer").norm.kind == "layer"
+
+
+def test_a_named_norm_of_a_known_architecture_keeps_its_convention(tmp_path):
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN, "model.layers.0.norm.weight": GAIN}, model_type="gemma")
+    np.testing.assert_array_equal(final_norm_of(folder, name="model.norm.weight").norm.gain, 1 + GAIN)
+    np.testing.assert_array_equal(final_norm_of(folder, name="model.layers.0.norm").norm.gain, GAIN)
+    assert final_norm_of(folder, kind="layer").norm.kind == "layer"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"name": "model.nrom"}, "norm must be the name of a tensor of "),
+        ({"name": "lm_head.weight"}, "the norm lm_head.weight must be one number a dimension; got shape (9, 4)"),
+        ({"kind": "batch"}, "the kind of a norm must be rms or layer; got 'batch'."),
+    ],
+)
+def test_what_is_no_norm_is_refused(tmp_path, options, words):
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama")
+    with pytest.raises(InputError) as refused:
+        final_norm_of(folder, **options)
+    assert str(refused.value).startswith(words)
+    if "nrom" in options.get("name", ""):
+        assert str(refused.value).endswith("got 'model.nrom'; norms there: model.norm.weight.")
+
+
+def test_a_file_that_is_no_checkpoint_has_none(tmp_path):
+    np.savez(tmp_path / "head.npz", W=HEAD)
+    assert final_norm_of(tmp_path / "head.npz") is None
+    assert final_norm_of(tmp_path / "head.npz", name="none") is None
+    with pytest.raises(InputError, match=r"^norm must be asked of a checkpoint in safetensors files; got .*; leave it"):
+        final_norm_of(tmp_path / "head.npz", name="model.norm")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"model_type": 3}'])
+def test_a_configuration_that_says_nothing(tmp_path, text):
+    Path(tmp_path / "config.json").write_text(text)
+    config = config_of(tmp_path)
+    assert (config.model_type, config.vocab_size) == ("", None)
+
+
+def test_a_path_brings_the_norm_that_fits_its_head(tmp_path):
+    folder = checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama")
+    head = load(folder)
+    assert norm_of(folder, head).condition_number == 4
+    assert norm_of(str(folder), head).condition_number == 4
+    assert norm_of(head, head) is None
+    assert norm_of(folder, head.replace(link=Softmax(unit_rows=True))) is None
+    assert norm_of(folder, FactorModel.from_softmax(HEAD[:, :3])) is None
+    assert norm_of(folder, FactorModel.from_vectors(HEAD)) is None
+    assert not fits(FinalNorm("rms", GAIN), FactorModel.from_vectors(HEAD))
+
+
+def test_the_logits_are_those_of_the_network(tmp_path):
+    gain, shift, states = 1 + GAIN.astype(float), SHIFT.astype(float), DRAW.standard_normal((20, 4))
+    tensors = {"model.norm.weight": GAIN, "model.norm.bias": SHIFT}
+    folder = checkpoint(tmp_path, tensors, model_type="nemotron")
+    x = (states - states.mean(axis=1, keepdims=True)) / states.std(axis=1, keepdims=True)
+    wanted = (x * gain + shift) @ HEAD.astype(float).T
+    found = load(folder).replace(left=final_norm_of(folder).norm.applied(states))
+    np.testing.assert_allclose(found.scores(), wanted, atol=1e-12)

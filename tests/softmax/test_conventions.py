@@ -1,0 +1,268 @@
+"""Conventions of a head behind a final norm: all one model, with other cosines, by independent computation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io.codecs.safetensors import Safetensors
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
+from embaudit.softmax import conventions as measured
+from embaudit.softmax.conventions import norm_evidence
+from embaudit.softmax.folding import Convention, centred_form, conventions, folding, ones_to_reach, require_norm
+
+DRAW = np.random.default_rng(0)
+ROWS, BIAS = DRAW.standard_normal((60, 6)), DRAW.standard_normal(60)
+GAIN, SHIFT = np.array([1.0, -2.0, 0.5, 3.0, 1.5, 1.0]), np.linspace(-1, 1, 6)
+HEAD = FactorModel.from_softmax(ROWS, BIAS)
+LAYER = FinalNorm("layer", GAIN, SHIFT)
+
+
+def probabilities(logits):
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def cosines(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+def evidence(head=HEAD, norm=LAYER, n=5, **options):
+    chosen = {"labels": np.arange(head.n_right), "n_neighbours": n, "rng": np.random.default_rng(0)} | options
+    return norm_evidence(head, norm, **chosen)
+
+
+@pytest.fixture(scope="module")
+def stories(shared_data):
+    tensors = Safetensors(shared_data("lm-stories260K"))
+    rows, gain = (np.asarray(tensors[f"model.{name}.weight"]) for name in ("embed_tokens", "norm"))
+    return FactorModel.from_softmax(rows), FinalNorm("rms", gain)
+
+
+@pytest.mark.parametrize("bias", [None, BIAS])
+@pytest.mark.parametrize("norm", [LAYER, FinalNorm("layer", GAIN), FinalNorm("rms", GAIN, SHIFT)])
+def test_every_convention_predicts_what_the_stored_head_predicts(norm, bias):
+    head = FactorModel.from_softmax(ROWS, bias)
+    states = DRAW.standard_normal((40, 6)) * 3 + 1
+    logits = norm.applied(states) @ ROWS.T + (0 if bias is None else bias)
+    forms = {form.name: form for form in conventions(head, norm)}
+    for name, form in forms.items():
+        found = form.model(head, norm, states)
+        np.testing.assert_allclose(found.predictions(), probabilities(logits), rtol=1e-11)
+        if name != "folded and centred":
+            np.testing.assert_allclose(found.scores(), logits, atol=1e-12)
+    assert ("folded, less ones" in forms) == norm.sums_to_zero
+
+
+def test_what_each_convention_is():
+    rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
+    folded = ROWS * GAIN
+    level = folded - folded.mean(axis=1, keepdims=True)
+    assert list(rows) == ["as stored", "folded", "folded, less ones", "folded and centred"]
+    assert rows["as stored"] is ROWS
+    np.testing.assert_array_equal(rows["folded"], folded)
+    np.testing.assert_allclose(rows["folded, less ones"], level, atol=1e-15)
+    np.testing.assert_allclose(rows["folded and centred"], level - level.mean(axis=0), atol=1e-14)
+    assert Convention("folded", GAIN).of(ROWS.astype(np.float32)).dtype == np.float32
+
+
+def test_behind_an_rmsnorm_the_ones_vector_is_seen():
+    norm = FinalNorm("rms", GAIN)
+    assert [form.name for form in conventions(HEAD, norm)] == ["as stored", "folded", "folded and centred"]
+    np.testing.assert_allclose(centred_form(HEAD, norm).of(ROWS), (ROWS - ROWS.mean(axis=0)) * GAIN, atol=1e-15)
+    states = norm.normalised(DRAW.standard_normal((9, 6)))
+    with_ones = ROWS * GAIN + 1.0
+    assert np.abs(states @ with_ones.T - states @ (ROWS * GAIN).T).max() > 1
+
+
+def test_a_soft_cap_keeps_the_mean_row():
+    capped = FactorModel.from_softmax(ROWS, link=Softmax(soft_cap=5.0))
+    assert [form.name for form in conventions(capped, LAYER)] == ["as stored", "folded", "folded, less ones"]
+    found = evidence(capped)
+    assert found.verified
+    assert {record.level.title for record in found.drift} == {"probabilities"}
+    shifted = FactorModel.from_softmax(ROWS, link=Softmax(soft_cap=5.0), embeddings=LAYER.applied(ROWS))
+    assert np.abs(shifted.replace(right=ROWS - ROWS.mean(axis=0)).predictions() - shifted.predictions()).max() > 1e-3
+
+
+def test_the_ones_vector_turns_a_cosine_around_and_no_logit_shows_it():
+    k = 8
+    first, second = np.eye(k)[0] - np.eye(k)[1], np.eye(k)[2] - np.eye(k)[3]
+    ones, others = np.ones(k) / np.sqrt(k), DRAW.standard_normal((5, k))
+    tau = [ones_to_reach(0.0, target) for target in (0.9, -0.9)]
+    heads = [
+        np.vstack([first + t * np.sqrt(2) * ones, second + sign * t * np.sqrt(2) * ones, others])
+        for t, sign in zip(tau, (1, -1), strict=True)
+    ]
+    np.testing.assert_allclose([cosines(rows)[0, 1] for rows in heads], [0.9, -0.9], atol=1e-12)
+    states = FinalNorm("layer", np.ones(k)).normalised(DRAW.standard_normal((1000, k)) * 5 + 3)
+    one, other = (states @ rows.T for rows in heads)
+    np.testing.assert_allclose(one, other, atol=1e-12)
+    seen = FinalNorm("rms", np.ones(k)).normalised(DRAW.standard_normal((1000, k)) + 1)
+    assert np.abs(seen @ heads[0].T - seen @ heads[1].T).max() > 1
+    level = [Convention("level", np.ones(k), level=True).of(rows) for rows in heads]
+    np.testing.assert_allclose(level[0], level[1], atol=1e-14)
+
+
+@pytest.mark.parametrize("cosine", [-1.0, -0.6, 0.0, 0.3, 1.0])
+@pytest.mark.parametrize("target", [-0.99, -0.3, 0.3, 0.999])
+def test_how_much_of_the_ones_vector_a_cosine_takes(cosine, target):
+    tau = ones_to_reach(cosine, target)
+    one, other = np.array([1.0, 0.0, tau]), np.array([cosine, np.sqrt(1 - cosine**2), tau * (-1) ** (target < cosine)])
+    assert cosines(np.vstack([one, other]))[0, 1] == pytest.approx(target, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((1.5, 0.0), "cosine must be a number from -1 to 1; got 1.5."),
+        ((0.0, 1.0), "target must be a number between -1 and 1; got 1.0."),
+        ((0.0, -1), "target must be a number between -1 and 1; got -1."),
+    ],
+)
+def test_what_is_no_cosine_is_refused(given, words):
+    with pytest.raises(InputError) as refused:
+        ones_to_reach(*given)
+    assert str(refused.value) == words
+
+
+def test_folding_is_a_gauge_unless_a_gain_is_zero():
+    gauge = folding(FinalNorm("rms", GAIN))
+    assert gauge.condition_number == 6.0
+    np.testing.assert_array_equal(gauge.act(HEAD).right, ROWS * GAIN)
+    assert folding(FinalNorm("rms", [1.0, 0.0])) is None
+
+
+def test_a_head_is_asked_whether_the_norm_is_its_own():
+    for head, words in (
+        (FactorModel.from_vectors(ROWS), "a final norm must be asked of a softmax head; got a model with identity"),
+        (FactorModel.from_softmax(ROWS[:, :5]), "a final norm must be as wide as the head, 5 dimensions; got 6."),
+        (
+            FactorModel.from_softmax(ROWS, link=Softmax(unit_rows=True)),
+            "a final norm must be given of a head that keeps the lengths of its rows; got one that divides by them.",
+        ),
+    ):
+        with pytest.raises(InputError) as refused:
+            require_norm(head, LAYER)
+        assert str(refused.value).startswith(words)
+
+
+def test_how_far_conventions_lie_apart_by_brute_force():
+    found = evidence()
+    rows = {form.name: form.of(ROWS) for form in conventions(HEAD, LAYER)}
+    assert [(a.one, a.other) for a in found.apart] == [
+        ("as stored", "folded"), ("as stored", "folded, less ones"), ("as stored", "folded and centred"),
+        ("folded", "folded, less ones"), ("folded", "folded and centred"), ("folded, less ones", "folded and centred"),
+    ]  # fmt: skip
+    for apart in found.apart:
+        one, other = (cosines(rows[name]) - 9 * np.eye(60) for name in (apart.one, apart.other))
+        assert apart.nearest.share == pytest.approx((one.argmax(axis=1) != other.argmax(axis=1)).mean())
+        assert apart.first_changed == apart.nearest.share
+        tops = [np.argsort(-c, axis=1)[:, :5] for c in (one, other)]
+        kept = np.mean([len(set(a) & set(b)) / 5 for a, b in zip(*tops, strict=True)])
+        assert apart.top_n_changed == pytest.approx(1 - kept)
+        assert apart.mean_abs == pytest.approx(np.abs(one - other).sum() / (60 * 59))
+        assert apart.top_n == 5
+    assert found.furthest.nearest.share == max(apart.nearest.share for apart in found.apart)
+    folded = ROWS * GAIN
+    part = np.abs(folded @ np.ones(6) / np.sqrt(6))
+    rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
+    assert found.ones == pytest.approx(np.median(part / rest))
+    assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
+
+
+def test_copies_are_left_out_of_who_is_nearest():
+    head = FactorModel.from_softmax(np.vstack([ROWS, ROWS[:20]]))
+    found, alone = evidence(head), evidence()
+    assert found.n_copies == 40
+    assert alone.n_copies == 0
+    np.testing.assert_array_equal(found.asked, np.arange(20, 60))
+    assert found.folded.nearest.n_rows == 40
+    one, other = (cosines(x)[20:60] - 9 * np.eye(80)[20:60] for x in (head.right, head.right * GAIN))
+    wanted = np.mean([c[j] < c.max() - 1e-9 for c, j in zip(other, one.argmax(axis=1), strict=True)])
+    assert found.folded.nearest.share == pytest.approx(wanted)
+    every = evidence(FactorModel.from_softmax(np.repeat(ROWS[:9], 2, axis=0)))
+    assert (every.n_copies, len(every.asked), every.folded.nearest.share) == (0, 18, 0.0)
+
+
+def test_labels_without_direction_are_left_out():
+    rows = ROWS.copy()
+    rows[3] = 0
+    found = evidence(FactorModel.from_softmax(rows), n=100)
+    assert 3 not in found.labels
+    assert len(found.labels) == 59
+    assert found.folded.top_n == 58
+    assert found.verified
+
+
+def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
+    monkeypatch.setattr(measured, "SEARCHED", 60 * 52)
+    found = evidence()
+    assert found.folded.nearest.n_rows == 52
+    assert found.folded.nearest.ci_low < found.folded.nearest.share < found.folded.nearest.ci_high
+    monkeypatch.setattr(measured, "SEARCHED", 60 * 60)
+    assert evidence().folded.nearest.ci_low == evidence().folded.nearest.share
+    monkeypatch.setattr(measured, "SEARCHED", 1)
+    assert evidence().folded.nearest.n_rows == 50
+
+
+def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
+    monkeypatch.setattr(Convention, "bias", lambda *_: None)
+    assert not evidence().verified
+    assert evidence(FactorModel.from_softmax(ROWS), FinalNorm("layer", GAIN)).verified
+
+
+def test_inputs_add_logit_cosines():
+    inputs = DRAW.standard_normal((30, 6))
+    found = evidence(FactorModel.from_softmax(ROWS, embeddings=inputs))
+    apart = found.between("as stored", "logit cosines")
+    logits = inputs @ ROWS.T
+    logits = logits - logits.mean(axis=1, keepdims=True)
+    wanted = cosines((logits - logits.mean(axis=0)).T)
+    assert apart.mean_abs == pytest.approx(np.abs(cosines(ROWS) - wanted).sum() / (60 * 59), rel=1e-9)
+    assert len(found.drift) == 3
+    one = FactorModel.from_softmax(ROWS, embeddings=np.zeros((30, 6)))
+    assert "logit cosines" not in {apart.other for apart in evidence(one).apart}
+
+
+def test_gains_of_zero_are_no_gauge_and_still_one_model():
+    gain = GAIN * [1, 1, 0, 1, 1, 1]
+    found = evidence(norm=FinalNorm("layer", gain, SHIFT))
+    assert found.verified
+    assert found.norm.condition_number == np.inf
+    assert all(np.isfinite(record.tolerance) for record in found.drift)
+
+
+def test_rows_along_the_ones_vector_alone_have_no_rest():
+    head = FactorModel.from_softmax([[1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
+    assert evidence(head, FinalNorm("layer", [1.0, 1.0])).ones is None
+
+
+def test_a_language_model_of_stories(stories):
+    head, norm = stories
+    assert norm.condition_number == pytest.approx(4.55, abs=0.005)
+    found = evidence(head, norm, 10)
+    assert found.folded.first_changed == pytest.approx(0.32, abs=0.005)
+    assert found.folded.nearest.share == pytest.approx(119 / 291)
+    assert (len(found.asked), found.n_copies) == (291, 221)
+    assert found.folded.mean_abs == pytest.approx(0.0568, abs=0.0001)
+    assert found.verified
+    assert [record.n_rows for record in found.drift] == [1000, 1000]
+    assert max(record.max_abs for record in found.drift) < 1e-12
+    assert max(record.tolerance for record in found.drift) < 1e-9
+
+
+def test_what_is_told_as_json():
+    told = evidence().to_dict()
+    assert set(told) == {
+        "kind", "condition_number", "shift", "ones", "n_labels", "n_asked", "n_copies", "drift", "apart",
+    }  # fmt: skip
+    assert (told["kind"], told["condition_number"], told["shift"]) == ("layer", 6.0, True)
+    assert [record["form"] for record in told["drift"]] == ["folded", "folded, less ones", "folded and centred"]
+    assert set(told["apart"][0]) == {
+        "one", "other", "nearest", "first_changed", "top_n", "top_n_changed", "mean_abs",
+    }  # fmt: skip
+    assert evidence(norm=FinalNorm("rms", [0, 1, 1, 1, 1, 1])).to_dict()["condition_number"] is None
