@@ -55,9 +55,11 @@ def _labels(
     """Collect the labels of every right row over the chosen columns."""
     import numpy as np
 
-    from embaudit.io import read_titles, texts_for
+    from embaudit.io import flags_named, read_titles, texts_for
 
     rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
-    found = [texts_for(rows, *read_titles(items, id=identifier, title=column)) for column in columns]
+    found = [
+        flags_named(texts_for(rows, *read_titles(items, id=identifier, title=column)), column) for column in columns
+    ]
     joined = [separator.join(text for text in texts if text) for texts in zip(*found, strict=True)]
     return [text or None for text in joined]

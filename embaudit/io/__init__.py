@@ -8,7 +8,7 @@ from embaudit.io.outputs import written_whole
 from embaudit.io.registry import Format, formats, load, require_output, save
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.labels import read_labels
-from embaudit.io.tables.titles import read_titles, texts_for, titles_for
+from embaudit.io.tables.titles import flags_named, read_titles, texts_for, titles_for
 
 __all__ = [
     "Format",
@@ -18,6 +18,7 @@ __all__ = [
     "distinct_outputs",
     "final_norm_of",
     "fits",
+    "flags_named",
     "formats",
     "from_object",
     "load",

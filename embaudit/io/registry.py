@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
@@ -20,7 +21,7 @@ from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-ALWAYS = ("labels", "link", "objective", "left_counts", "right_counts")
+ALWAYS = ("labels", "link", "objective", "left_counts", "right_counts", "inputs")
 """Options that every format takes."""
 
 
@@ -58,7 +59,11 @@ FORMATS = (
         ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
     ),
     Format(
-        "safetensors", (".safetensors", ".json", "/"), True, True, "checkpoints, in shards or not",
+        "safetensors", (".safetensors",), True, True, "checkpoints in one file",
+        "a head, factors or vectors", _ARRAYS, "safetensors",
+    ),
+    Format(
+        "shards", (".json", "/"), True, False, "checkpoints in a directory or in shards",
         "a head, factors or vectors", _ARRAYS, "safetensors",
     ),
     Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
@@ -132,7 +137,8 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
-        `link` and `objective` are what the file cannot say.
+        `link` and `objective` are what the file cannot say; `inputs` are vectors that the head, or the vectors, are
+        multiplied with, or a file of them.
 
     Raises
     ------
@@ -163,17 +169,37 @@ def _require_known(request: Request, chosen: Format) -> None:
 def finish(model: FactorModel, request: Request) -> FactorModel:
     """Add what the file or object could not say."""
     from embaudit.io.tables.counts import counts_of
-    from embaudit.io.tables.labels import read_labels
+    from embaudit.io.tables.labels import labels_of
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
     if request.labels is not None:
-        changes["right_names"] = read_labels(request.labels, model.n_right, what=model.title("right"))
+        changes["right_names"] = labels_of(request.labels, model.n_right, what=model.title("right"))
     for role in ("left", "right"):
         given = getattr(request, f"{role}_counts")
         if given is not None:
             changes[f"{role}_counts"] = counts_of(given, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
-    return model.replace(**changes) if changes else model
+    model = model.replace(**changes) if changes else model
+    return model if request.inputs is None else with_inputs(model, request.inputs)
+
+
+def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
+    """Put inputs, or the vectors of a file, to the left of what has no left side.
+
+    Raises
+    ------
+    InputError
+        If the model has a left side of its own.
+
+    Examples
+    --------
+    >>> with_inputs(FactorModel.from_vectors([[1.0, 2.0]]), [[0.5, 0.5], [0.0, 1.0]])
+    FactorModel(2 inputs × 1 items, rank 2, identity link, float64)
+    """
+    if model.left is not None:
+        raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
+    rows = load(inputs, kind="vectors").right if isinstance(inputs, (str, os.PathLike)) else inputs
+    return model.replace(left=rows, roles=("input", model.title("right")))
 
 
 def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> None:

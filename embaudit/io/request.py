@@ -45,12 +45,14 @@ class Request:
     """Column that holds the ids of a table."""
     vector: str | None = None
     """Column that holds the vectors of a table."""
-    labels: str | None = None
-    """File that names the right rows."""
+    labels: Any = None
+    """Names of the right rows, or a file of them."""
     left_counts: Any = None
     """Interactions behind each left row: numbers, or a file of them."""
     right_counts: Any = None
     """Interactions behind each right row: numbers, or a file of them."""
+    inputs: Any = None
+    """Vectors that a head is applied to, or a file of them."""
     link: str | None = None
     """How scores become predictions, where the file does not say."""
     objective: str | None = None

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.quotes import has_quotes, quotes_enclose
 from embaudit.io.files import existing_file, plain_suffix
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ SEPARATORS = ("::", "\t", ",", ";", "|", " ")
 BY_SUFFIX = {".csv": ",", ".tsv": "\t"}
 _STAND_IN = "\x1f"
 """The unit separator takes the place of a separator of two characters, which no fast parser knows."""
-SAMPLE_BYTES = 2**16
+SAMPLE_BYTES, SAMPLE_LINES, SAMPLE_LIMIT = 2**16, 16, 2**26
+"""A sample is so many bytes, more where these hold fewer lines, but never more than the limit."""
 NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*|\s*[-+]?(nan|inf|infinity)\s*", re.IGNORECASE)
 
 
@@ -42,6 +44,8 @@ class Delimited:
     """What the header calls the columns; None without a header."""
     first_rows: tuple[tuple[str, ...], ...]
     """Some rows below the header."""
+    literal: bool = False
+    """Whether double quotes are letters like others."""
 
     @property
     def width(self) -> int:
@@ -51,7 +55,7 @@ class Delimited:
     @property
     def quoted(self) -> bool:
         """Whether a double quote opens a quoted field, as spreadsheets write."""
-        return self.separator not in ("::", "|")
+        return self.separator not in ("::", "|") and not self.literal
 
     @property
     def delimiter(self) -> str:
@@ -108,6 +112,12 @@ def _rows(text: IO[str], delimited: Delimited) -> Any:
     )
 
 
+def _text(source: Delimited) -> IO[str]:
+    encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
+    stream = _stream(source.path, source.separator)
+    return io.TextIOWrapper(stream, encoding=encoding, errors="replace", newline="")
+
+
 def sniff(
     path: Path, *, sep: str | None = None, header: Header = "auto", known: frozenset[str] = frozenset()
 ) -> Delimited:
@@ -139,21 +149,31 @@ def sniff(
     for candidate in candidates:
         if len(candidate) != 1 and candidate != "::":
             raise must_be("sep", 'one character or "::"', repr(candidate))
-        rows = _sample_rows(text, Delimited(path, candidate, encoding, None, ((),)))
-        if rows and (sep is not None or (len(rows[0]) > 1 and len({len(row) for row in rows}) == 1)):
-            return _with_header(Delimited(path, candidate, encoding, None, tuple(rows)), header, known)
+        enclosing = Delimited(path, candidate, encoding, None, ((),))
+        for found in (enclosing, *([replace(enclosing, literal=True)] if '"' in text and enclosing.quoted else [])):
+            rows = _sample_rows(text, found)
+            if rows and ((sep is not None and not found.literal) or _is_even(rows)):
+                return _with_header(replace(found, first_rows=tuple(rows)), header, known)
     tried = "equally many columns in every line, cut by one of :: tab , ; | space"
     raise must_be(
         f"{path}", f"a table with {tried}", "other lines", "repair it; fit takes other separators (sep, --sep)"
     )
 
 
+def _is_even(rows: list[tuple[str, ...]]) -> bool:
+    return len(rows[0]) > 1 and len({len(row) for row in rows}) == 1
+
+
 def _sample(path: Path) -> tuple[str, str]:
     """Read whole lines from the start of a file, with the encoding they are in."""
     try:
         with open_bytes(path) as file:
-            data = file.read(SAMPLE_BYTES)
-            if len(data) == SAMPLE_BYTES:
+            data = chunk = file.read(SAMPLE_BYTES)
+            # A line of 4,096 numbers is longer than most samples.
+            while len(chunk) == SAMPLE_BYTES and len(data) < SAMPLE_LIMIT and data.count(b"\n") < SAMPLE_LINES:
+                chunk = file.read(SAMPLE_BYTES)
+                data += chunk
+            if len(chunk) == SAMPLE_BYTES:
                 data = data[: data.rfind(b"\n") + 1] or data
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
@@ -220,6 +240,8 @@ def read_delimited(
     """
     types = {position: _first_type(source, position, cell) for position, cell in columns.items()}
     while True:
+        if not {"text", "string"}.isdisjoint(types.values()):
+            source = _with_quotes_settled(source)
         try:
             table = _parse(source, types, newlines=newlines)
         except (OSError, EOFError, zlib.error) as error:
@@ -228,6 +250,18 @@ def read_delimited(
             source = _adapted(source, columns, types, str(error))
         else:
             return {position: table.column(str(position)) for position in columns}
+
+
+def _with_quotes_settled(source: Delimited) -> Delimited:
+    """Look through the whole file for what its quotes mean; a title that begins with one may be far below."""
+    enclosing = replace(source, literal=False)
+    if not enclosing.quoted:
+        return source
+    with open_bytes(source.path) as file:
+        if not has_quotes(file):
+            return source
+    encloses = quotes_enclose(lambda: _text(source), source.delimiter, source.width, source.path)
+    return replace(source, literal=not encloses)
 
 
 def _first_type(source: Delimited, position: int, cell: Cell) -> str:
@@ -277,6 +311,9 @@ def _adapted(source: Delimited, columns: Mapping[int, Cell], types: dict[int, st
     if failed and columns[int(failed[1])] == "id":
         types[int(failed[1])] = "string"
         return source
+    settled = _with_quotes_settled(source)
+    if settled != source:
+        return settled
     for line, row in numbered_rows(source):
         if len(row) != source.width:
             remedy = "repair that line; the file may be cut off"
@@ -291,10 +328,7 @@ def _adapted(source: Delimited, columns: Mapping[int, Cell], types: dict[int, st
 
 def numbered_rows(source: Delimited) -> Iterator[tuple[int, list[str]]]:
     """Walk over the rows below the header, slowly, each with the number of the line it ends in."""
-    encoding = {"utf8": "utf-8-sig", "latin1": "latin-1"}[source.encoding]
-    with io.TextIOWrapper(
-        _stream(source.path, source.separator), encoding=encoding, errors="replace", newline=""
-    ) as text:
+    with _text(source) as text:
         reader = _rows(text, source)
         for row in islice(reader, 0 if source.names is None else 1, None):
             if row:

@@ -6,6 +6,7 @@ UTF-8 (kept as escapes, so that different tokens stay different).
 
 from __future__ import annotations
 
+import codecs
 import re
 import zlib
 from collections.abc import Iterable, Iterator
@@ -44,7 +45,7 @@ def blocks(path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
 
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
-    first = file.readline(2**20)
+    first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
     if first.startswith(FASTTEXT):
         raise must_be(f"{path}", "vectors", "a fastText model", "use the .vec file that fastText writes beside it")
     header = HEADER.fullmatch(first)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from embaudit.errors import InputError
-from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects import (
     cornac,
     gensim,
@@ -24,7 +21,7 @@ from embaudit.io.objects import (
 )
 from embaudit.io.objects.library import comes_from
 from embaudit.io.objects.reading import Given, Reading, require_agreement
-from embaudit.io.registry import ALWAYS, finish
+from embaudit.io.registry import ALWAYS, finish, with_inputs
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
@@ -107,7 +104,9 @@ def from_object(
     made = given.named(finish(as_kind(reading.model, given.request.kind), given.request))
     if made.left is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
-    return _with_inputs(made, inputs if reading.inputs is None else reading.inputs)
+    if inputs is None or (made.left is not None and made.roles[0] == "input"):
+        return made
+    return with_inputs(made, inputs if reading.inputs is None else reading.inputs)
 
 
 def _reader(model: Any) -> Reader:
@@ -126,12 +125,3 @@ def _reader(model: Any) -> Reader:
 
 def _mapping(tensors: Mapping[str, Any], given: Given) -> Reading:
     return Reading(torch.from_mapping(tensors, given.request))
-
-
-def _with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
-    """Put inputs to the left of what has no left side."""
-    if inputs is None or (model.roles[0] == "input" and model.left is not None):
-        return model
-    if model.left is not None:
-        raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
-    return model.replace(left=np.asarray(as_array(inputs)), roles=("input", model.title("right")))

@@ -132,7 +132,8 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     assert table.names is not None
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    position = _id_position(table, request)
+    index = _named_index(content) if request.id is None else None
+    position = _id_position(table, request) if index is None else index
     ids = None if position is None else plain_ids(table, content.column(position), position)
     lists = [name for name in table.names if is_vectors(content.schema.field(name).type)]
     if request.vector is not None:
@@ -153,6 +154,13 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     counts = _counts_of(content)
     beside |= {} if counts is None else {"right_counts": counts}
     return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
+
+
+def _named_index(content: pa.Table) -> int | None:
+    """Return the column that was the index of a data frame, where it had a name of its own."""
+    columns = (content.schema.pandas_metadata or {}).get("index_columns", [])
+    named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
+    return content.column_names.index(named[0]) if len(named) == 1 and named[0] in content.column_names else None
 
 
 def _titles(content: pa.Table) -> NDArray[np.str_] | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
+from embaudit.io.tables.titles import TITLE_NAMES
+
+LATIN = 'convert it with: iconv -f latin1 -t utf-8 "{}" > labels.txt'
+"""What settles which letters other bytes are."""
+
+
+HEADERS = TITLE_NAMES | {"0", ""}
+"""What may stand above labels; a data frame calls a column without a name 0."""
 
 
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
@@ -20,7 +32,8 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     ----------
     path : path
         `.json`: a list, a map label → row (as tokenizers keep it) or row → label (as configurations do,
-        also under the key "id2label"); anything else: text, one label a line, in the order of the rows.
+        also under the key "id2label"); anything else: text, one label a line, in the order of the rows, quoted or
+        not, with or without header and row numbers as `Series.to_csv` writes them.
     n_rows : int
         How many labels there must be.
     what : str
@@ -48,11 +61,11 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     where = existing_file(path)
     try:
         text = where.read_text(encoding="utf-8-sig")
-        labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _lines(text)
+        labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _from_text(text, n_rows)
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", "convert it") from error
+        raise must_be("the file of labels", "text in UTF-8", f"other bytes in {where}", LATIN.format(where)) from error
     except ValueError as error:
         if isinstance(error, InputError):
             raise InputError(f"{where}: {error}") from error
@@ -65,6 +78,47 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
             "check that it belongs to this model",
         )
     return np.array(labels, dtype=np.str_)
+
+
+def labels_of(given: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
+    """Return names that are at hand, or read them from a file.
+
+    Raises
+    ------
+    InputError
+        If their number differs, or the file is none of labels.
+
+    Examples
+    --------
+    >>> labels_of(["a", "b"], 2)
+    array(['a', 'b'], dtype='<U1')
+    """
+    if isinstance(given, (str, os.PathLike)):
+        return read_labels(given, n_rows, what=what)
+    names = np.asarray(given)
+    if names.shape != (n_rows,):
+        raise must_be("labels", f"a file or a list of {n_rows} {what} names", f"shape {names.shape}")
+    return names.astype(np.str_)
+
+
+def _from_text(text: str, n_rows: int) -> list[str]:
+    """Take one label a line, out of the quotes that a data frame puts around some, without its header and index."""
+    lines = _lines(text)
+    rows = [row for row in _rows_as_written(text) if row]
+    if len(rows) == n_rows + 1 and plain_name(rows[0][-1]) in HEADERS:
+        rows = rows[1:]
+    if len(rows) == n_rows > 1 and all(len(row) == 2 and row[0] == str(i) for i, row in enumerate(rows)):
+        return [label for _, label in rows]
+    return [row[0] for row in rows] if len(rows) == n_rows and all(len(row) == 1 for row in rows) else lines
+
+
+def _rows_as_written(text: str) -> list[list[str]]:
+    """Return the rows of text that is exactly what a CSV writer makes of them; nothing of a vocabulary with quotes."""
+    plain = text.replace("\r\n", "\n")
+    rows = list(csv.reader(io.StringIO(plain, newline="")))
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    return rows if written.getvalue().removesuffix("\n") == plain.removesuffix("\n") else []
 
 
 def _lines(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,19 @@ def read_titles(
         got = f"{str(titles[rows[clash[0]]])!r} and {str(texts[clash[0]])!r} for {ids[rows[clash[0]]]}"
         raise must_be(f"the titles in {path}", "one for each id", got, "keep one row for each id")
     return ids, titles
+
+
+def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
+    """Label rows by the name of a column that holds only 1 and 0, as one-hot columns do; keep other texts.
+
+    Examples
+    --------
+    >>> flags_named(["1", "0", None], "Horror"), flags_named(["1", "2"], "cluster")
+    (['Horror', None, None], ['1', '2'])
+    """
+    if not {text for text in texts if text} <= {"0", "1"}:
+        return list(texts)
+    return [name if text == "1" else None for text in texts]
 
 
 def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str_]) -> tuple[NDArray[np.str_], int]:
