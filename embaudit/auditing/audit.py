@@ -21,6 +21,8 @@ from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.io import as_model, norm_of, source_of
+from embaudit.model import Link
+from embaudit.model.objectives import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -287,9 +289,13 @@ def audit(
 
 
 def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
-    """Note how the model was trained, in a way that makes models of its link."""
+    """Note how the model was trained, in a way that makes models of its link.
+
+    Vectors alone have the identity link for want of a better one: cosines that were trained are what they score by.
+    """
+    name = model.objective if name is None else name
     if name is None:
-        if model.objective is not None:
-            training_objective(model.objective)
         return model
-    return model.replace(objective=training_objective(name).name)
+    trained = training_objective(name).status is Status.TRAINED
+    link = Link.COSINE if trained and model.left is None and model.link == "identity" else model.link
+    return model if (name, link) == (model.objective, model.link) else model.replace(objective=name, link=link)

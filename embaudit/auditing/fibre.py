@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.claim import Kind, Scope
 from embaudit.canonical.pinned import SCOPES, pinned_test
 from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
@@ -171,14 +172,14 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         return _shifted(model, "left")  # labels keep their lengths when inputs move
     moved = None if role == "cross" else (pinning.moved or {}).get(role)
     if pinning.status == "pinned":
-        return Freedom(False, Kind.PROVEN, pinning.explain())
+        return Freedom(False, Kind.PROVEN, said_of(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > 0:
-        return Freedom(True, Kind.SHOWN, pinning.explain())
+        return Freedom(True, Kind.SHOWN, said_of(model, pinning.explain()))
     if moved is not None:
         titles = f"{Pairs(role).titled(model)} cosines"
         text = f"Whether the predictions pin {titles} is undecided: the equal model that was found moves others alone."
-        return Freedom(None, Kind.UNDECIDED, text)
-    return Freedom(None, Kind.UNDECIDED, pinning.explain())
+        return Freedom(None, Kind.UNDECIDED, said_of(model, text))
+    return Freedom(None, Kind.UNDECIDED, said_of(model, pinning.explain()))
 
 
 def _shifted(model: FactorModel, side: SideName) -> Freedom:
@@ -205,4 +206,6 @@ def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     if model.predicts is Equivalence.RANKINGS or _capped(model):
         return Freedom(None, Kind.UNDECIDED, f"What else keeps every {kept} may turn {titles}; that is not known here.")
     text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one"
-    return Freedom(False, Kind.PROVEN, f"{text}{', if no bias takes part' if model.left is None else ''}.")
+    return Freedom(
+        False, Kind.PROVEN, f"{said_of(model, text)}{', if no bias takes part' if model.left is None else ''}."
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import FREEDOM, Word
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.model import Equivalence
@@ -55,6 +56,8 @@ def verdict(said: Sequence[Statement]) -> str:
 def _advice(evidence: Evidence, answer: Answer) -> str:
     """Say what to do, which is what the answer means."""
     head, alone = evidence.head is not None, evidence.model.left is None
+    if answer.word is Word.YES and is_alone(evidence.model) and "made" not in answer.claims:
+        return "Read these cosines as fixed, whatever the other side holds."
     if answer.word is Word.YES:
         made = "made" in answer.claims
         return f"Read these cosines as {'cosines of those predictions' if made else 'part of what the model predicts'}."

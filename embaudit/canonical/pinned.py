@@ -91,7 +91,7 @@ def _one_side(model: FactorModel) -> Pinning:
         return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
     if needed > LARGEST:
         return _too_large(scope, needed)
-    because = f"the {title} rows leave {needed - span.rank} directions, which the {model.title('left')} rows may fix"
+    because = f"the {title} rows leave {needed - span.rank} directions, which the other side may fix"
     return Pinning("undecided", because, scope, span.rank, needed)
 
 

@@ -68,10 +68,7 @@ def _between(position: Position) -> str:
 
 def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
     if name == "right-whitened":
-        return (
-            f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
-            f"little it matters to the predictions; at full rank such cosines say nothing."
-        )
+        return f"{whitened(items, near)}."
     if name == "left-whitened":
         return (
             f"the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines, which compare "
@@ -81,6 +78,20 @@ def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
         f"{near}balanced, each latent direction shared out equally between {users}s and {items}s within κ = "
         f"{kappa:.3f}, as equal weight decay on both sides leaves them; a convention of training, which the "
         f"predictions do not ask for."
+    )
+
+
+def whitened(items: str, near: str = "") -> str:
+    """Say what it means that columns are orthonormal, of a side whose other one may be at hand or not.
+
+    Examples
+    --------
+    >>> print(whitened("item"))
+    the items are whitened, so every latent direction counts the same in their cosines, ... say nothing
+    """
+    return (
+        f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
+        "little it matters to a score; at full rank such cosines say nothing"
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.foundation.words import counted, percent, visible
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import Role
+    from embaudit.model import FactorModel, Role
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.next_steps import Asked
 
@@ -56,7 +57,7 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     if audit.predictions_hold:
         grid = movement_grid(audit.evidence)
         above += ["", *_table(grid)]
-        below += _key(grid)
+        below += _key(audit.model, grid)
     room = HEIGHT - len(above) - len(below) - 4
     return "\n".join([*above, *_neighbours(audit, min(room, NEIGHBOURS)), "", *below])
 
@@ -212,9 +213,10 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def _key(grid: Grid) -> list[str]:
+def _key(model: FactorModel, grid: Grid) -> list[str]:
     """Explain the words of the table, those that it has."""
-    text = "Equal models predict the same."
+    same = "score" if is_alone(model) else "predict"
+    text = f"Equal models {same} the same."
     if any("κ" in heading for heading in grid.headings):
         text += " κ: largest over smallest stretch of the axes."
     if "lists certified" in grid.headings:

@@ -7,6 +7,7 @@ from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
@@ -77,5 +78,6 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[str]:
     elif "right" in model.free_shifts and word is Word.NO:
         yield asked.fix("--as", "centred", "--out", asked.out("centred"))
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
-        yield asked.audit("--objective", chosen)
+        unit = is_alone(model) and any(traits.is_unit for traits in audit.evidence.traits)
+        yield asked.audit("--objective", "cosine" if unit else chosen)
     yield asked.audit("--full")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit._version import __version__
+from embaudit.auditing.alone import said_of
 from embaudit.foundation.words import counted, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content
@@ -84,7 +85,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note(first),
-            headings=(*headings, "predictions moved"),
+            headings=(*headings, said_of(evidence.model, "predictions moved")),
             rows=tuple(_movement_row(title, visits, first.top_n) for title, visits in families.items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )

@@ -124,7 +124,7 @@ def test_predictions():
     assert list(predictions(evidence())) == []
     (alone,) = predictions(evidence(FactorModel.from_vectors(np.eye(3)), visits[0], drift=(drift(2e-15),)))
     probes = ", on probe rows for the side that is not at hand"
-    assert alone.text == f"Predictions: 1 equal model made every score the same{probes} (largest change 2e-15)."
+    assert alone.text == f"Check: 1 equal model made every score the same{probes} (largest change 2e-15)."
 
 
 def test_predictions_of_a_head_count_its_heads():

@@ -151,7 +151,7 @@ def test_a_missing_side_may_pin_what_the_other_leaves():
     assert pinned_test(FactorModel(None, rows(9, 3), link="cosine")).status == "pinned"
     found = pinned_test(FactorModel(None, rows(5, 3), link="cosine"))
     assert (found.status, found.rank, found.needed, found.witness) == ("undecided", 5, 6, None)
-    assert "user rows may fix" in found.explain()
+    assert "which the other side may fix (5 of 6" in found.explain()
 
 
 def test_labels_of_one_direction_tell_nothing_of_their_inputs():

@@ -69,6 +69,8 @@ NEVER = (
     "of whatever network",
 )
 """What no audit says of anything."""
+NEVER_ALONE = ("predict", "Predict", "user")
+"""What is not said of vectors alone: nobody sees a prediction, and who they are for is not known."""
 LINKS = {
     "identity": "identity",
     "sigmoid": "sigmoid",
@@ -205,6 +207,19 @@ def shapes() -> Iterator[Row]:
     yield Row("nearly as many dimensions as rows", full, FREE, TWO)
     single = FactorModel.from_vectors(drawn(8, 2)).replace(link="cosine")
     yield Row("unit vectors alone", single, {"right": "P"}, whole=False, says=("if that has full rank",))
+    unit = drawn(8, 2)
+    unit = vectors(unit / np.linalg.norm(unit, axis=1, keepdims=True))
+    yield Row(
+        "unit rows of nobody knows what", unit, alone, {"EMB409": "tip", **TWO},
+        ("have length 1", "only the first pins anything", "`--objective cosine`"), ("fixed, whatever",), answer=OPEN,
+    )  # fmt: skip
+    same = ("as fixed, whatever the other side holds", "if that has full rank")
+    other = ("Training minimised", "have length 1", "is not known", "does not show what that fixes", "moves")
+    for name, declared in (("link", {"link": "cosine"}), ("objective", {"objective": "cosine"})):
+        yield Row(f"unit rows, {name} cosine", unit.replace(**declared), {"right": "P"}, {}, same, other, whole=False)
+    said = ("every latent direction counts the same", "at full rank such cosines say nothing", "right-whitened")
+    turned = vectors(orthonormal(9, 3))
+    yield Row("orthonormal columns alone", turned, alone, {"EMB410": "tip", **TWO}, said, answer=OPEN)
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
     yield Row("axes alone", few, {"right": "U"}, {"EMB105": "tip"})
     head = FactorModel.from_softmax

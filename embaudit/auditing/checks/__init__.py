@@ -14,6 +14,7 @@ from embaudit.auditing.checks.hubs import hubs
 from embaudit.auditing.checks.identification import identification
 from embaudit.auditing.checks.lengths import lengths
 from embaudit.auditing.checks.norm import final_norm
+from embaudit.auditing.checks.one_side import orthonormal_columns, unit_rows
 from embaudit.auditing.checks.origin import origin, undeclared_mean
 from embaudit.auditing.checks.predictions import predictions
 from embaudit.auditing.checks.rank import absorbable, constant_alone, hidden_directions
@@ -50,6 +51,8 @@ OF_TRAITS: tuple[Check, ...] = (
     few_dimensions,
     constant_alone,
     rounding,
+    unit_rows,
+    orthonormal_columns,
 )
 """What the rows themselves are like, whatever they predict."""
 CHECKS: tuple[Check, ...] = (

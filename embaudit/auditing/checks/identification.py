@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.alone import is_alone, said_of
 from embaudit.auditing.claims.claim import Claim, Kind
 from embaudit.auditing.claims.training import objective_of
 from embaudit.auditing.finding import Finding, Severity
@@ -14,12 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.model.objectives import Objective
 
 INSTEAD = (
     "Rank by the dot product, or compare what is predicted for two items instead of their vectors (cosines of the "
     "predictions do not depend on the gauge)."
 )
+INSTEAD_ALONE = "Rank by the dot product; with the other side at hand, compare scores instead of vectors."
 CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
+CONVENTION_ALONE = "Read them as one convention, never across models; with the other side at hand, compare scores."
 
 
 def identification(evidence: Evidence) -> Iterator[Finding]:
@@ -30,7 +34,7 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
     if freedom.moves is False or (objective is not None and objective.status is Status.PREDICTED):
         return
     if freedom.moves is None:
-        title = "whether the predictions fix the cosines is undecided"
+        title = said_of(evidence.model, "whether the predictions fix the cosines is undecided")
         remedy = "Read them as a convention of this training run until it is known."
         yield Finding("EMB105", Severity.TIP, title, _claim(evidence, freedom.because, freedom.kind), remedy)
         return
@@ -42,26 +46,36 @@ def _free(evidence: Evidence) -> Finding:
     if evidence.model.predicts is Equivalence.COSINES:
         text = evidence.fibre.freedom[evidence.role].because
         text += " Training on left-right cosines alone leaves them open." * ("left" in evidence.model.link.unit_sides)
-        return _not_identified(_claim(evidence, text, Kind.SHOWN))
+        return _not_identified(evidence, _claim(evidence, text, Kind.SHOWN))
     if objective is None or objective.status is Status.UNKNOWN:
-        names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
-        text = "Equally predicting models have other cosines; whether training chose one depends on its objective."
-        title = "the predictions do not fix the cosines, and training is not known"
-        remedy = f"Name the objective ({names} or another one, `--objective`)."
-        if objective is not None:
-            text = f"Training minimised {objective.loss}; under it the cosines are {objective.cosines}."
-            title = "no law tells which cosines the declared training chose"
-            remedy = "Compare models and lists by what is predicted until there is one."
-        return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
+        return _not_known(evidence, objective)
     text = f"Training minimised {objective.loss}; under it they are {objective.cosines}."
     if objective.status is Status.FREE:
-        return _not_identified(_claim(evidence, text, Kind.ASSUMED))
+        return _not_identified(evidence, _claim(evidence, text, Kind.ASSUMED))
     claim = _claim(evidence, f"{text} The predictions alone would allow others.", Kind.ASSUMED)
-    return Finding("EMB103", Severity.TIP, f"the cosines are {objective.status.value}", claim, CONVENTION)
+    remedy = CONVENTION_ALONE if is_alone(evidence.model) else CONVENTION
+    return Finding("EMB103", Severity.TIP, f"the cosines are {objective.status.value}", claim, remedy)
 
 
-def _not_identified(claim: Claim) -> Finding:
-    return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, INSTEAD)
+def _not_known(evidence: Evidence, objective: Objective | None) -> Finding:
+    """Tell that nobody said how training went, or that there is no law for what was said."""
+    alone = is_alone(evidence.model)
+    if objective is not None:
+        text = f"Training minimised {objective.loss}; under it the cosines are {objective.cosines}."
+        title = "no law tells which cosines the declared training chose"
+        remedy = f"Compare models and lists by {'scores' if alone else 'what is predicted'} until there is one."
+    else:
+        names = ", ".join(row.name for row in usual_objectives(evidence.model.link))
+        equal = "Vectors that give the same scores" if alone else "Equally predicting models"
+        text = f"{equal} have other cosines; whether training chose one depends on its objective."
+        title = f"{'one side does' if alone else 'the predictions do'} not fix the cosines, and training is not known"
+        remedy = f"Name the objective ({names} or another one, `--objective`)."
+    return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
+
+
+def _not_identified(evidence: Evidence, claim: Claim) -> Finding:
+    remedy = INSTEAD_ALONE if is_alone(evidence.model) else INSTEAD
+    return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, remedy)
 
 
 def _claim(evidence: Evidence, text: str, kind: Kind) -> Claim:
@@ -71,4 +85,5 @@ def _claim(evidence: Evidence, text: str, kind: Kind) -> Claim:
     if pinning is not None:
         largest = pinning.largest
     subject = f"{Pairs(evidence.role).titled(evidence.model)} cosines"
+    text = said_of(evidence.model, text)
     return Claim("identification", kind, subject, evidence.fibre.scope, text, largest, "movement")

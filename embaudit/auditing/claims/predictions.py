@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.alone import is_alone
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.fibre import noun
 from embaudit.foundation.words import counted
@@ -29,5 +30,6 @@ def predictions(evidence: Evidence) -> Iterator[Claim]:
         yield Claim("predictions", Kind.SHOWN, subject, scope, FAILED, max(changes), "drift")
         return
     where = "" if evidence.model.left is not None else ", on probe rows for the side that is not at hand"
-    text = f"Predictions: {made} made every {noun(evidence.model)} the same{where} (largest change {max(changes):.1g})."
+    label = "Check" if is_alone(evidence.model) else "Predictions"
+    text = f"{label}: {made} made every {noun(evidence.model)} the same{where} (largest change {max(changes):.1g})."
     yield Claim("predictions", Kind.MEASURED, subject, scope, text, max(changes), "drift")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
 
@@ -42,19 +43,20 @@ def training(evidence: Evidence) -> Iterator[Claim]:
     """Tell what is assumed about training, or list the cases; it has no say in what the predictions pin down."""
     if all(found.moves is False for found in evidence.fibre.freedom.values()):
         return
-    objective, scope = objective_of(evidence), Scope("models of the same predictions")
+    model, objective = evidence.model, objective_of(evidence)
+    scope = Scope(said_of(model, "models of the same predictions"))
     if objective is not None:
         text = f"Training: it minimised {objective.loss}; under that objective the cosines are {objective.cosines}."
-        yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
+        yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, said_of(model, text), evidence="model")
         if objective.status in SETTLES:
             name, text = SETTLES[objective.status]
             yield Claim(name, Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
         return
     groups: dict[Status, list[str]] = {}
-    for row in usual_objectives(evidence.model.link):
+    for row in usual_objectives(model.link):
         groups.setdefault(row.status, []).append(row.name)
     cases = "; ".join(f"{' or '.join(names)}: {IN_SHORT[status]}" for status, names in groups.items())
     text = (
         f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
     )
-    yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, text, evidence="model")
+    yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, said_of(model, text), evidence="model")

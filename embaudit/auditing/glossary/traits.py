@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from embaudit.auditing.glossary.entry import ISSUE, TIP, Code
+from embaudit.auditing.glossary.identification import STECK
 
 ASKED = "Asked where 30 rows or more have a direction."
 
@@ -107,5 +108,31 @@ OF_TRAITS: tuple[Code, ...] = (
         f"{ASKED}",
         "Higham: Accuracy and Stability of Numerical Algorithms (SIAM 2002), chapter 2.",
         ("quantised",),
+    ),
+    Code(
+        "EMB409",
+        (TIP,),
+        "vectors alone all have length 1",
+        "The dot product of two rows is their cosine. Nothing is left of the lengths that they may have had.",
+        "Training on cosines leaves such rows, and so does dividing by the lengths afterwards. Only the first pins "
+        "anything: then no change of the axes may change a length.",
+        "If training compared cosines, declare `--objective cosine`, which says the same as `--link cosine`. With the "
+        "other side at hand, its lengths count too.",
+        "No row with a direction is longer or shorter than 1 by more than 0.001. Asked of vectors of one side whose "
+        "training is not known.",
+        STECK,
+        ("unit rows",),
+    ),
+    Code(
+        "EMB410",
+        (TIP,),
+        "vectors alone have orthonormal columns: they are right-whitened",
+        "The columns are at right angles and of one length, as those of V in a singular value decomposition are.",
+        "Every direction counts the same in the cosines, however little it matters to a score. At full rank such "
+        "cosines say nothing.",
+        "Multiply the columns by the singular values. With the other side at hand, `embaudit fix` does so.",
+        "The largest and the smallest singular value of the rows differ by 0.1 % at most, and there are more rows than "
+        "columns. Where both sides are at hand, the gauge position says it.",
+        STECK,
     ),
 )

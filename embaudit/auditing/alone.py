@@ -1,0 +1,34 @@
+"""Vectors alone: nothing is at hand that they are multiplied with, so that nobody sees a prediction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.model import Softmax
+
+if TYPE_CHECKING:
+    from embaudit.model import FactorModel
+
+
+def is_alone(model: FactorModel) -> bool:
+    """Whether these are vectors of one side; a softmax head has its probabilities, whatever its inputs.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> is_alone(FactorModel.from_vectors([[1.0]])), is_alone(FactorModel.from_softmax([[1.0]]))
+    (True, False)
+    """
+    return model.left is None and not isinstance(model.link, Softmax)
+
+
+def said_of(model: FactorModel, text: str) -> str:
+    """Say of vectors alone what is said of predictions: their scores with any other side.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> said_of(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
+    'unique given the scores'
+    """
+    return text.replace("predictions", "scores").replace("Predictions", "Scores") if is_alone(model) else text
