@@ -104,7 +104,7 @@ WITH_INPUTS = HEAD.replace(left=np.eye(3))
         (seen(), NO, ("free:right",), f"{NOT}{RANK}, or use cosines of the predictions."),
         (
             seen(RANKED), NO, ("free:right",),
-            f"{NOT}{RANK}, or use cosines of the scores, which this model's scores fix and its rankings do not.",
+            f"{NOT}{RANK}, or use cosines of the scores. This model's scores fix those, its rankings do not.",
         ),
         (
             seen(MODEL.replace(link="cosine")), NO, ("free:right",),
