@@ -110,7 +110,8 @@ def test_vectors_alone():
     assert (found.scope.whole, found.seen_rank, found.reduction, found.outside) == (False, 2, None, {})
     assert found.freedom == {"right": Freedom(True, PROVEN, LINEAR.format("score"))}
     line = fibre_of(FactorModel.from_vectors(np.array(LINE.right)), ["right"])
-    assert line.freedom["right"] == Freedom(False, PROVEN, SIGNS.format("item-item", ", if no bias takes part"))
+    signs = SIGNS.format("item-item", ", if no bias takes part").replace("predictions", "scores")
+    assert line.freedom["right"] == Freedom(False, PROVEN, signs)
     narrow = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1])), ["right"])
     assert narrow.freedom["right"].because.startswith("No score shows more than 1 of 2 dimensions")
     parallel = fibre_of(FactorModel.from_vectors(np.outer([1.0, 2, -3], [1, 1, 1])), ["right"])
