@@ -120,7 +120,7 @@ HEAD_PARTS = {
 }
 KEPT = {
     ".npz": set(HEAD_PARTS),
-    ".safetensors": {"bias", "ids", "nothing else"},
+    ".safetensors": set(HEAD_PARTS),
     ".parquet": {"labels", "repeated labels", "ids", "ids and labels", "nothing else"},
     ".npy": set(),
     ".txt": set(),
@@ -167,7 +167,9 @@ def test_titles_stand_for_ids_or_beside_them(tmp_path):
     back = load(fix(both).write(tmp_path / "a.parquet"))
     assert back.right_ids.tolist() == both.right_ids.tolist()
     assert back.right_names.tolist() == both.right_names.tolist()
-    with pytest.raises(InputError, match=r"titles in a .txt file must be absent.*write .npz or .parquet"):
+    with pytest.raises(
+        InputError, match=r"titles in a .txt file must be absent.*write .npz or .safetensors or .parquet"
+    ):
         fix(both).write(tmp_path / "b.txt")
 
 

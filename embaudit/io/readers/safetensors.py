@@ -5,10 +5,12 @@ Only the header is read to find a tensor; float32 and float64 stay on disk, floa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from embaudit.io.checkpoints.tokens import token_names
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
@@ -18,6 +20,8 @@ from embaudit.io.readers.assemble import assemble
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
+NAMES = "embaudit_names"
+"""Under which name the header of a file holds the titles of its rows, as a JSON list."""
 CAP = "final_logit_softcapping"
 """What the configuration of a network calls the c of logits `c tanh(s/c)`."""
 __all__ = ["keeps", "read", "recognises", "write"]
@@ -33,11 +37,26 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     checkpoint = Safetensors(path)
     model = assemble(checkpoint, request, path)
+    model = _named(model, checkpoint)
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
     if stored:
         return model.replace(**stored)
     cap = soft_cap(_config(checkpoint.path.parent))
     return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
+
+
+def _named(model: FactorModel, checkpoint: Safetensors) -> FactorModel:
+    """Call rows what the file itself calls them, labels of a head what a tokenizer beside it does."""
+    if model.right_names is not None:
+        return model
+    try:
+        names = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
+    except ValueError:
+        names = None
+    if isinstance(names, list) and len(names) == model.n_right:
+        return model.replace(right_names=[str(name) for name in names])
+    tokens = token_names(checkpoint.path.parent, model.n_right) if model.link == "softmax" else None
+    return model if tokens is None else model.replace(right_names=tokens)
 
 
 def soft_cap(config: Mapping[str, Any]) -> float | None:
@@ -62,11 +81,11 @@ def _config(folder: Path) -> dict[str, Any]:
 
 
 def keeps(draft: Draft) -> frozenset[str]:
-    """Link, objective and counts, a head's bias, and ids that are integers."""
+    """Link, objective, counts and titles, a head's bias, and ids that are integers."""
     ids = draft.fields.get("right_ids")
     integers = {"right_ids"} if ids is not None and ids.dtype.kind in "iu" else set()
     bias = {"right_bias"} if draft.link == "softmax" else set()
-    return frozenset({"link", "objective", "right_counts", *integers, *bias})
+    return frozenset({"link", "objective", "right_counts", "right_names", *integers, *bias})
 
 
 def write(file: IO[bytes], draft: Draft) -> None:
@@ -78,4 +97,6 @@ def write(file: IO[bytes], draft: Draft) -> None:
         array = draft.fields.get(field)
         if array is not None:
             tensors[tensor] = Stream.of(array.astype("<i8") if field == "right_ids" else array)
-    safetensors.write(file, tensors, draft.metadata)
+    names = draft.fields.get("right_names")
+    titles = {} if names is None else {NAMES: json.dumps([str(name) for name in names])}
+    safetensors.write(file, tensors, {**draft.metadata, **titles})

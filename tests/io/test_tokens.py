@@ -1,0 +1,57 @@
+"""Names of tokens beside a checkpoint, whatever kind of tokenizer wrote them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from embaudit.io import load
+from embaudit.io.checkpoints.tokens import token_names
+
+WORDS = ["<s>", "Ġthe", "a b", "é"]
+ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5"}, 3]
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        ({"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}}}, WORDS),
+        ({"tokenizer.json": {"model": {"vocab": [[w, -1.0] for w in WORDS]}}}, WORDS),
+        (
+            {"tokenizer.json": {"model": {"vocab": {w: i for i, w in enumerate(WORDS)}}, "added_tokens": ADDED}},
+            ["<bos>", *WORDS[1:], "<pad>"],
+        ),
+        ({"vocab.json": {w: i for i, w in enumerate(WORDS)}, "added_tokens.json": {"<x>": 4}}, [*WORDS, "<x>"]),
+        ({"tokenizer.json": {"model": {"vocab": {"b": 1}}}, "vocab.json": {"a": 0}}, ["<padding 0>", "b"]),
+        ({"tokenizer.json": {"version": "1.0"}, "vocab.json": {"a": 0, "b": True, "c": -1}}, ["a"]),
+    ],
+)
+def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
+    for file, content in files.items():
+        (tmp_path / file).write_text(json.dumps(content))
+    wanted = [*names, *(f"<padding {row}>" for row in range(len(names), 7))]
+    assert token_names(tmp_path, 7).tolist() == wanted
+    assert token_names(tmp_path, len(names)).tolist() == names
+    assert token_names(tmp_path, len(names) - 1) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"model": {"vocab": 3}}', '{"model": {"vocab": [3, []]}}'])
+def test_what_names_nothing_is_passed_over(tmp_path, text):
+    (tmp_path / "tokenizer.json").write_text(text)
+    assert token_names(tmp_path, 4) is None
+
+
+def test_labels_of_a_head_are_tokens_and_vectors_are_none(tmp_path):
+    save_file({"lm_head.weight": np.eye(4)}, tmp_path / "model.safetensors")
+    (tmp_path / "vocab.json").write_text(json.dumps({w: i for i, w in enumerate(WORDS)}))
+    assert load(tmp_path).right_names.tolist() == WORDS
+    assert load(tmp_path, kind="vectors", weight="lm_head.weight").right_names is None
+
+
+@pytest.mark.parametrize("text", ["[", '["a"]', '{"a": 1}'])
+def test_titles_in_a_header_that_are_none_are_passed_over(tmp_path, text):
+    save_file({"lm_head.weight": np.eye(4)}, tmp_path / "head.safetensors", {"embaudit_names": text})
+    assert load(tmp_path / "head.safetensors").right_names is None
