@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
+from embaudit.cli.app import Force, Model, Norm, NormSort, Quiet, Reading, Seed, app
+from embaudit.cli.audit import norm_before
 from embaudit.cli.terminal import make_console, progress_bars, reading_options
 
 
@@ -20,6 +21,8 @@ class Kind(StrEnum):
     LEFT_WHITENED = "left-whitened"
     RIGHT_WHITENED = "right-whitened"
     CENTRED = "centred"
+    FOLDED = "folded"
+    FOLDED_CENTRED = "folded-centred"
 
 
 class Side(StrEnum):
@@ -43,6 +46,8 @@ def fix(
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
     kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    norm: Norm = None,
+    norm_kind: NormSort = None,
     reading: Reading = None,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -55,10 +60,10 @@ def fix(
     distinct_outputs([path], [out])
     require_output(out, force=force)
     model = load(path, kind=kind, **reading_options(reading))
+    before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
+    side = None if role is None else role.value
     with progress_bars(quiet=quiet):
-        remedy = mend(
-            model, str(as_), role=None if role is None else role.value, dimensions=dimensions, unit=unit, rng=seed
-        )
+        remedy = mend(model, str(as_), role=side, dimensions=dimensions, unit=unit, final_norm=before, rng=seed)
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)

@@ -21,17 +21,24 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import RNG, is_number
-from embaudit.io import as_model
+from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
+from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.remedy.folded_words import folded_words
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
+from embaudit.softmax.folding import Convention, centred_form, require_norm
 
-Kind: TypeAlias = Literal["prediction", "balanced", "left-whitened", "right-whitened", "centred"]
+Kind: TypeAlias = Literal[
+    "prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"
+]
 KINDS: tuple[str, ...] = get_args(Kind)
+FOLDED = ("folded", "folded-centred")
+"""Kinds of a head behind a final norm."""
 
 
 def fix(
@@ -42,6 +49,7 @@ def fix(
     dimensions: int | None = None,
     unit: bool = False,
     form: CanonicalForm | None = None,
+    final_norm: FinalNorm | None = None,
     rng: RNG = 0,
 ) -> Remedy:
     """Make vectors that can be trusted more than the factors as they are.
@@ -50,10 +58,12 @@ def fix(
     ----------
     model : FactorModel, path or object
         What to mend, or what `embaudit.io.as_model` makes it of.
-    as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred"}
+    as_ : {"prediction", "balanced", "left-whitened", "right-whitened", "centred", "folded", "folded-centred"}
         prediction: vectors whose plain cosine is the prediction cosine, which no gauge moves; one side at a time.
         balanced, left-whitened, right-whitened: the equivalent model in that canonical gauge, a convention to
         agree upon. centred: the equivalent model whose mean rows are 0 where predictions leave them free.
+        folded: a head with the gains of its final norm multiplied in. folded-centred: that, less all that no
+        probability shows but the axes.
     role : {"left", "right"}, optional
         Only this side's vectors. By default both sides of an equivalent model, the right one otherwise.
     dimensions : int, optional
@@ -62,6 +72,8 @@ def fix(
         Divide vectors by their length, so that a dot product is the cosine; for one side only.
     form : CanonicalForm, optional
         The form of this model, where it is at hand already.
+    final_norm : FinalNorm, optional
+        What stands before a head that is folded; of a path, what its checkpoint says by default.
     rng : numpy Generator or int
         Draws the pairs on which the cost of fewer dimensions is measured.
 
@@ -90,9 +102,9 @@ def fix(
     """
     if as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
-    model = as_model(model)
+    given, model = model, as_model(model)
     role = None if role is None else model.side_name(role)
-    both = as_ != "prediction" and model.left is not None
+    both = as_ not in ("prediction", *FOLDED) and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
     if unit and len(roles) > 1:
         raise must_be("unit", "left out for a model, whose lengths its predictions need", True, "pass role")
@@ -100,6 +112,8 @@ def fix(
         require_ordinary_size(model)
     if as_ == "centred":
         remedy = _centred(model, roles, dimensions)
+    elif as_ in FOLDED:
+        remedy = _folded(model, as_, roles, dimensions, final_norm or norm_of(given, model))
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
@@ -110,6 +124,22 @@ def fix(
 
 def _then_unit(function: RowMap) -> RowMap:
     return lambda block: unit_rows(function(block), none=0)
+
+
+def _folded(
+    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, norm: FinalNorm | None
+) -> Remedy:
+    if norm is None:
+        remedy = "name the tensor of its gains (--norm), or use as centred"
+        raise must_be(f"{kind} vectors", "those of a head whose final norm is known", "one of which no norm is", remedy)
+    if dimensions is not None or roles != ("right",):
+        got = "dimensions" if dimensions is not None else f"the {model.title('left')}s"
+        raise must_be(f"{kind} vectors", f"all dimensions of the {model.title('right')}s", got, "leave it out")
+    require_norm(model, norm)
+    form = centred_form(model, norm) if kind == "folded-centred" else Convention("folded", norm.gain)
+    bias = form.bias(model, norm)
+    biases = {} if bias is None else {"right_bias": bias}
+    return Remedy(model, kind, roles, model.rank, False, {"right": form.rows}, biases, said=folded_words(form, norm))
 
 
 def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | None) -> Remedy:

@@ -71,6 +71,8 @@ class Remedy(Result):
     """The training objective, where it keeps its value: the vectors are as good a solution then.
 
     Vectors that hold prediction cosines, none of them dropped, have the objective "prediction"."""
+    said: str = ""
+    """What the vectors are, in words, where they are a head behind a final norm."""
 
     def __repr__(self) -> str:
         sides = " and ".join(self._title(role) for role in self.roles)
@@ -130,11 +132,12 @@ class Remedy(Result):
         model = self.model
         if len(self.roles) == 1:
             (role,) = self.roles
-            head = self.kind == "centred" and model.left is None
+            head = bool(self.said) or (self.kind == "centred" and model.left is None)
             labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
             kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
             kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
             other: SideName = "left" if role == "right" else "right"
+            kept |= self.biases if self.said else {}
             return {**labels, **kept, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
                  "right_names", "left_counts", "right_counts")  # fmt: skip

@@ -36,6 +36,8 @@ def _kind(remedy: Remedy, roles: dict[str, str]) -> str:
             f"whose plain cosine {is_} {_prediction_cosine(remedy.model, *remedy.roles)}. Every model that predicts "
             "the same gives the same."
         )
+    if remedy.said:
+        return remedy.said
     if remedy.kind == "centred":
         return (
             "with a mean of 0. What a shift of all rows can do to their cosines is gone; what stretching the "

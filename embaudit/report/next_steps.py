@@ -49,6 +49,18 @@ class Asked:
         loaded = [part for name, value in self.options.items() for part in ("--load", f"{name}={value}")]
         return join(["embaudit", "fix", *self._read(), *loaded, *more])
 
+    @property
+    def norm(self) -> tuple[str, ...]:
+        """What was told of the final norm.
+
+        Examples
+        --------
+        >>> Asked("m", told=("--role", "label", "--norm", "ln", "--norm-kind", "rms")).norm
+        ('--norm', 'ln', '--norm-kind', 'rms')
+        """
+        pairs = zip(self.told, self.told[1:], strict=False)
+        return tuple(word for pair in pairs if pair[0] in ("--norm", "--norm-kind") for word in pair)
+
     def _read(self) -> list[str]:
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
         return [path, *(["--kind", self.kind] if self.kind != "auto" else [])]
@@ -76,7 +88,8 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[str]:
         side = ("--role", "left") if audit.evidence.role == "left" else ()
         yield asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
     elif "right" in model.free_shifts and word is Word.NO:
-        yield asked.fix("--as", "centred", "--out", asked.out("centred"))
+        form = "centred" if audit.evidence.norm is None else "folded-centred"
+        yield asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
         unit = is_alone(model) and any(traits.is_unit for traits in audit.evidence.traits)
         yield asked.audit("--objective", "cosine" if unit else chosen)

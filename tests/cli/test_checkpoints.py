@@ -56,7 +56,10 @@ def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, k
     norm = json.loads(Path("a.json").read_text())["final_norm"]
     assert (norm and norm["condition_number"], norm and norm["kind"]) == (kappa, kind)
     if options[0].startswith("--norm-kind"):
-        assert f"embaudit audit {folder} --norm-kind layer --full" in " ".join(result.out.replace("\\\n", "").split())
+        pasted = " ".join(result.out.replace("\\\n", "").split())
+        assert f"embaudit audit {folder} --norm-kind layer --full" in pasted
+        assert f"embaudit fix {folder} --as folded-centred --norm-kind layer --out " in pasted
+    assert ("--as folded-centred" in result.out) == (norm is not None and options != ("--quiet",))
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -1,0 +1,119 @@
+"""Heads with their final norm folded in: the same predictions, in files that keep the names of tokens."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from embaudit.errors import InputError
+from embaudit.io import load
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
+from embaudit.remedy import fix
+
+DRAW = np.random.default_rng(0)
+ROWS, BIAS = DRAW.standard_normal((12, 4)) + 0.5, DRAW.standard_normal(12)
+NAMES = [f"token {i} é" for i in range(12)]
+GAIN, SHIFT = np.array([1.0, -4.0, 2.0, 0.5]), np.array([0.5, 1.0, -1.0, 0.0])
+LAYER, RMS = FinalNorm("layer", GAIN, SHIFT), FinalNorm("rms", GAIN)
+HEAD = FactorModel.from_softmax(ROWS, labels=NAMES)
+STATES = DRAW.standard_normal((50, 4)) * 2 + 1
+
+
+def probabilities(logits):
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".safetensors"])
+@pytest.mark.parametrize("norm", [LAYER, RMS])
+@pytest.mark.parametrize("bias", [None, BIAS])
+@pytest.mark.parametrize("kind", ["folded", "folded-centred"])
+def test_files_predict_what_the_head_behind_its_norm_predicts(tmp_path, suffix, norm, bias, kind):
+    head = HEAD.replace(right_bias=bias)
+    back = load(fix(head, kind, final_norm=norm).write(tmp_path / f"head{suffix}"))
+    wanted = probabilities(norm.applied(STATES) @ ROWS.T + (0 if bias is None else bias))
+    found = back.replace(left=norm.normalised(STATES))
+    np.testing.assert_allclose(found.predictions(), wanted, rtol=1e-11)
+    assert back.link == "softmax"
+    assert back.right_names.tolist() == NAMES
+    assert (back.right_bias is None) == (bias is None and norm is RMS)
+
+
+def test_what_the_vectors_are():
+    folded = ROWS * GAIN
+    np.testing.assert_allclose(fix(HEAD, "folded", final_norm=LAYER).vectors(), folded)
+    level = folded - folded.mean(axis=1, keepdims=True)
+    found = fix(HEAD, "folded-centred", final_norm=LAYER)
+    np.testing.assert_allclose(found.vectors(), level - level.mean(axis=0), atol=1e-14)
+    np.testing.assert_allclose(
+        fix(HEAD, "folded-centred", final_norm=RMS).vectors(), folded - folded.mean(axis=0), atol=1e-14
+    )
+    capped = HEAD.replace(link=Softmax(soft_cap=4.0))
+    np.testing.assert_allclose(fix(capped, "folded-centred", final_norm=LAYER).vectors(), level, atol=1e-14)
+    assert repr(found) == "Remedy(folded-centred vectors of labels, 4 dimensions)"
+    unit = fix(HEAD, "folded", final_norm=RMS, unit=True).vectors()
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1)
+    with_inputs = HEAD.replace(left=STATES)
+    assert fix(with_inputs, "folded", final_norm=RMS).roles == ("right",)
+
+
+def test_what_is_said_of_them():
+    folded = fix(HEAD, "folded", final_norm=RMS).explain()
+    assert folded == (
+        "label vectors of 4 dimensions, with the gains of the final RMSNorm (κ = 8) multiplied in. On states "
+        "normalised without gains they predict what the stored head predicts behind its norm. The axes stay a "
+        "convention. Index them by cosine."
+    )
+    said = fix(HEAD, "folded-centred", final_norm=LAYER).explain()
+    assert "(κ = 8) multiplied in, less what no state behind a LayerNorm sees and their mean row. On" in said
+    assert "multiplied in, less their mean row. On" in fix(HEAD, "folded-centred", final_norm=RMS).explain()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "folded vectors must be those of a head whose final norm is known; got one of which no norm is; name"),
+        ({"final_norm": RMS, "dimensions": 2}, "folded vectors must be all dimensions of the labels; got dimensions"),
+        ({"final_norm": RMS, "role": "left"}, "folded vectors must be all dimensions of the labels; got the inputs"),
+        ({"final_norm": FinalNorm("rms", [1.0])}, "a final norm must be as wide as the head, 4 dimensions; got 1."),
+    ],
+)
+def test_what_cannot_be_folded_is_refused(options, words):
+    with pytest.raises(InputError) as refused:
+        fix(HEAD, "folded", **options)
+    assert str(refused.value).startswith(words)
+
+
+def checkpoint(folder):
+    tensors = {"model.embed_tokens.weight": ROWS, "model.norm.weight": GAIN}
+    save_file(tensors, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "tie_word_embeddings": True}))
+    vocabulary = {"model": {"vocab": {name: i for i, name in enumerate(NAMES[:10])}}}
+    (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
+    return folder
+
+
+def test_a_path_brings_its_norm(tmp_path):
+    np.testing.assert_allclose(fix(checkpoint(tmp_path), "folded").vectors(), ROWS * GAIN)
+
+
+def test_the_command_writes_them_with_the_names_of_the_tokens(embaudit, tmp_path):
+    folder = checkpoint(tmp_path)
+    for kind, wanted in (("folded", ROWS * GAIN), ("folded-centred", (ROWS - ROWS.mean(axis=0)) * GAIN)):
+        result = embaudit("fix", folder, "--as", kind, "--out", f"{kind}.safetensors")
+        assert result.code == 0, result.err
+        assert result.err.startswith("final norm: model.norm.weight (RMSNorm, κ = 8), by the model_type llama")
+        assert "multiplied in" in result.out
+        back = load(f"{kind}.safetensors")
+        np.testing.assert_allclose(back.right, wanted, atol=1e-14)
+        assert back.right_names.tolist() == [*NAMES[:10], "<padding 10>", "<padding 11>"]
+    result = embaudit("fix", folder, "--as", "folded", "--norm", "none", "--out", "x.safetensors")
+    assert result.code == 2
+    assert "must be those of a head whose final norm is known" in result.err
+    result = embaudit("fix", folder, "--as", "folded-centred", "--norm-kind", "layer", "--out", "layer.npz", "--quiet")
+    assert (result.code, result.err, result.out) == (0, "", "")
+    assert np.abs(load("layer.npz").right.sum(axis=1)).max() < 1e-13
