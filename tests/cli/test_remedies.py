@@ -65,6 +65,23 @@ def test_fix_says_what_fewer_dimensions_cost_and_refuses_nonsense(model, embaudi
     assert "user factors" in embaudit("fix", "alone.npz", "--out", "a.npz").err
 
 
+def test_one_hot_columns_are_the_labels_that_they_name(model, embaudit):
+    flags = np.arange(model.n_right)[:, None] % [2, 3] == 0
+    names = ["|".join(np.array(["Horror", "Comedy"])[row]) for row in flags]
+    rows = (
+        f"{each},{int(horror)},{int(comedy)},{name}\n"
+        for each, (horror, comedy), name in zip(model.names("right"), flags, names, strict=True)
+    )
+    Path("genres.csv").write_text("item,Horror,Comedy,genres\n" + "".join(rows))
+    found = []
+    for truth in (("Horror", "Comedy"), ("genres",)):
+        asked = [word for column in truth for word in ("--truth", column)]
+        asked += ["--items", "genres.csv", "--id", "item", "--json", f"{len(truth)}.json"]
+        assert embaudit("evaluate", "model.npz", *asked).code == 0
+        found.append(json.loads(Path(f"{len(truth)}.json").read_text())["records"])
+    assert found[0] == found[1]
+
+
 def test_evaluate_scores_similarities_by_known_labels(model, embaudit):
     result = embaudit("evaluate", "model.npz", "--items", "items.csv", "--id", "item", "--truth", "group", "--top", 5)
     assert result.code == 0

@@ -245,27 +245,6 @@ def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
     assert from_object(wmf).link is Link.IDENTITY
 
 
-def test_lenskit_of_both_ages() -> None:
-    def by_item(model: Any, user: Any, items: Any) -> Any:
-        return scores(offset=3.0)[user - 10][np.asarray(items)]
-
-    old = imitation(
-        "lenskit.algorithms.als.BiasedMF", user_features_=USERS, item_features_=ITEMS, user_index_=np.arange(6) + 10,
-        item_index_=np.arange(8), bias=SimpleNamespace(mean_=3.0, user_offsets_=A, item_offsets_=B),
-        predict_for_user=by_item,
-    )  # fmt: skip
-    new = imitation(
-        "lenskit.als._explicit.BiasedMFScorer", user_embeddings=Tensor(USERS), item_embeddings=ITEMS,
-        users=SimpleNamespace(ids=lambda: np.arange(6) + 10, __len__=lambda: 6),
-        bias=SimpleNamespace(global_bias=3.0, user_biases=A, item_biases=B),
-    )  # fmt: skip
-    for lenskit in (old, new):
-        model = from_object(lenskit)
-        check(model, scores(offset=3.0))
-        assert model.left_ids is not None
-        assert model.left_ids[0] == 10
-
-
 RECBOLE = (
     "recbole.model.abstract_recommender.GeneralRecommender",
     "recbole.model.abstract_recommender.AbstractRecommender",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects.library import has, require_fitted
-from embaudit.io.objects.reading import Given, Reading
+from embaudit.io.objects.reading import Given, Own, Reading
 from embaudit.model import FactorModel
 
 OLD = ("user_features_", "item_features_")
@@ -29,14 +30,27 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
         if ids is not None and len(ids) == len(rows):
             extras[f"{side}_ids"] = as_array(ids)
     made = FactorModel.from_user_item(users, items, **extras, **_biases(getattr(model, "bias", None)))
-    if not callable(getattr(model, "predict_for_user", None)) or len(extras) < 2:
-        return Reading(made)
+    own = _scorer(model, extras, old=old) if extras.keys() == {"user_ids", "item_ids"} else None
+    return Reading(made, own, "predict_for_user" if old else "scorer")
 
-    def own(left_rows: Indices, right_rows: Indices) -> Floats:
-        wanted = extras["item_ids"][right_rows]
-        return np.stack([as_array(model.predict_for_user(extras["user_ids"][i], wanted)) for i in left_rows])
 
-    return Reading(made, own, "predict_for_user")
+def _scorer(model: Any, ids: dict[str, Any], *, old: bool) -> Own | None:
+    """Return how a model scores by itself; what a query is made of lies in its library, which is loaded with it."""
+    data: Any = sys.modules.get("lenskit.data")
+    if old and not callable(getattr(model, "predict_for_user", None)):
+        return None
+    if not old and (data is None or not callable(model)):
+        return None
+
+    def score(user: Any, items: Any) -> Any:
+        if old:
+            return model.predict_for_user(user, items)
+        return model(data.RecQuery(user_id=user), data.ItemList(item_ids=items)).scores()
+
+    def own(users: Indices, items: Indices) -> Floats:
+        return np.stack([as_array(score(ids["user_ids"][user], ids["item_ids"][items])) for user in users])
+
+    return own
 
 
 def _biases(bias: Any) -> dict[str, Any]:
