@@ -172,6 +172,13 @@ def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softma
     assert head.link == link
 
 
+def test_a_state_of_transformer_lens_holds_a_column_a_token() -> None:
+    state = {"embed.W_E": Tensor(ITEMS), "unembed.W_U": Tensor(ITEMS.T), "unembed.b_U": Tensor(B)}
+    head = from_object(state, inputs=USERS)
+    np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
+    assert head.link is Link.SOFTMAX
+
+
 def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:
     variable = SimpleNamespace(numpy=lambda: bias)
     return imitation(

@@ -26,13 +26,14 @@ HEADS = {
     "classifier.out_proj.weight": "classifier.out_proj.bias", "fc.weight": "fc.bias", "head.weight": "head.bias",
     "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias", "weights": "bias", "W": "b",
     "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
+    "unembed.W_U": "unembed.b_U",
 }  # fmt: skip
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight",
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""
-TRANSPOSED = {"h", "vt", "vh", "components", "kernel"}
+TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 BIASES = {
     "left": ("userbias", "userbiases", "leftbias", "bu", "ubiases"),
