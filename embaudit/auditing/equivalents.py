@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
+from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
@@ -122,6 +124,8 @@ def one_equivalent(
 ) -> EquivalentModel:
     """Draw one equivalent model, or go to the canonical one at an exponent.
 
+    Of a model of very many columns the dimensions that its rows span are changed, and no others.
+
     Parameters
     ----------
     model : FactorModel
@@ -146,6 +150,10 @@ def one_equivalent(
     >>> one_equivalent(FactorModel.from_vectors([[1.0, 2.0]])).name
     'diagonal 1'
     """
+    basis = span_basis(model)
+    small = turned(model, basis)
     if exponent is not None:
-        return equivalent_at(canonical_form(model), exponent, f"exponent {exponent:g}")
-    return equivalent_models(model, groups=[kind], n_gauges=1, max_condition=max_condition, rng=as_generator(rng))[0]
+        return replace(equivalent_at(canonical_form(small), exponent, f"exponent {exponent:g}"), basis=basis)
+    draw = as_generator(rng)
+    found = equivalent_models(small, groups=[kind], n_gauges=1, max_condition=max_condition, rng=draw)
+    return replace(found[0], basis=basis)

@@ -15,6 +15,7 @@ from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
 from embaudit.auditing.verdict import statements, verdict
+from embaudit.canonical import in_span
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
@@ -112,7 +113,8 @@ def head_report(
     Parameters
     ----------
     model : FactorModel
-        A softmax head. Probabilities are verified on its inputs, or on probe inputs where it has none.
+        A softmax head; of very many columns, the dimensions that its rows span. Probabilities are verified on its
+        inputs, or on probe inputs where it has none.
     pair : pair of int, optional
         Two rows to make opposite and parallel; the most alike pair of the panel by default.
     n_labels : int
@@ -146,5 +148,5 @@ def head_report(
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
         as_count(value, name, least=LEAST[name])
-    head = declare(model, soft_cap, normalised=normalised)
+    head = in_span(declare(model, soft_cap, normalised=normalised))
     return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=as_generator(rng), **counts))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
+from embaudit.canonical.span import turned
+from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
@@ -36,6 +38,8 @@ class EquivalentModel:
     """The exponent of a canonical model."""
     map_condition: float = float("nan")
     """κ of the map that makes the model where no gauge does, in the directions that it keeps."""
+    basis: Floats | None = None
+    """(k, m) columns that span the rows of a model of very many columns: what the gauge acts on."""
 
     @property
     def amplification(self) -> float:
@@ -59,7 +63,10 @@ class EquivalentModel:
         return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
 
     def of(self, model: FactorModel) -> FactorModel:
-        """Make the equivalent model."""
+        """Make the equivalent model, by a gauge with as many columns as before."""
+        if self.basis is not None:
+            made = replace(self, basis=None).of(turned(model, self.basis))
+            return made if self.gauge is None else turned(made, self.basis.T)
         if self.gauge is not None:
             return self.gauge.act(model)
         assert self.exponent is not None

@@ -12,6 +12,7 @@ from embaudit.canonical.balance import counted_balance
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
+from embaudit.canonical.span import in_span
 from embaudit.foundation.checked import Floats, frozen
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
@@ -21,6 +22,8 @@ from embaudit.model import FactorModel, SideName
 
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
     """Locate a model among its equivalents.
+
+    A model of very many columns is looked at in the dimensions that its rows span, where no column is constant.
 
     Parameters
     ----------
@@ -45,7 +48,10 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     """
     model = as_model(model)
     require_both_sides(model, "the gauge position")
-    form = canonical_form(model) if form is None else form
+    rank = model.rank
+    if form is None:
+        model = in_span(model)
+        form = canonical_form(model)
     exponent, distance = nearest_exponent(form)
     counted = counted_balance(model, form.rank)
     return Position(
@@ -57,7 +63,7 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
         counted_distance=None if counted is None else float(np.log(counted)),
         balancedness=frozen(balancedness(form)),
         singular_values=frozen(form.singular_values[: form.rank]),
-        rank=model.rank,
+        rank=rank,
         resolution=form.resolution,
         habit=recognise(form),
         hidden_biases=hidden_biases("left", form.left) + hidden_biases("right", form.right),

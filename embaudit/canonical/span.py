@@ -32,21 +32,54 @@ def in_span(model: FactorModel, *, most: int = DEAR) -> FactorModel:
     >>> small.rank, np.allclose(small.cosines("right"), model.cosines("right"))
     (2, True)
     """
+    return turned(model, span_basis(model, most=most))
+
+
+def span_basis(model: FactorModel, *, most: int = DEAR) -> Floats | None:
+    """Return orthonormal columns that span every row, and one more direction where shifts leave the span.
+
+    Returns
+    -------
+    array of shape (k, width), or None
+        None where the model has no more columns than that, or no more than `most`.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
+    >>> span_basis(model, most=3).shape, span_basis(model)
+    ((4, 2), None)
+    """
     width = model.n_left + model.n_right + bool(model.free_shifts)
-    if model.rank <= max(width, most):
+    return None if model.rank <= max(width, most) else _basis(model, width)
+
+
+def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
+    """Multiply the rows of both sides by one (k, m) matrix: of orthonormal columns that span them, or its transpose.
+
+    Without a matrix the model stays as it is.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_vectors([[3.0, 4.0, 0.0, 0.0], [1.0, 0.0, 0.0, 2.0]])
+    >>> basis = span_basis(model, most=3)
+    >>> np.allclose(turned(turned(model, basis), basis.T).right, model.right)
+    True
+    """
+    if linear is None:
         return model
-    basis = _basis(model, width)
-    zero = np.zeros(model.rank)
-    return model.replace(**{side: mapped(model.side(side).rows, zero, basis) for side in model.sides})
+    zero = np.zeros(len(linear))
+    return model.replace(**{side: mapped(model.side(side).rows, zero, linear) for side in model.sides})
 
 
 def _basis(model: FactorModel, width: int) -> Floats:
     """Return (k, width) orthonormal columns that span every row, and what random directions are left."""
-    columns = np.random.default_rng(0).standard_normal((model.rank, width))
+    draw = np.random.default_rng(0)
+    columns = draw.standard_normal((model.rank, width))
     start = 0
     for side in model.sides:
         block = np.asarray(model.side(side).rows, dtype=np.float64)
         # Lengths do not matter to what is spanned, and must not drown each other.
         columns[:, start : start + len(block)] = (block / max(np.abs(block).max(), 1e-300)).T
         start += len(block)
-    return np.asarray(np.linalg.qr(columns)[0])
+    # The axes of a QR decomposition are nearly the rows themselves, which a stretch of axes then hardly turns.
+    return np.asarray(np.linalg.qr(columns)[0] @ np.linalg.qr(draw.standard_normal((width, width)))[0])

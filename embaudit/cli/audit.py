@@ -23,7 +23,7 @@ from embaudit.cli.app import (
     Seed,
     app,
 )
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,17 +69,6 @@ def titled(model: FactorModel, items: Path | None, identifier: str | None, title
         return model
     rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
     return model.replace(right_names=titles_for(rows, *read_titles(items, id=identifier, title=title))[0])
-
-
-def _loaded(path: Path, kind: str, options: dict[str, str]) -> FactorModel:
-    """Read a model, and ask at once where it looks transposed."""
-    from embaudit.io import load
-    from embaudit.model.sizes import shape_question
-
-    model = load(path, kind=kind, **options)
-    if question := shape_question(model):
-        sys.stderr.write(f"{question}\n")
-    return model
 
 
 def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FinalNorm | None:
@@ -153,7 +142,7 @@ def audit(
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
-            model = titled(_loaded(path, kind, options), items, id, title)
+            model = titled(loaded(path, kind, options), items, id, title)
             result = auditing.audit(
                 model,
                 role=role,

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import make_console, outputs, progress_bars, reading_options
+from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars, reading_options
 
 
 @app.command(short_help="What a gauge explains between two trained models.")
@@ -28,12 +28,12 @@ def compare(
 ) -> None:
     """Compare two trained models: how far a gauge explains why their cosines differ."""
     from embaudit.comparison import compare as run
-    from embaudit.io import distinct_outputs, load
+    from embaudit.io import distinct_outputs
     from embaudit.report.terminal import print_result
 
     distinct_outputs([before, after], [json, out])
     with outputs(json, out, force=force) as write:
-        one, other = (load(path, kind=kind, **reading_options(reading)) for path in (before, after))
+        one, other = (loaded(path, kind, reading_options(reading)) for path in (before, after))
         with progress_bars(quiet=quiet):
             found = run(one, other, n_neighbours=top, rng=seed)
         write(found, f"{before.name} and {after.name}")

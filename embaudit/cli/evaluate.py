@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import make_console, outputs, progress_bars, reading_options
+from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars, reading_options
 
 if TYPE_CHECKING:
     from embaudit.model import FactorModel
@@ -34,12 +34,12 @@ def evaluate(
 ) -> None:
     """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
     from embaudit.evaluation import evaluate_similarities
-    from embaudit.io import distinct_outputs, load
+    from embaudit.io import distinct_outputs
     from embaudit.report.terminal import print_result
 
     distinct_outputs([path, items], [json, out])
     with outputs(json, out, force=force) as write:
-        model = load(path, kind=kind, **reading_options(reading))
+        model = loaded(path, kind, reading_options(reading))
         with progress_bars(quiet=quiet):
             labels = _labels(model, items, id, truth, separator)
             found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)

@@ -10,7 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Model, Norm, NormSort, Quiet, Reading, Seed, app
 from embaudit.cli.audit import norm_before
-from embaudit.cli.terminal import make_console, progress_bars, reading_options
+from embaudit.cli.terminal import loaded, make_console, progress_bars, reading_options
 
 
 class Kind(StrEnum):
@@ -54,12 +54,12 @@ def fix(
     force: Force = False,
 ) -> None:
     """Write vectors whose plain cosine is what the predictions pin down, ready for a vector index."""
-    from embaudit.io import distinct_outputs, load, require_output
+    from embaudit.io import distinct_outputs, require_output
     from embaudit.remedy import fix as mend
 
     distinct_outputs([path], [out])
     require_output(out, force=force)
-    model = load(path, kind=kind, **reading_options(reading))
+    model = loaded(path, kind, reading_options(reading))
     before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
     with progress_bars(quiet=quiet):

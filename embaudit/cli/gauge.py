@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import make_console, reading_options
+from embaudit.cli.terminal import loaded, make_console, reading_options
 
 
 @app.command(short_help="Write another model with the same predictions.")
@@ -35,14 +35,14 @@ def gauge(
     """Write another model that makes the same predictions with other cosines."""
     from embaudit.auditing.equivalents import one_equivalent
     from embaudit.errors import InputError
-    from embaudit.io import distinct_outputs, load, require_output, save
+    from embaudit.io import distinct_outputs, require_output, save
     from embaudit.model.drift import drift
 
     if exponent is not None and (group is not None or max_condition is not None):
         raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
     distinct_outputs([path], [out])
     require_output(out, force=force)
-    model = load(path, kind=kind, **reading_options(reading))
+    model = loaded(path, kind, reading_options(reading))
     require_output(out, sides=1 if model.left is None else 2, force=force)
     chosen = one_equivalent(
         model,
@@ -54,6 +54,9 @@ def gauge(
     after = chosen.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
+    if chosen.basis is not None:
+        spanned = f"{model.rank:,} columns, of which the rows span {chosen.basis.shape[1]:,} dimensions at most"
+        console.print(f"{spanned}: only these are changed", markup=False)
     console.print(f"{chosen.name}, condition number {chosen.condition_number:.4g}: {after!r} → {out}", markup=False)
     if after.objective != model.objective:
         console.print(f"objective {model.objective} dropped: this model is no minimiser of it", markup=False)

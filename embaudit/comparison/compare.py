@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
 from embaudit.comparison.folds import EXPLAINED, Fold, folds, held_out_error, whole
@@ -86,6 +87,7 @@ def compare(
         raise must_be("n_neighbours", "at least 1", n_neighbours)
     for model in (before, after):
         require_ordinary_size(model)
+    before, after = in_span(before), in_span(after)
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
     matches = {role: _limited(match(before, after, role), draw) for role in sides}

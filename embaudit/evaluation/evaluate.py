@@ -10,6 +10,7 @@ import numpy as np
 
 from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
 from embaudit.canonical.identified import identified_factors
+from embaudit.canonical.span import in_span
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
@@ -204,6 +205,7 @@ def evaluate_similarities(
     (1.0, 0.333)
     """
     require_ordinary_size(model)
+    model = in_span(model)
     role = model.side_name(role)
     x = model.factors(role)
     known = as_truth(truth, len(x), separator=separator)

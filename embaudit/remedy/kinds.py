@@ -19,8 +19,9 @@ from embaudit.canonical.form import (
     shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
+from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, is_number
+from embaudit.foundation.checked import RNG, Floats, Vector, is_number
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
@@ -117,7 +118,11 @@ def fix(
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
-        remedy = _canonical(model, as_, roles, dimensions, form or canonical_form(model), rng)
+        remedy = (
+            _canonical_in_span(model, as_, roles, dimensions, rng)
+            if form is None
+            else (_canonical(model, as_, roles, dimensions, form, rng))
+        )
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
     return replace(remedy, maps=maps, unit=True) if unit else remedy
 
@@ -154,12 +159,18 @@ def _centred(model: FactorModel, roles: tuple[SideName, ...], dimensions: int | 
             f"centring must keep the predictions; got a model with {model.link} link whose predictions change "
             f'when {sides} are shifted, since no free bias absorbs it; use as "prediction".'
         )
-    zero = np.zeros(model.rank)
-    centres = {side: model.side(side).moments.mean if side in free else zero for side in model.sides}
-    biases = absorbed_biases(model, centres["left"], centres["right"]) if "left" in centres else {}
-    maps = {role: affine(centres[role], np.eye(model.rank)) for role in roles}
-    objective = kept_objective(model.objective, Linear.IDENTITY, shifted_sides(model, centres))
+    basis = span_basis(model)
+    small = turned(model, basis)
+    zero = np.zeros(small.rank)
+    centres = {side: small.side(side).moments.mean if side in free else zero for side in model.sides}
+    biases = absorbed_biases(small, centres["left"], centres["right"]) if "left" in centres else {}
+    maps = {role: _less(centres[role] if basis is None else basis @ centres[role]) for role in roles}
+    objective = kept_objective(model.objective, Linear.IDENTITY, shifted_sides(small, centres))
     return Remedy(model, "centred", roles, model.rank, False, maps, biases, objective=objective)
+
+
+def _less(centre: Vector) -> RowMap:
+    return lambda block: block - centre
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
@@ -167,6 +178,23 @@ def _require_scores(model: FactorModel, kind: str) -> None:
         raise EquivalenceError(
             f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'
         )
+
+
+def _canonical_in_span(
+    model: FactorModel, kind: str, roles: tuple[SideName, ...], dimensions: int | None, rng: RNG
+) -> Remedy:
+    """Make the vectors of a model of very many columns in the dimensions that its rows span, out of its own rows."""
+    basis = span_basis(model)
+    small = turned(model, basis)
+    remedy = _canonical(small, kind, roles, dimensions, canonical_form(small), rng)
+    if basis is None:
+        return remedy
+    maps = {role: _after(basis, function) for role, function in remedy.maps.items()}
+    return replace(remedy, model=model, maps=maps)
+
+
+def _after(basis: Floats, function: RowMap) -> RowMap:
+    return lambda block: function(block @ basis)
 
 
 def _canonical(

@@ -1,0 +1,143 @@
+"""Few rows of very many columns: every command asks whether they are transposed, and makes no matrix of columns."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embaudit import compare, fix, load, position, save
+from embaudit.auditing import head_report
+from embaudit.auditing.equivalents import one_equivalent
+from embaudit.evaluation import evaluate_similarities
+from embaudit.model import FactorModel
+from tests.models import random_model
+
+COLUMNS = 6_040
+ASKED = (
+    "This is read as 5 items of 6,040 numbers each. Did you mean 6,040 items? Then read it with --transpose right.\n"
+)
+COMMANDS = {
+    "audit": ("audit", "pair.npz", "--gauges", 1),
+    "fix": ("fix", "pair.npz", "--out", "vectors.npz"),
+    "fix balanced": ("fix", "pair.npz", "--as", "balanced", "--out", "model.npz"),
+    "fix centred": ("fix", "alone.npy", "--kind", "vectors", "--as", "centred", "--out", "vectors.npz"),
+    "gauge": ("gauge", "pair.npz", "--out", "other.npz"),
+    "gauge linear": ("gauge", "pair.npz", "--group", "linear", "--out", "other.npz"),
+    "gauge exponent": ("gauge", "pair.npz", "--exponent", 0.5, "--out", "other.npz"),
+    "compare": ("compare", "pair.npz", "pair.npz"),
+    "evaluate": ("evaluate", "pair.npz", "--items", "items.csv", "--truth", "kind", "--top", 2),
+    "head": ("audit", "alone.npy", "--kind", "head", "--gauges", 1),
+}
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+    draw = np.random.default_rng(0)
+    save(FactorModel.from_user_item(draw.standard_normal((9, COLUMNS)), draw.standard_normal((8, COLUMNS))), "pair.npz")
+    np.save("alone.npy", draw.standard_normal((5, COLUMNS)))
+    Path("items.csv").write_text("id,kind\n" + "".join(f"{row},{'ab'[row % 2]}\n" for row in range(8)))
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_makes_a_matrix_of_columns(embaudit, name):
+    tracemalloc.start()
+    result = embaudit(*COMMANDS[name])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.code == 0, result.err
+    assert peak < COLUMNS**2  # bytes: an eighth of one such matrix
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("command", "rest"),
+    [
+        ("fix", ("--as", "centred", "--out", "v.npz")),
+        ("gauge", ("--out", "v.npz")),
+        ("compare", ("alone.npy",)),
+        ("evaluate", ("--items", "items.csv", "--truth", "kind", "--top", 2)),
+        ("audit", ("--gauges", 1)),
+    ],
+)
+def test_every_command_asks_whether_columns_are_entities(embaudit, command, rest):
+    result = embaudit(command, "alone.npy", *rest, "--kind", "vectors")
+    assert result.err.startswith(ASKED)
+
+
+@pytest.mark.usefixtures("files")
+def test_an_equal_model_has_as_many_columns_and_says_which_dimensions_changed(embaudit):
+    result = embaudit("gauge", "pair.npz", "--out", "other.npz")
+    said = "6,040 columns, of which the rows span 17 dimensions at most: only these are changed\n"
+    assert result.out.startswith(said)
+    before, after = load("pair.npz"), load("other.npz")
+    assert after.rank == COLUMNS
+    assert after.scores() == pytest.approx(before.scores(), rel=1e-9)
+    assert np.abs(after.cosines("right") - before.cosines("right")).max() > 0.05
+
+
+@pytest.fixture(scope="module")
+def widened():
+    """A model, and the same one turned into very many columns."""
+    narrow = random_model(0, n=30, p=20, k=6)
+    turn = np.linalg.qr(np.random.default_rng(1).standard_normal((1_100, 6)))[0].T
+    return narrow, narrow.replace(left=narrow.left @ turn, right=narrow.right @ turn)
+
+
+def test_a_place_among_equal_models_is_the_same(widened):
+    narrow, wide = (position(model) for model in widened)
+    assert (wide.rank, wide.effective_rank) == (1_100, 6)
+    assert wide.singular_values == pytest.approx(narrow.singular_values, rel=1e-9)
+    assert wide.distances == pytest.approx(narrow.distances, abs=1e-8)
+    assert wide.exponent == pytest.approx(narrow.exponent, abs=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["prediction", "balanced", "left-whitened", "right-whitened"])
+def test_vectors_to_use_instead_have_the_same_products(widened, kind):
+    narrow, wide = (fix(model, kind, role="right").vectors() for model in widened)
+    assert wide.shape == narrow.shape == (20, 6)
+    assert wide @ wide.T == pytest.approx(narrow @ narrow.T, abs=1e-9 * np.abs(narrow @ narrow.T).max())
+
+
+def test_centred_rows_keep_their_columns(widened):
+    x = widened[1].right
+    found = fix(FactorModel.from_vectors(x), "centred")
+    assert found.vectors() == pytest.approx(x - x.mean(axis=0), abs=1e-12)
+    head = FactorModel.from_softmax(x, np.arange(20.0), embeddings=widened[1].left)
+    mended = fix(head, "centred").to_model()
+    assert mended.right.mean(axis=0) == pytest.approx(np.zeros(1_100), abs=1e-12)
+    assert mended.predictions() == pytest.approx(head.predictions(), rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["diagonal", "linear", "orthogonal"])
+def test_a_gauge_changes_rows_within_what_they_span(widened, kind):
+    wide = widened[1]
+    after = one_equivalent(wide, kind=kind, rng=0).of(wide)
+    assert after.rank == wide.rank
+    assert after.scores() == pytest.approx(wide.scores(), abs=1e-9)
+    moved = np.abs(after.cosines("right") - wide.cosines("right")).max()
+    assert (moved > 0.01) == (kind != "orthogonal")
+    assert after.right.sum(axis=1) != pytest.approx(wide.right.sum(axis=1))
+
+
+def test_labels_and_heads_are_judged_the_same(widened):
+    truth = list("abcd" * 5)
+    narrow, wide = (evaluate_similarities(model, truth, n=3) for model in widened)
+    assert {name: wide.value(name) for name in wide.by_query} == pytest.approx(
+        {name: narrow.value(name) for name in narrow.by_query}
+    )
+    narrow, wide = (head_report(FactorModel.from_softmax(model.right), n_gauges=0) for model in widened)
+    assert (wide.mean_norm, wide.median_norm) == pytest.approx((narrow.mean_norm, narrow.median_norm))
+    assert wide.neighbours.top1_changed == narrow.neighbours.top1_changed
+    assert [shift.quantiles for shift in wide.shifts] == [pytest.approx(shift.quantiles) for shift in narrow.shifts]
+
+
+def test_a_rotation_into_very_many_columns_explains_all(widened):
+    found = compare(*widened)
+    assert (found.group, found.explained) == ("rotation", True)
+    assert found.condition_number == pytest.approx(1)
