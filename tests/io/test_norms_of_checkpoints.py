@@ -62,6 +62,36 @@ def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
         assert found.norm.shift is None
 
 
+@pytest.mark.parametrize(
+    ("head", "norm", "model_type"),
+    [
+        ("embed_out.weight", "gpt_neox.final_layer_norm", "gpt_neox"),
+        ("lm_head.decoder.weight", "lm_head.layer_norm", "roberta"),
+        ("cls.predictions.decoder.weight", "cls.predictions.transform.LayerNorm", "bert"),
+        ("vocab_projector.weight", "vocab_layer_norm", "distilbert"),
+        ("generator_lm_head.weight", "generator_predictions.LayerNorm", "electra"),
+        ("predictions.decoder.weight", "predictions.LayerNorm", "albert"),
+        ("backbone.embeddings.weight", "backbone.norm_f", "mamba"),
+        ("transformer.word_embeddings.weight", "transformer.ln_f", "bloom"),
+        ("model.tok_embeddings.weight", "model.norm", "internlm2"),
+        ("shared.weight", "decoder.final_layer_norm", "t5"),
+        ("lm_head.weight", "model.final_layernorm", "zamba"),
+        ("model.embed_tokens.weight", "model.norm", "gemma2"),
+        ("transformer.wte.weight", "transformer.ln_f", "gpt2"),
+    ],
+)
+def test_heads_and_norms_are_found_together(tmp_path, head, norm, model_type):
+    other = {"layers.0.attention.weight": np.eye(4, dtype=np.float32), "layers.0.norm.weight": SHIFT}
+    # Untied networks keep another matrix of the same shape for their inputs.
+    inputs = {} if "embed" in head or head.startswith(("shared", "transformer")) else {"inputs.weight": HEAD + 1}
+    save_file({**other, **inputs, head: HEAD, f"{norm}.weight": GAIN}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    model = load(tmp_path)
+    np.testing.assert_array_equal(model.right, HEAD)
+    assert (model.link, model.right_bias) == ("softmax", None)
+    assert norm_of(tmp_path, model).kind == ARCHITECTURES[model_type].kind
+
+
 def test_what_was_taken_is_said(tmp_path):
     found = final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="llama"))
     assert str(found) == ("final norm: model.norm.weight (RMSNorm, κ = 4), by the model_type llama of config.json")

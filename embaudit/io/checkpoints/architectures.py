@@ -63,7 +63,7 @@ _SHARED: dict[Architecture, str] = {
     "flex_olmo gemma3n gemma3n_text glm glm4 glm4_moe gpt_oss helium hunyuan_v1_dense internlm2 internlm3 jetmoe "
     "llama llama4 llama4_text llava minimax ministral mistral mistral3 mixtral mllama_text_model olmo2 olmo3 olmoe "
     "phi3 qwen2 qwen2_moe qwen2_vl qwen2_vl_text qwen2_5_vl qwen3 qwen3_moe qwen3_vl_text seed_oss smollm3 "
-    "smolvlm yi zamba",
+    "yi",
     _GEMMA: "gemma gemma2 gemma3 gemma3_text paligemma qwen3_next vaultgemma",
     _NEMOTRON: "nemotron",
     _COHERE: "cohere cohere2",
@@ -84,6 +84,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "exaone": Architecture("transformer.ln_f", "rms"),
     "gpt_neox": Architecture("gpt_neox.final_layer_norm", "layer"),
     "jamba": Architecture("model.final_layernorm", "rms"),
+    "zamba": Architecture("model.final_layernorm", "rms"),
     "modernbert": Architecture("head.norm", "layer"),
     "mpt": Architecture("transformer.norm_f", "layer"),
     "olmo": Architecture("model.norm", "layer", constant=True),

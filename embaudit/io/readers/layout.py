@@ -25,12 +25,16 @@ HEADS = {
     "lm_head.weight": "lm_head.bias", "classifier.weight": "classifier.bias", "score.weight": "score.bias",
     "classifier.out_proj.weight": "classifier.out_proj.bias", "fc.weight": "fc.bias", "head.weight": "head.bias",
     "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias", "weights": "bias", "W": "b",
+    "embed_out.weight": "embed_out.bias", "lm_head.decoder.weight": "lm_head.decoder.bias",
+    "cls.predictions.decoder.weight": "cls.predictions.decoder.bias", "vocab_projector.weight": "vocab_projector.bias",
+    "generator_lm_head.weight": "generator_lm_head.bias", "predictions.decoder.weight": "predictions.decoder.bias",
     "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
     "unembed.W_U": "unembed.b_U",
 }  # fmt: skip
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
-    "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight",
+    "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight", "backbone.embeddings.weight",
+    "transformer.word_embeddings.weight", "model.tok_embeddings.weight", "shared.weight",
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
