@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
+from made import flags
 from models import random_model
 
 from embaudit import audit
 from embaudit.auditing.answer import Answer, Word, answer
 from embaudit.auditing.claims import Claim, Kind, Scope
-from embaudit.auditing.predicted import by_prediction
+from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
+from embaudit.movements.movement import MovementProbe
 
 PART, WHOLE = Scope("linear maps"), Scope("every model of rank 2 with the same predictions", whole=True)
 
@@ -79,6 +83,12 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         ),
         (
             [FREE, ORIGIN_QUIET, claim("origin-decides", value=0.3), "chosen"],
+            "NO",
+            "removing the mean row moves them by 0.30 on average and changes no probability",
+            ("origin-decides", "origin", "free:right"),
+        ),
+        (
+            [FREE, claim("origin", witness=object()), claim("origin-decides", value=0.3)],
             "NO",
             "removing the mean row moves them by 0.30 on average and changes no probability",
             ("origin-decides", "origin", "free:right"),
@@ -183,6 +193,32 @@ def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
     nearest = seen[np.argsort(-cosines[0])][1:4]
     assert [name for name, _ in example.after] == [str(row) for row in nearest]
     assert found.to_dict()["movement"][1]["n_pairs"] == 55
+
+
+def test_lists_are_as_long_as_the_other_rows_allow():
+    draw = np.random.default_rng(0)
+    right = draw.standard_normal((3, 2))
+    model = FactorModel.from_user_item(draw.standard_normal((5, 2)), right)
+    for n, length in ((1, 1), (2, 2), (9, 2)):
+        (example,) = by_prediction(model, ["right"], side="right", rows=np.array([0]), n=n).examples
+        assert (len(example.before), len(example.after)) == (length, length)
+    alone = model.replace(right=right * [[1], [0], [0]])
+    assert by_prediction(alone, ["left"], side="right", rows=np.array([0]), n=2).examples == ()
+
+
+def test_what_is_drawn_is_drawn_from_the_seed_given(monkeypatch):
+    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 100)
+    model = random_model(n=40, p=40, k=3)
+    row = {"side": "right", "rows": np.array([0]), "n": 1, "n_pairs": 50}
+    first, again, other = (by_prediction(model, ["right"], **row, rng=seed).of("right") for seed in (3, 3, 4))
+    assert first.mean_abs == again.mean_abs != other.mean_abs
+    assert by_prediction(model, ["right"], **row).of("right").mean_abs == pytest.approx(
+        by_prediction(model, ["right"], **row, rng=0).of("right").mean_abs, abs=0
+    )
+
+
+def test_answers_and_what_is_predicted_stay_as_they_were_made():
+    assert flags(Answer) == flags(Predicted) == (True, True, True)
 
 
 def test_where_nothing_is_predicted_nothing_is_compared():

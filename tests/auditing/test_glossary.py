@@ -71,3 +71,12 @@ def test_capitals_spaces_and_plurals_do_not_count(given, found):
     assert str(refused.value) == (
         "what to explain must be a code or a word that reports use; got 'K'; `embaudit explain` lists them all."
     )
+
+
+def test_a_word_that_is_nearly_known_is_suggested():
+    with pytest.raises(InputError) as refused:
+        entry("guage")
+    assert str(refused.value) == (
+        "what to explain must be a code or a word that reports use; got 'guage'; did you mean gauge? "
+        "`embaudit explain` lists them all."
+    )

@@ -43,12 +43,27 @@ def found_in(evidence):
     return findings(evidence, OF_TRAITS)
 
 
+HERE = "the model at hand"
+CLAIMED = {
+    "EMB402": ("tail", "lists", "linear 2", "traits"),
+    "EMB403": ("common-direction", "rows", HERE, "traits"),
+    "EMB404": ("hubs", "lists", HERE, "traits"),
+    "EMB405": ("lengths", "rows", HERE, "traits"),
+    "EMB406": ("few-dimensions", "cosines", "the stored basis", "traits"),
+    "EMB407": ("constant", "rows", HERE, "model"),
+    "EMB408": ("rounding", "rows", "rows stored as these are", "traits"),
+}
+"""What the claim behind a finding is called, which rows, lists or cosines it is about, where, and from what."""
+
+
 def only(evidence):
-    """The one finding: its code, title, explanation, remedy and number."""
+    """The one finding: its code, title, explanation, remedy and number; its claim is the one of its code."""
     (found,) = found_in(evidence)
     assert found.severity is Severity.TIP
-    assert found.claim.kind is Kind.MEASURED
-    assert not found.claim.scope.whole
+    claim, role = found.claim, evidence.traits[0].role
+    name, of, where, source = CLAIMED[found.code]
+    assert (claim.kind, claim.name, claim.scope.whole) == (Kind.MEASURED, f"{name}:{role}", False)
+    assert (claim.subject, claim.scope.models, claim.evidence) == (f"{evidence.model.title(role)} {of}", where, source)
     return found.code, found.title, found.explanation, found.remedy, found.value
 
 
@@ -277,6 +292,29 @@ def test_what_is_typical_is_asked_from_thirty_rows_on(rows):
 def test_hubs_are_asked_from_a_hundred_rows_on(rows):
     model = random_model(0, n=None, p=rows)
     assert (traits_of(model, "right", rng=np.random.default_rng(0)).hubs is not None) == (rows == 100)
+
+
+def test_lists_are_as_long_as_asked_and_leave_a_row_out():
+    model = random_model(0, n=None, p=100)
+    rng = np.random.default_rng(0)
+    (usual,) = all_traits(model, ("right",), rng=rng)
+    assert usual.hubs.top_n == 10
+    assert traits_of(model, "right", n_neighbours=200, rng=rng).hubs.top_n == 98
+    assert traits_of(model, "right", rng=rng).hubs.top_n == 10
+
+
+def test_fifty_rows_are_asked_at_least(monkeypatch):
+    monkeypatch.setattr("embaudit.auditing.traits.QUERIES", 7)
+    found = traits_of(random_model(0, n=None, p=120), "right", rng=np.random.default_rng(0))
+    assert found.hubs.n_lists == 50
+
+
+def test_copies_and_levels_do_not_depend_on_what_was_drawn_before(monkeypatch):
+    for name in ("twins", "levels"):
+        monkeypatch.setattr(f"embaudit.auditing.traits.{name}", lambda model, role, rng: rng.random())
+    for seed in (0, 1):
+        found = traits_of(random_model(p=8), "right", rng=np.random.default_rng(seed))
+        assert [found.twins, found.levels] == np.random.default_rng(0).random(2).tolist()
 
 
 @pytest.mark.parametrize(("off", "unit"), [(9e-4, True), (-9e-4, True), (1.1e-3, False)])

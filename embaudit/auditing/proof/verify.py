@@ -322,7 +322,7 @@ class Claim:
             products, affine = (u @ u.T) ** 2, self.link["name"] == "softmax"
             require(len(u) == k * (k + 1) // 2 + k * affine and (not affine or self.unseen), "too few rows span")
             least = np.linalg.eigvalsh(products + affine * (u @ u.T))[0]
-            require(self.unit and least > 64 * len(u) * EPS, "the rows do not span")
+            require(bool(self.unit) and least > 64 * len(u) * EPS, "the rows do not span")
         elif self["weights_left"] is not None:  # Σ weights r rᵀ is one form on both sides
             forms = []
             for side in ("left", "right"):
