@@ -297,6 +297,17 @@ def test_rows_of_length_1_keep_it(side, sign):
     fails("rows lose their length 1", found(66))
 
 
+def test_lengths_of_the_rows_that_are_free_are_not_asked():
+    known = link("softmax", unit_rows=True)
+    assert checked([[0.5]], [[1.0]], q=[[1.0]], p=[[0.0]], link=known, facts={"map": True})() == 1
+
+
+def test_the_least_shift_of_a_single_row_or_number_is_seen():
+    zero = {"p": [[0.0, 0]], "q": [[0.0, 0]]}
+    fails("nothing absorbs a shift of right rows", checked(np.eye(2), to_right=[0.0, 1], **zero))
+    fails("nothing absorbs a shift of left rows", checked(np.eye(2), to_left=[0.0, 1], **zero))
+
+
 @pytest.mark.parametrize(("by", "stands"), [(1140, True), (1165, False)])
 def test_rounding_of_lengths_grows_with_the_square_of_the_condition(by, stands):
     a = np.diag([1 + by * EPS, 3.0])

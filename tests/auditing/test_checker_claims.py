@@ -57,6 +57,16 @@ def test_numbers_are_close(by, right, size):
     return fails(f"value is {value}, not {value + by * value}", found)
 
 
+@pytest.mark.parametrize(("by", "right"), [(0.9e-9, True), (1.5e-9, False)])
+def test_small_numbers_have_nine_digits_after_the_point(by, right):
+    found = claim("moved:right", **CROSS, **STRETCH, kind="shown", pairs=[[0, 1]], value=0.6 + by)
+    if right:
+        found.check()
+    else:
+        with pytest.raises(ArithmeticError, match=r"^value is "):
+            found.check()
+
+
 # Shown
 
 
@@ -113,6 +123,25 @@ def test_other_cosines_of_unit_rows_are_the_largest_of_each_side():
             found.check()
         else:
             fails("no cosine moves", found)
+
+
+def test_freedom_of_one_side_is_told_of_that_side():
+    right, left = CROSS["right"], [[1.0, 2.0], [2.0, -1.0]]
+    pairs = {"pairs_right": [[0, 2]], "pairs_left": [[0, 1]]}
+    own, other = 0.5**0.5 - 0.2**0.5, 1.5 / np.sqrt(2 * 4.25)
+    assert own < other
+    stands("free:right", own, right, left, kind="shown", **STRETCH, **pairs, numbers={"right": own, "left": other})
+    stands("free:left", other, right, left, kind="shown", **STRETCH, **pairs)
+    stands("identification", other, right, left, **STRETCH, **pairs)
+
+
+@pytest.mark.parametrize("name", ["reached:neighbours:right:linear", "free:right", "identification"])
+def test_movement_is_no_number_of_a_claim_without_pairs(name):
+    more = {"lists": [[2]], "listed": [0]} if name.startswith("reached") else {"pairs_right": [[0, 1]]}
+    found = claim(name, **CROSS, **STRETCH, **more, kind="shown", value=0.1, facts={"value": "lost"},
+                  numbers={"mean": 0.1})  # fmt: skip
+    with pytest.raises(KeyError, match="mean"):
+        found.check()
 
 
 HEAD = np.array([[2.0, 1.0], [2.0, -1.0], [5.0, 0.0], [3.0, 4.0]])
@@ -269,6 +298,8 @@ def test_a_label_between_others_never_leads():
     argmax(bias=[0, 0, 0, 0]).check()
     argmax(bias=[-1, 0, 2, 0]).check()
     argmax(rows=np.array(CORNERS) + 7).check()
+    argmax(bias=[1, 1, 1, 1]).check()
+    argmax(ahead=[[1 / 3 + 2e-7 / 3, 1 / 3 - 1e-7 / 3, 1 / 3 - 1e-7 / 3]], most=[[1e-7, 0, 0]]).check()
     twice = {key: np.vstack([np.array(value)] * 2) for key, value in WEIGHTS.items() if key != "hidden"}
     claim("argmax", CORNERS, value=1, hidden=[0, 0], **{**twice, "others": twice["others"].astype(np.int32)}).check()
     found = argmax()
@@ -287,6 +318,11 @@ def test_a_label_between_others_never_leads():
         ({"ahead": [[1 / 3 - 2e-9, 1 / 3 + 1e-9, 1 / 3 + 1e-9]]}, "the weights do not balance"),
         ({"bias": [1, 0, 0, 0]}, "the weights do not balance"),
         ({"bias": [1 / 3 + 3e-9, 0, 0, 1]}, "the weights do not balance"),
+        ({"bias": [10 / 3 + 15e-9, 0, 0, 10]}, "the weights do not balance"),
+        (
+            {"ahead": [[1 / 3 - 2e-9, 1 / 3 + 1e-9, 1 / 3 + 1e-9]], "rows": np.array(CORNERS) + 7},
+            "the weights do not balance",
+        ),
         ({"most": [[1.1e-6 / 3] * 3]}, "the weights leave a lead"),
     ],
 )
@@ -300,6 +336,8 @@ def test_weights_that_show_nothing(changed, problem):
         {"ahead": np.array([[1, 1, 1]]) * (1 + 0.9e-9) / 3},
         {"ahead": [[1 / 3 - 0.6e-9, 1 / 3 + 0.3e-9, 1 / 3 + 0.3e-9]]},
         {"bias": [1 / 3 + 0.5e-9, 0, 0, 1]},
+        {"bias": [10 / 3 + 5e-9, 0, 0, 10]},
+        {"ahead": [[1 / 3 - 0.6e-9, 1 / 3 + 0.3e-9, 1 / 3 + 0.3e-9]], "rows": 1000 * np.array(CORNERS)},
         {"most": [[0.9e-6 / 3] * 3]},
     ],
 )
@@ -310,7 +348,7 @@ def test_weights_up_to_rounding(changed):
 def test_a_simplex_has_more_labels_than_dimensions():
     stands("simplex", 2.0, CORNERS)
     stands("simplex", 1.5, [[1.0, 0, 0], [0, 1, 0], [0, 0, 1]])
-    flat = np.column_stack([CORNERS, np.zeros(4)])
+    flat = np.column_stack([CORNERS, np.zeros(4)]) * [1, 0.01, 0]
     largest = np.linalg.svd(flat - flat.mean(axis=0), compute_uv=False)[0]
     for share, value in ((0.5, 2.0), (1.6, 4 / 3)):
         # A column at right angles to both others has a singular value of its own; 3 ε of the largest are rounding.
@@ -345,6 +383,13 @@ def test_freedom_without_a_number_needs_a_pair_that_moves(turn, free):
         found.check()
     else:
         fails("no cosine moves", found)
+
+
+def test_of_stored_pairs_one_must_move():
+    rows = [[1.0, 1], [1, -1], [1, 0], [2, 0]]
+    known = gauge(np.diag([1.0, 2.0]), n=(2, 4))
+    claim("free:right", rows, np.eye(2), pairs=[[0, 1]], **known).check()
+    fails("no cosine moves", claim("free:right", rows, np.eye(2), pairs=[[2, 3]], **known))
 
 
 # Pinned
@@ -407,15 +452,20 @@ def test_weights_make_one_positive_form_on_both_sides():
     weighed((1, 1), (1 + 0.9e-8, 1)).check()
     fails("the two sides hold other forms", weighed((1, 1), (1 + 1.1e-8, 1)))
     weighed((3, 3), (3 + 2.9e-8, 3)).check()
+    fails("the two sides hold other forms", weighed((3, 3), (3 + 3.1e-8, 3)))
     fails("no positive form", weighed(known=link()))
     fails("no positive form", weighed((1, -1), (1, -1)))
     weighed((1, 1.1e-4), (1, 1.1e-4)).check()
     fails("no positive form", weighed((1, 0.9e-4), (1, 0.9e-4)))
+    weighed((10, 1.1e-3), (10, 1.1e-3)).check()
+    fails("no positive form", weighed((10, 0.9e-3), (10, 0.9e-3)))
     # On a line in the plane the form is singular; it stands where it is 1 on all rows and no weight is negative.
     line = ((1.0, 0), (-1, 0))
     weighed((0.5, 0.5), (1, 0), rows=line).check()
     weighed((0.5, 0.5), (1 + 0.9e-8, 0), rows=line).check()
     fails("no positive form", weighed((0.5, 0.6), (1.1, 0), rows=line))
+    fails("no positive form", weighed((0.5, 0.5 + 1.2e-8), (1 + 1.2e-8, 0), rows=line))
+    weighed((0, 1), (1, 0), rows=line).check()
     fails("no positive form", weighed((2, -1), (2, -1), rows=line))
     fails("no positive form", weighed((0.5, 0.5), (1, 0), rows=line, known=link("softmax")))
     fails("no positive form", weighed((1, 0), (1, 0), rows=((1.0, 0), (1, 0.1))))
@@ -506,3 +556,48 @@ def test_a_basis_is_that_of_the_reduction(stored, problem):
     entry["digest"] = checker.digest(entry, record["model"], arrays[stored])
     record["claims"][1] = reduction
     assert verified(record, arrays, model)[4] == ("simplex", problem)
+
+
+# The command line
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run the checker on files of a folder: (exit code, lines printed, errors)."""
+    monkeypatch.chdir(tmp_path)
+    record, arrays, model = recorded()
+    record["claims"].pop()
+    for name, rows in (("P", np.eye(2)), ("Q", model["right"]), ("a", np.zeros(2)), ("b", np.ones(4))):
+        np.save(f"{name}.npy", rows)
+    np.savez("proof.npz", record=np.array(json.dumps(record)), **arrays)
+
+    def call(*arguments):
+        monkeypatch.setattr("sys.argv", ["verify.py", *arguments])
+        code = checker.main()
+        streams = capsys.readouterr()
+        return code, streams.out.splitlines(), streams.err
+
+    return call
+
+
+def test_one_side_or_two_with_their_biases_are_named(run):
+    stands = [f"stands  {name}" for name in ("left", "right", "left_bias", "right_bias", "simplex")]
+    assert run("proof.npz", "Q.npy") == (0, stands, "")
+    assert run("proof.npz", "-", "Q.npy") == (0, stands, "")
+    assert run("proof.npz", "-", "Q.npy", "-", "-") == (0, stands, "")
+    wrong = [f"FAILS  {name}  {NO_ARRAY}" for name in ("left", "right", "left_bias", "right_bias")]
+    assert run("proof.npz", "P.npy", "Q.npy", "a.npy", "b.npy") == (
+        1, [wrong[0], stands[1], wrong[2], wrong[3], stands[4]], ""
+    )  # fmt: skip
+    assert run("proof.npz", "P.npy", "Q.npy")[1] == [wrong[0], *stands[1:]]
+    code, lines, _ = run("proof.npz", "P.npy")
+    assert (code, lines[:4]) == (1, [stands[0], wrong[1], *stands[2:4]])
+
+
+def test_input_that_cannot_be_read_is_told_with_how_to_call(run):
+    how = checker.__doc__
+    assert run("proof.npz") == (2, [], f"a proof and a model must be named; {how}\n")
+    assert run("proof.npz", "Q.npy", "-") == (2, [], f"a proof and a model must be named; {how}\n")
+    code, lines, errors = run("none.npz", "Q.npy")
+    assert (code, lines) == (2, [])
+    assert errors.endswith(f"'none.npz'; {how}\n")

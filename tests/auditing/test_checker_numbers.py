@@ -96,6 +96,14 @@ def test_movement_across_is_of_both_sides(pairs):
     assert found.movement("cross", found["pairs"]) == pytest.approx((moved.mean(), moved.max()), abs=1e-12)
 
 
+def test_movement_is_counted_over_all_tiles():
+    found = claim("moved:right", RIGHT)
+    tiles = [(slice(0, 1), np.array([[0.5, -2.0]]), np.array([[1.0, -2.0]])),
+             (slice(1, 2), np.array([[-2.0, 0.5, 0.0]]), np.array([[-2.0, 0.4, 0.0]]))]  # fmt: skip
+    found.tiles = lambda *given: iter(tiles)
+    assert found.movement("right", None) == pytest.approx((0.2, 0.5))
+
+
 # Lists
 
 
@@ -216,6 +224,13 @@ def test_by_how_much_lists_stay_ahead(rows, lists, gap):
     assert found[0, 0] == pytest.approx(gap, rel=1e-6, abs=0)
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_where_nothing_is_left_shifts_change_nothing(n):
+    rows = near(0.1)[: n + 1]
+    (found,) = claim("certified:right:linear:2", rows, listed=[0], lists=[list(range(1, n + 1))]).gaps(0.05)
+    assert found.tolist() == [[np.inf] * n]
+
+
 # Ranges
 
 
@@ -282,6 +297,11 @@ def test_affine_ranges_are_those_of_the_package(side, other, shift, k, across):
 def test_diagonal_ranges_are_those_of_the_package(role, k):
     known, made = reached(a_model(k), Diagonal(k, max_condition=3.0), role, name="diagonal")
     has_ends(known, made, 3.0, name="diagonal")
+
+
+def test_the_group_of_a_range_is_that_of_its_name():
+    known, made = reached(a_model(3), Diagonal(3, max_condition=2.0), name="diagonal")
+    assert made.proven()["value"] == pytest.approx(np.nanmedian(known.upper - known.lower), abs=1e-9)
 
 
 @pytest.mark.parametrize("column", [0, 1])

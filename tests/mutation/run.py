@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+BESIDE = {"auditing": ["tests/truth"]}
+"""Tests of a room that stand outside the folder of its name."""
 LIMIT = 120
 """Seconds of computing after which a mutant counts as noticed: it hangs."""
 MOST_TESTS = 200
@@ -126,6 +128,14 @@ def files_of(place: Path) -> list[Path]:
     return [place] if place.suffix else list(place.rglob("*.py"))
 
 
+def tests_of(rooms: Sequence[str]) -> list[str]:
+    """List where the tests of rooms are, or of files in them; all tests for a room without a folder of its name."""
+    names = {Path(room).parts[0] for room in rooms}
+    if any(not (ROOT / "tests" / name).is_dir() for name in names):
+        return ["tests"]
+    return sorted({place for name in names for place in (f"tests/{name}", *BESIDE.get(name, []))})
+
+
 def known_equivalents() -> set[str]:
     """Read the mutants nobody can notice."""
     if not EQUIVALENT.exists():
@@ -175,7 +185,7 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rooms", nargs="+", default=["auditing", "comparison", "evaluation"])
-    parser.add_argument("--tests", nargs="+", default=["tests"])
+    parser.add_argument("--tests", nargs="+", help="those of the rooms by default")
     parser.add_argument("--jobs", type=int, default=2)
     given = parser.parse_args()
     files = sorted(path for room in given.rooms for path in files_of(ROOT / "embaudit" / room))
@@ -185,7 +195,7 @@ def main() -> None:
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
     with tempfile.TemporaryDirectory() as folder:
         made = [Copy(Path(folder) / str(number)) for number in range(given.jobs)]
-        touched = tests_by_line(made[0], given.tests, given.jobs)
+        touched = tests_by_line(made[0], given.tests or tests_of(given.rooms), given.jobs)
         copies: Queue[Copy] = Queue()
         for copy in made:
             copies.put(copy)
