@@ -20,7 +20,7 @@ from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
-from embaudit.io import as_model, norm_of, source_of
+from embaudit.io import as_reading, norm_of, source_of
 from embaudit.model import Link
 from embaudit.model.objectives import Status
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from embaudit.auditing.finding import Finding, Severity
     from embaudit.foundation.checked import RNG
     from embaudit.gauges import GaugeGroup
+    from embaudit.io import Intake
     from embaudit.io.files import AnyPath
     from embaudit.model import FactorModel, Role
     from embaudit.model.final_norm import FinalNorm
@@ -62,6 +63,8 @@ class Audit(Drawn):
     """Everything measured; of a softmax head with very many labels, on a sample of them."""
     source: str | None = None
     """Where the model came from."""
+    intake: Intake | None = None
+    """What was read as what; None for a model that was there already."""
 
     @property
     def predictions_hold(self) -> bool:
@@ -172,13 +175,14 @@ class Audit(Drawn):
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; see the README for the schema."""
         evidence, position = self.evidence, self.evidence.position
+        intake = None if self.intake is None else self.intake.to_dict()
         return dict(
             plain(
                 {
                     "embaudit_version": __version__,
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
-                    "input": {"source": self.source, "fingerprint": self.fingerprint},
+                    "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": intake},
                     "model": self._model_record(),
                     "group": {
                         "max_condition": evidence.max_condition,
@@ -228,7 +232,7 @@ def audit(
     Parameters
     ----------
     model : FactorModel, path or object
-        One side or both: a model, a file that `load` reads, or what `embaudit.io.from_object` takes.
+        One side or both: a model, a file that `load` reads, what `embaudit.io.read` returns or `from_object` takes.
     groups : sequence of str or GaugeGroup, optional
         Families of equivalent models ("canonical", "diagonal", "linear", "orthogonal", "translation", "affine") or
         groups of your own; all that keep the predictions by default.
@@ -271,7 +275,8 @@ def audit(
     """
     source = source_of(model) if source is None else source
     given, seed = model, as_seed(rng)
-    model = declare(_with_objective(as_model(given), objective), soft_cap, normalised=normalised)
+    read, intake = as_reading(given)
+    model = declare(_with_objective(read, objective), soft_cap, normalised=normalised)
     evidence = gather(
         model,
         groups=() if groups is None else groups,
@@ -285,7 +290,7 @@ def audit(
         final_norm=norm_of(given, model) if final_norm is None else final_norm,
         rng=seed,
     )
-    return Audit(model, evidence, source)
+    return Audit(model, evidence, source, intake)
 
 
 def _with_objective(model: FactorModel, name: str | None) -> FactorModel:

@@ -34,10 +34,11 @@ Full = Annotated[bool, typer.Option("--full", help="Print everything, not one sc
 Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
-Reading = Annotated[
-    list[str] | None,
-    typer.Option("--load", help="How to read the model, as NAME=VALUE: left, weight, labels, link, right_counts, ..."),
-]
+Items = Annotated[Path | None, typer.Option(help="Table with titles of the items.")]
+Id = Annotated[str | None, typer.Option("--id", help="Its column of ids.")]
+Title = Annotated[str | None, typer.Option(help="Its column of titles.")]
+ByRow = Annotated[bool, typer.Option("--by-row", help="Join by the order of the rows, not by ids.")]
+Partial = Annotated[bool, typer.Option("--partial", help="Go on where less than half of the rows match.")]
 Objective = Annotated[
     str | None,
     typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),

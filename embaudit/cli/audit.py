@@ -10,20 +10,26 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embaudit.cli.app import (
+    ByRow,
     FailOn,
     FailOnFindings,
     Force,
+    Id,
+    Items,
     Json,
     Model,
     Norm,
     NormSort,
     Objective,
     Page,
+    Partial,
     Quiet,
     Seed,
+    Title,
     app,
 )
-from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars
+from embaudit.cli.reading import Given, reads_a_model, titled
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,9 +38,6 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.model.final_norm import FinalNorm
     from embaudit.report.next_steps import Asked
-
-SPELLED = {"right_counts": "counts"}
-"""Options of `load` that have another name here."""
 
 
 def exit_code(result: Audit, fail_on: FailOn) -> int:
@@ -47,28 +50,14 @@ def exit_code(result: Audit, fail_on: FailOn) -> int:
     return int(threshold is not None and result.worst is not None and result.worst >= threshold)
 
 
-def _asked(path: Path, kind: str, options: Mapping[str, str], told: Mapping[str, object], *, normalised: bool) -> Asked:
+def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mapping[str, bool]) -> Asked:
     """Note how the model was read, and spell what this command was told as it takes it."""
     from embaudit.report.next_steps import Asked
 
-    given = {SPELLED.get(name, name): str(value) for name, value in {**options, **told}.items() if value is not None}
+    given = {name: str(value) for name, value in told.items() if value is not None}
     words = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
-    return Asked(str(path), kind, options, (*words, *(["--normalised"] if normalised else [])))
-
-
-def titled(model: FactorModel, items: Path | None, identifier: str | None, title: str | None) -> FactorModel:
-    """Name the items of a model after a table."""
-    import numpy as np
-
-    from embaudit.errors import InputError
-    from embaudit.io import read_titles, titles_for
-
-    if items is None and (identifier is not None or title is not None):
-        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
-    if items is None:
-        return model
-    rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
-    return model.replace(right_names=titles_for(rows, *read_titles(items, id=identifier, title=title))[0])
+    words += [f"--{name}" for name, flag in flags.items() if flag]
+    return Asked(str(path), tuple(reading.words()), tuple(words))
 
 
 def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FinalNorm | None:
@@ -86,21 +75,12 @@ def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | No
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
+@reads_a_model
 def audit(
     path: Model,
     *,
-    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
+    reading: Given,
     objective: Objective = None,
-    weight: Annotated[
-        str | None, typer.Option("--weight", "--tensor", help="Name of the item or label vectors.")
-    ] = None,
-    bias: Annotated[str | None, typer.Option(help="Name of the item or label bias.")] = None,
-    left: Annotated[str | None, typer.Option(help="Name of the user or input vectors.")] = None,
-    labels: Annotated[Path | None, typer.Option(help="File that names the items or labels.")] = None,
-    counts: Annotated[Path | None, typer.Option(help="File of the interactions behind each item.")] = None,
-    left_counts: Annotated[Path | None, typer.Option(help="The same for the users.")] = None,
-    transpose: Annotated[str | None, typer.Option(help="Sides stored a column an entity: left, right, both.")] = None,
-    link: Annotated[str | None, typer.Option(help="identity, softmax, cosine or ranking.")] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
     norm: Norm = None,
@@ -117,9 +97,11 @@ def audit(
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
     show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
-    items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
-    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
-    title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
+    items: Items = None,
+    id: Id = None,  # noqa: A002
+    title: Title = None,
+    by_row: ByRow = False,
+    partial: Partial = False,
     full: Annotated[bool, typer.Option("--full", help="Print every table, finding and the verdict.")] = False,
     seed: Seed = 0,
     out: Page = None,
@@ -131,20 +113,17 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.io import distinct_outputs, written_whole
+    from embaudit.io import Reading, distinct_outputs, written_whole
     from embaudit.report.terminal import print_audit, print_screen
 
-    given = {"weight": weight, "bias": bias, "left": left, "labels": labels, "transpose": transpose, "link": link,
-             "right_counts": counts, "left_counts": left_counts}  # fmt: skip
-    options = {name: str(value) for name, value in given.items() if value is not None}
-    beside = [left, bias] if path.suffix == ".npy" else []
-    distinct_outputs([path, labels, counts, left_counts, items, *beside], [json, out, proof])
+    distinct_outputs([path, items, *reading.files(path)], [json, out, proof])
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file:
         with progress_bars(quiet=quiet):
-            model = titled(loaded(path, kind, options), items, id, title)
+            found = reading.read(path)
+            model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
             result = auditing.audit(
-                model,
+                Reading(model, found.intake),
                 role=role,
                 groups=group,
                 n_gauges=gauges,
@@ -168,5 +147,6 @@ def audit(
     else:
         told = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
                 "norm": norm, "norm_kind": norm_kind}  # fmt: skip
-        print_screen(result, _asked(path, kind, options, told, normalised=normalised), make_console(quiet=quiet))
+        flags = {"normalised": normalised, "by-row": by_row, "partial": partial}
+        print_screen(result, _asked(path, reading, told, flags), make_console(quiet=quiet))
     raise typer.Exit(exit_code(result, fail_on))

@@ -7,18 +7,24 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars, reading_options
+from embaudit.cli.app import ByRow, Force, Full, Id, Items, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.reading import Given, reads_a_model, titled
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 
 @app.command(short_help="What a gauge explains between two trained models.")
+@reads_a_model
 def compare(
     before: Model,
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
     *,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
-    kind: Annotated[str, typer.Option(help="What the files hold: auto, factors, head or vectors.")] = "auto",
-    reading: Reading = None,
+    reading: Given,
+    items: Items = None,
+    id: Id = None,  # noqa: A002
+    title: Title = None,
+    by_row: ByRow = False,
+    partial: Partial = False,
     seed: Seed = 0,
     full: Full = False,
     json: Json = None,
@@ -31,10 +37,13 @@ def compare(
     from embaudit.io import distinct_outputs
     from embaudit.report.terminal import print_result
 
-    distinct_outputs([before, after], [json, out])
+    distinct_outputs([before, after, *reading.files(before)], [json, out])
     with outputs(json, out, force=force) as write:
-        one, other = (loaded(path, kind, reading_options(reading)) for path in (before, after))
+        one, other = (
+            titled(reading.read(path).model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
+            for path in (before, after)
+        )
         with progress_bars(quiet=quiet):
-            found = run(one, other, n_neighbours=top, rng=seed)
+            found = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
         write(found, f"{before.name} and {after.name}")
     print_result(found, make_console(quiet=quiet), full=full)

@@ -7,24 +7,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Full, Json, Model, Page, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import loaded, make_console, outputs, progress_bars, reading_options
+from embaudit.cli.app import ByRow, Force, Full, Id, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.reading import Given, reads_a_model, titled
+from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
-    from embaudit.model import FactorModel
+    from collections.abc import Callable
+
+    from embaudit.io import Joined
 
 
 @app.command(short_help="Which similarity finds known labels best?")
+@reads_a_model
 def evaluate(
     path: Model,
     *,
     items: Annotated[Path, typer.Option(help="Table with what is known of the items.")],
     truth: Annotated[list[str], typer.Option(help="Its column of labels or clusters; more than one add up.")],
-    id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
+    id: Id = None,  # noqa: A002
+    title: Title = None,
+    by_row: ByRow = False,
+    partial: Partial = False,
     separator: Annotated[str, typer.Option(help="Between the labels of one item.")] = "|",
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
-    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
-    reading: Reading = None,
+    reading: Given,
     seed: Seed = 0,
     full: Full = False,
     json: Json = None,
@@ -34,32 +40,32 @@ def evaluate(
 ) -> None:
     """Score cosines, dot products and prediction cosines by labels: does a neighbour share one?"""
     from embaudit.evaluation import evaluate_similarities
-    from embaudit.io import distinct_outputs
+    from embaudit.io import distinct_outputs, join_texts
     from embaudit.report.terminal import print_result
 
-    distinct_outputs([path, items], [json, out])
+    distinct_outputs([path, items, *reading.files(path)], [json, out])
     with outputs(json, out, force=force) as write:
-        model = loaded(path, kind, reading_options(reading))
+        model = reading.read(path).model
+        if title is not None:
+            model = titled(model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
         with progress_bars(quiet=quiet):
-            labels = _labels(model, items, id, truth, separator)
+            labels, matched = _labels(
+                truth,
+                separator,
+                lambda column: join_texts(model.right_side, items, title=column, id=id, by_row=by_row, partial=partial),
+            )
             found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
         write(found, f"which similarity serves {', '.join(truth)} best in {path.name}")
     console = make_console(quiet=quiet)
-    console.print(f"judged by {', '.join(truth)}", markup=False)
+    console.print(f"judged by {', '.join(truth)}: {matched}", markup=False)
     print_result(found, console, full=full)
 
 
-def _labels(
-    model: FactorModel, items: Path, identifier: str | None, columns: list[str], separator: str
-) -> list[str | None]:
-    """Collect the labels of every right row over the chosen columns."""
-    import numpy as np
+def _labels(columns: list[str], separator: str, join: Callable[[str], Joined]) -> tuple[list[str | None], str]:
+    """Collect the labels of every item over the chosen columns, and how many rows matched."""
+    from embaudit.io import flags_named
 
-    from embaudit.io import flags_named, read_titles, texts_for
-
-    rows = np.arange(model.n_right) if model.right_ids is None else model.right_ids
-    found = [
-        flags_named(texts_for(rows, *read_titles(items, id=identifier, title=column)), column) for column in columns
-    ]
-    joined = [separator.join(text for text in texts if text) for texts in zip(*found, strict=True)]
-    return [text or None for text in joined]
+    found = [join(column) for column in columns]
+    texts = (flags_named(list(x.texts), column) for x, column in zip(found, columns, strict=True))
+    joined = [separator.join(text for text in row if text) for row in zip(*texts, strict=True)]
+    return [text or None for text in joined], found[0].explain()

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Norm, NormSort, Quiet, Reading, Seed, app
+from embaudit.cli.app import ByRow, Force, Id, Items, Model, Norm, NormSort, Partial, Quiet, Seed, Title, app
 from embaudit.cli.audit import norm_before
-from embaudit.cli.terminal import loaded, make_console, progress_bars, reading_options
+from embaudit.cli.reading import Given, reads_a_model, titled
+from embaudit.cli.terminal import make_console, progress_bars
 
 
 class Kind(StrEnum):
@@ -33,6 +34,7 @@ class Side(StrEnum):
 
 
 @app.command(short_help="Write vectors whose cosine the predictions pin down.")
+@reads_a_model
 def fix(
     path: Model,
     *,
@@ -45,10 +47,14 @@ def fix(
     ] = None,
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
-    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
     norm: Norm = None,
     norm_kind: NormSort = None,
-    reading: Reading = None,
+    reading: Given,
+    items: Items = None,
+    id: Id = None,  # noqa: A002
+    title: Title = None,
+    by_row: ByRow = False,
+    partial: Partial = False,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -57,9 +63,9 @@ def fix(
     from embaudit.io import distinct_outputs, require_output
     from embaudit.remedy import fix as mend
 
-    distinct_outputs([path], [out])
+    distinct_outputs([path, items, *reading.files(path)], [out])
     require_output(out, force=force)
-    model = loaded(path, kind, reading_options(reading))
+    model = titled(reading.read(path).model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
     before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
     with progress_bars(quiet=quiet):

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from embaudit.cli.app import app
+from embaudit.cli.reading import Given, reads_a_model
 from embaudit.cli.terminal import make_console
 
 
-@app.command(short_help="List the model files that can be read and written.")
-def formats() -> None:
-    """List the model files embaudit reads and writes."""
+@app.command(short_help="List the formats, or say how one file would be read.")
+@reads_a_model
+def formats(
+    path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
+    *,
+    reading: Given,
+) -> None:
+    """List the model files embaudit reads and writes; of one file, say what it would be read as."""
     from embaudit.io import formats as known
+    from embaudit.io import look
     from embaudit.report.grid import Grid
 
+    if path is not None:
+        intake = look(path, kind=reading.kind, **reading.options)
+        make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
+        return
     headings = ("format", "files", "reads", "writes", "from", "holds")
     rows = [
         (one.name, " ".join(one.suffixes), *("yes" * able for able in (one.reads, one.writes)), one.what, one.holds)

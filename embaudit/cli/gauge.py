@@ -7,11 +7,13 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Quiet, Reading, Seed, app
-from embaudit.cli.terminal import loaded, make_console, reading_options
+from embaudit.cli.app import Force, Model, Quiet, Seed, app
+from embaudit.cli.reading import Given, reads_a_model
+from embaudit.cli.terminal import make_console
 
 
 @app.command(short_help="Write another model with the same predictions.")
+@reads_a_model
 def gauge(
     path: Model,
     *,
@@ -26,8 +28,7 @@ def gauge(
     max_condition: Annotated[
         float | None, typer.Option(help="Largest over smallest stretch of a random change.", show_default="2")
     ] = None,
-    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
-    reading: Reading = None,
+    reading: Given,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
@@ -40,9 +41,9 @@ def gauge(
 
     if exponent is not None and (group is not None or max_condition is not None):
         raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
-    distinct_outputs([path], [out])
+    distinct_outputs([path, *reading.files(path)], [out])
     require_output(out, force=force)
-    model = loaded(path, kind, reading_options(reading))
+    model = reading.read(path).model
     require_output(out, sides=1 if model.left is None else 2, force=force)
     chosen = one_equivalent(
         model,

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, TypeVar
 from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from rich.console import Console
 
     from embaudit.foundation.results import Result
-    from embaudit.model import FactorModel
 
 T = TypeVar("T")
 
@@ -79,17 +78,6 @@ def outputs(json: Path | None, out: Path | None, *, force: bool) -> Iterator[Cal
                 files[1].write(page(result, title))
 
         yield write
-
-
-def loaded(path: Path, kind: str, options: Mapping[str, str]) -> FactorModel:
-    """Read a model, and ask at once where it looks transposed."""
-    from embaudit.io import load
-    from embaudit.model.sizes import shape_question
-
-    model = load(path, kind=kind, **options)
-    if question := shape_question(model):
-        sys.stderr.write(f"{question}\n")
-    return model
 
 
 def reading_options(given: list[str] | None) -> dict[str, str]:

@@ -7,25 +7,25 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Quiet, Reading, app
-from embaudit.cli.terminal import make_console, reading_options
+from embaudit.cli.app import Model, Quiet, app
+from embaudit.cli.reading import Given, reads_a_model
+from embaudit.cli.terminal import make_console
 
 
 @app.command(short_help="Check the claims of an audit with its proof.")
+@reads_a_model
 def verify(
     proof: Annotated[Path, typer.Argument(help="What `embaudit audit --proof` wrote.", show_default=False)],
     path: Model,
     *,
-    kind: Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")] = "auto",
-    reading: Reading = None,
+    reading: Given,
     quiet: Quiet = False,
 ) -> None:
     """Check that every claim an audit calls shown or proven stands for this model; exit 1 where one does not."""
     from embaudit.auditing.proof.proof import verify as check
     from embaudit.foundation.words import counted
-    from embaudit.io import load
 
-    found = check(proof, load(path, kind=kind, **reading_options(reading)))
+    found = check(proof, reading.read(path).model)
     wrong = [(name, problem) for name, problem in found if problem]
     console = make_console(quiet=quiet)
     for name, problem in wrong:

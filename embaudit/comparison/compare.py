@@ -20,6 +20,7 @@ from embaudit.foundation.workers import one_blas_thread
 from embaudit.io import as_model
 from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows
+from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from embaudit.comparison.matching import Match
     from embaudit.io.files import AnyPath
-    from embaudit.model import FactorModel, SideName
+    from embaudit.model import SideName
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
@@ -41,6 +42,8 @@ def compare(
     *,
     roles: Sequence[SideName | str] | None = None,
     n_neighbours: int = 10,
+    by_row: bool | None = None,
+    partial: bool = False,
     rng: RNG = 0,
 ) -> Comparison:
     """Compare two trained models: how far a gauge explains why their cosines differ.
@@ -58,6 +61,11 @@ def compare(
         Sides to report; all that both models have by default. The gauge is fitted on all of them anyway.
     n_neighbours : int
         Length of the neighbour lists, looked up within each half.
+    by_row : bool, optional
+        Whether the rows of both models are the same entities in the same order: then ids are not looked at. By
+        default where both are models in memory without ids, which are joined as arrays are; files are not.
+    partial : bool
+        Whether to go on where less than half of the smaller model matches, and without entities of two titles.
     rng : numpy Generator or int
         Draws the halves, pairs and rows; the same seed gives the same numbers.
 
@@ -68,7 +76,8 @@ def compare(
     Raises
     ------
     InputError
-        If a side is missing, fewer than 8 entities are shared, or every score of a model vanishes.
+        If a side or its ids are missing, ids are of two kinds or carry other titles, less than half of the entities
+        or fewer than 8 are shared, or every score of a model vanishes.
 
     Examples
     --------
@@ -81,6 +90,8 @@ def compare(
     ('diagonal', 5.0, True)
     """
     draw = as_generator(rng)
+    if by_row is None and not (isinstance(before, FactorModel) and isinstance(after, FactorModel)):
+        by_row = False
     before, after = as_model(before), as_model(after)
     chosen = _roles(before, after, roles)
     if not n_neighbours >= 1:
@@ -90,7 +101,7 @@ def compare(
     before, after = in_span(before), in_span(after)
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
-    matches = {role: _limited(match(before, after, role), draw) for role in sides}
+    matches = {role: _limited(match(before, after, role, by_row=by_row, partial=partial), draw) for role in sides}
     found = pairing(before, after, matches)
     predictions = agreement(before, after, matches["left"], matches["right"], rng=draw) if len(sides) == 2 else None
     parts, fits = _gauges(found, predictions, draw)

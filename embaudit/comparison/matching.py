@@ -9,12 +9,17 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Indices
+from embaudit.model.ids import BY_ROW, require_lengths, require_most, require_one_kind, without_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.model import FactorModel, SideName
+    from embaudit.model.side import Side
 
+OPTIONS: dict[SideName, str] = {"left": "left_ids", "right": "ids"}
+"""How ids are given to a side that has none."""
+MODELS = ("the first model", "the second model")
 LEAST = 8
 """Fewest shared entities that can be fitted on one half and judged on the other."""
 
@@ -49,13 +54,24 @@ class Match:
         )  # fmt: skip
 
 
-def match(before: FactorModel, after: FactorModel, role: SideName) -> Match:
-    """Match the rows of a side by id, or by order where neither model has ids.
+def match(
+    before: FactorModel, after: FactorModel, role: SideName, *, by_row: bool | None = None, partial: bool = False
+) -> Match:
+    """Match the rows of a side by id, or by their order.
+
+    Parameters
+    ----------
+    by_row : bool, optional
+        Whether the rows are the same entities in the same order, so that ids are not looked at; by default where
+        neither model has ids.
+    partial : bool
+        Whether less than half of the smaller side may match; entities under one id with two titles are left out then.
 
     Raises
     ------
     InputError
-        If one has ids and the other has not, the numbers of rows differ without ids, or too few are shared.
+        If ids are missing where they are to match, are of two kinds or name other entities, or too few are shared; by
+        row if the numbers of rows differ.
 
     Examples
     --------
@@ -66,33 +82,76 @@ def match(before: FactorModel, after: FactorModel, role: SideName) -> Match:
     >>> found.before[:3], found.after[:3], found.only_before, found.only_after
     (array([1, 2, 3]), array([8, 7, 6]), 1, 1)
     """
-    title = before.title(role)
-    one, two = (_ids(model, role) for model in (before, after))
-    sizes = [len(model.factors(role)) for model in (before, after)]
-    remedy = "compare the same data"
-    if one is None and two is None:
-        if sizes[0] != sizes[1]:
-            got = f"{sizes[0]} and {sizes[1]}"
-            raise must_be(f"{title}s without ids", "as many in both models", got, "add ids, to match them by")
-        rows: Indices = np.arange(sizes[0])
-        found = Match(role, rows, rows, np.asarray(before.names(role)), 0, 0, by_ids=False)
-    elif one is None or two is None:
-        which = "second" if two is None else "first"
-        raise InputError(f"{title} ids must be in both models or in neither; the {which} has none; add them to it.")
-    else:
-        rows, others = _shared(one, two)
-        alone = sizes[0] - len(rows), sizes[1] - len(rows)
-        found = Match(role, rows, others, before.names(role)[rows], *alone, by_ids=True)
-        first, second = (repr(ids[0].item()) for ids in (one, two))
-        remedy += f", under the same ids: the first model's start with {first}, the second's with {second}"
+    sides = (before.side(role), after.side(role))
+    sizes, bare = [len(side) for side in sides], all(side.ids is None for side in sides)
+    rows = bare if by_row is None else by_row
+    one, two = _in_order(sides, bare=bare) if rows else _by_ids(sides, OPTIONS[role], partial=partial)
+    names = np.asarray(before.names(role))[one]
+    found = Match(role, one, two, names, sizes[0] - len(one), sizes[1] - len(two), by_ids=not rows)
     if len(found) < LEAST:
-        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), remedy)
+        title = before.title(role)
+        raise must_be(f"the {title}s that both models hold", f"at least {LEAST}", len(found), _same_data(sides))
     return found
 
 
-def _ids(model: FactorModel, role: SideName) -> NDArray[Any] | None:
-    ids: NDArray[Any] | None = model.side(role).ids
-    return ids
+def _in_order(sides: tuple[Side, Side], *, bare: bool) -> tuple[Indices, Indices]:
+    one, two = map(len, sides)
+    what = f"{sides[0].title}s"
+    if bare and one != two:
+        raise must_be(f"{what} without ids", "as many in both models", f"{one} and {two}", "add ids, to match them by")
+    require_lengths(one, two, MODELS, what=what)
+    return np.arange(one), np.arange(one)
+
+
+def _same_data(sides: tuple[Side, Side]) -> str:
+    ids = [side.ids for side in sides if side.ids is not None]
+    if len(ids) < len(sides):
+        return "compare the same data"
+    first, second = (repr(one[:1].tolist()[0]) for one in ids)
+    return (
+        f"compare the same data, under the same ids: the first model's start with {first}, the second's with {second}"
+    )
+
+
+def _by_ids(sides: tuple[Side, Side], option: str, *, partial: bool) -> tuple[Indices, Indices]:
+    """Return the rows of the entities that both sides name by one id, and no title tells apart."""
+    title, (first, second) = sides[0].title, (side.ids for side in sides)
+    if first is None and second is None:
+        raise without_ids(title, *MODELS, option=option)
+    if first is None or second is None:
+        which = "second" if second is None else "first"
+        raise InputError(
+            f"{title} ids must be in both models or in neither; the {which} has none; add them to it with "
+            f"{option} (--{option.replace('_', '-')}), or {BY_ROW}."
+        )
+    require_one_kind(first, second, MODELS, what=f"{title} ids")
+    one, two = _shared(first, second)
+    if len(one) >= LEAST:
+        same = _same_titles(sides, one, two)
+        if not (partial or same.all()):
+            raise _other_titles(sides, one[~same], two[~same])
+        one, two = one[same], two[same]
+        require_most(len(one), min(map(len, sides)), f"{title}s of the smaller model", "the other", partial=partial)
+    return one, two
+
+
+def _same_titles(sides: tuple[Side, Side], one: Indices, two: Indices) -> NDArray[np.bool_]:
+    """Whether titles agree up to capitals; a row called by its id has none."""
+    if any(side.names is None for side in sides):
+        return np.ones(len(one), dtype=bool)
+    first, second = (
+        np.char.lower(np.asarray(side.names)[rows].astype(str)) for side, rows in zip(sides, (one, two), strict=True)
+    )
+    untitled = np.char.lower(np.asarray(sides[0].ids)[one].astype(str))
+    return np.asarray((first == second) | (first == untitled) | (second == untitled))
+
+
+def _other_titles(sides: tuple[Side, Side], one: Indices, two: Indices) -> InputError:
+    title = sides[0].title
+    names = [str(np.asarray(side.names)[rows[0]]) for side, rows in zip(sides, (one, two), strict=True)]
+    got = f"{len(one):,} with two, such as {names[0]!r} and {names[1]!r} for {np.asarray(sides[0].ids)[one[0]]}"
+    remedy = "compare models of the same ids, or leave these out with partial (--partial)"
+    return must_be(f"the {title}s of one id", "of one title in both models", got, remedy)
 
 
 def _shared(one: NDArray[Any], two: NDArray[Any]) -> tuple[Indices, Indices]:

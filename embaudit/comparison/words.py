@@ -107,7 +107,7 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
 def _matching(comparison: Comparison) -> str:
     sides = comparison.changes.items()
     shared = [counted(len(change.match), comparison.title(role)) for role, change in sides]
-    how = ["by their ids" if change.match.by_ids else "by their order, since there are no ids" for _, change in sides]
+    how = ["by their ids" if change.match.by_ids else "by the order of their rows" for _, change in sides]
     together = [" and ".join(shared)] if len(set(how)) == 1 else shared
     matched = ", and ".join(f"{what}, matched {by}" for what, by in zip(together, how, strict=False))
     left_out = [

@@ -2,27 +2,39 @@
 
 from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, norm_of
 from embaudit.io.files import distinct_outputs
-from embaudit.io.given import as_model, source_of
+from embaudit.io.given import as_model, as_reading, source_of
+from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.objects.live import from_object
 from embaudit.io.outputs import written_whole
-from embaudit.io.registry import Format, formats, load, require_output, save
+from embaudit.io.registry import Format, formats, load, look, read, require_output, save
+from embaudit.io.tables.ids import read_ids
 from embaudit.io.tables.interactions import Interactions, read_interactions
+from embaudit.io.tables.join import Joined, join_texts, with_titles
 from embaudit.io.tables.labels import read_labels
 from embaudit.io.tables.titles import flags_named, read_titles, texts_for, titles_for
 
 __all__ = [
     "Format",
     "FoundNorm",
+    "Intake",
     "Interactions",
+    "Joined",
+    "Part",
+    "Reading",
     "as_model",
+    "as_reading",
     "distinct_outputs",
     "final_norm_of",
     "fits",
     "flags_named",
     "formats",
     "from_object",
+    "join_texts",
     "load",
+    "look",
     "norm_of",
+    "read",
+    "read_ids",
     "read_interactions",
     "read_labels",
     "read_titles",
@@ -31,5 +43,6 @@ __all__ = [
     "source_of",
     "texts_for",
     "titles_for",
+    "with_titles",
     "written_whole",
 ]

@@ -5,9 +5,23 @@ from __future__ import annotations
 import os
 
 from embaudit.io.files import AnyPath
+from embaudit.io.intake import Intake, Reading
 from embaudit.io.objects.live import from_object
-from embaudit.io.registry import load
+from embaudit.io.registry import load, read
 from embaudit.model import FactorModel
+
+
+def as_reading(given: FactorModel | AnyPath | object) -> tuple[FactorModel, Intake | None]:
+    """Return a model as `as_model` does, and its intake where it was read from a file.
+
+    Examples
+    --------
+    >>> as_reading(FactorModel.from_vectors([[1.0, 2.0]]))
+    (FactorModel(1 items, rank 2, identity link, float64, no users), None)
+    """
+    if isinstance(given, (str, os.PathLike)):
+        given = read(given)
+    return (given.model, given.intake) if isinstance(given, Reading) else (as_model(given), None)
 
 
 def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
@@ -15,7 +29,7 @@ def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
 
     Parameters
     ----------
-    given : FactorModel, path or object
+    given : FactorModel, path, object or Reading
         What `load` or `from_object` takes; call them yourself where something has to be said about it.
 
     Raises
@@ -30,8 +44,8 @@ def as_model(given: FactorModel | AnyPath | object) -> FactorModel:
         ...
     embaudit.errors.InputError: ...
     """
-    if isinstance(given, FactorModel):
-        return given
+    if isinstance(given, (FactorModel, Reading)):
+        return given if isinstance(given, FactorModel) else given.model
     return load(given) if isinstance(given, (str, os.PathLike)) else from_object(given)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,12 +18,13 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, existing_path, plain_suffix
+from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-ALWAYS = ("labels", "link", "objective", "left_counts", "right_counts", "inputs")
+ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs")
 """Options that every format takes."""
 
 
@@ -47,7 +50,7 @@ class Format:
     """Where its reader and writer are."""
 
 
-_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose")
+_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
 
 # fmt: off
 FORMATS = (
@@ -121,7 +124,7 @@ def _recognises(candidate: Format, path: Path) -> bool:
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
-    """Read a model, whatever wrote it.
+    """Read a model, whatever wrote it; `read` also says what became what.
 
     Parameters
     ----------
@@ -136,6 +139,9 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         `left`, `weight` is `right`);
         `transpose` says which sides are stored with one column an entity ("left", "right", "both", "none");
         `id` and `vector` name columns of a table; `labels` is a file that names the right rows;
+        `ignore` names arrays to leave out, one or several, `*` standing for any letters;
+        `ids` is an array of the file, a FILE or FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids`
+        those of the left rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
         `link` and `objective` are what the file cannot say; `inputs` are vectors that the head, or the vectors, are
         multiplied with, or a file of them.
@@ -143,20 +149,100 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     Raises
     ------
     InputError
-        If the file is not there, is damaged, ambiguous, or an option does not apply to its format.
+        If the file is not there, is damaged, ambiguous, or an option does not apply to its format; or if something is
+        left over that could matter, such as a bias under another name.
     """
-    where = existing_path(path)
-    request = Request.of(kind, options)
+    return read(path, kind=kind, format=format, **options).model
+
+
+def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Reading:  # noqa: A002
+    """Read a model, and say what became what, what was left over and what was assumed.
+
+    Parameters are those of `load`, and so are the errors.
+
+    Returns
+    -------
+    Reading
+        The model and its intake.
+    """
+    where, request = existing_path(path), Request.of(kind, options)
+    with _at(where):
+        chosen = _chosen(where, format, request)
+        model = _module(chosen).read(where, request)
+        inside = _looked(chosen, where, request)
+        arrays = {part.name for part in inside.parts}
+        taken: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
+        model = finish(model, replace(request, **taken))
+        intake = _found(_with_files(inside, request), model).of(model, said=request.given)
+        return Reading(model, intake)
+
+
+def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
+    """Say what `read` would make of a file, from its headers alone: no numbers of vectors are read.
+
+    Parameters are those of `load`; what only the numbers show, damage for instance, is not seen.
+    """
+    where, request = existing_path(path), Request.of(kind, options)
+    with _at(where):
+        return _with_files(_looked(_chosen(where, format, request), where, request), request)
+
+
+@contextmanager
+def _at(where: Path) -> Iterator[None]:
+    """Let every error name the file."""
     try:
-        chosen = _detect(where) if format is None else _named(format)
-        _require_known(request, chosen)
-        return finish(_module(chosen).read(where, request), request)
+        yield
     except InputError as error:
         if str(where) in str(error):
             raise
         raise type(error)(f"{where}: {error}") from error
     except OSError as error:
         raise InputError(f"{where} cannot be read: {error.strerror or error}.") from error
+
+
+def _chosen(where: Path, format: str | None, request: Request) -> Format:  # noqa: A002
+    chosen = _detect(where) if format is None else _named(format)
+    _require_known(request, chosen)
+    return chosen
+
+
+def _looked(chosen: Format, where: Path, request: Request) -> Intake:
+    """Ask the reader what it would do."""
+    ask = getattr(_module(chosen), "look", None)
+    return Intake(chosen.name, (str(where),)) if ask is None else replace(ask(where, request), format=chosen.name)
+
+
+def _with_files(found: Intake, request: Request) -> Intake:
+    """Add what comes from elsewhere: files, or numbers that were given."""
+    options = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left"}
+    options |= {name: name for name in ("left_counts", "right_counts")}
+    given = {field: getattr(request, option) for option, field in options.items()}
+    paths = {field: str(x) for field, x in given.items() if isinstance(x, (str, os.PathLike))}
+    known = {part.name for part in found.parts}
+    parts = tuple(
+        Part(paths.get(field, "what was given"), field)
+        for field, x in given.items()
+        if x is not None and paths.get(field) not in known
+    )
+    files = tuple(part.name for part in parts if part.became in paths)
+    return replace(found.beside(*parts), files=(*found.files, *files))
+
+
+def _found(intake: Intake, model: FactorModel) -> Intake:
+    """Fill in the shapes that headers did not tell, and drop what the kind asked for left out."""
+    held = {
+        name: getattr(model, name) for name in ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
+    }
+    parts = tuple(
+        replace(part, shape=held[part.became].shape)
+        if None in (part.shape or (None,)) and held.get(part.became) is not None
+        else part
+        for part in intake.parts
+        if part.became not in held or held[part.became] is not None
+    )
+    if not parts:
+        parts = tuple(Part("vectors", name, x.shape) for name, x in held.items() if x is not None)
+    return replace(intake, parts=parts)
 
 
 def _require_known(request: Request, chosen: Format) -> None:
@@ -169,9 +255,13 @@ def _require_known(request: Request, chosen: Format) -> None:
 def finish(model: FactorModel, request: Request) -> FactorModel:
     """Add what the file or object could not say."""
     from embaudit.io.tables.counts import counts_of
+    from embaudit.io.tables.ids import read_ids
     from embaudit.io.tables.labels import labels_of
 
     changes: dict[str, Any] = {name: getattr(request, name) for name in ("link", "objective")}
+    for role, ids in (("left", request.left_ids), ("right", request.ids)):
+        if ids is not None:
+            changes[f"{role}_ids"] = read_ids(ids, len(model.side(role)), what=model.title(role))
     if request.labels is not None:
         changes["right_names"] = labels_of(request.labels, model.n_right, what=model.title("right"))
     for role in ("left", "right"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.errors import InputError, must_be
@@ -45,6 +46,10 @@ class Request:
     """Column that holds the ids of a table."""
     vector: str | None = None
     """Column that holds the vectors of a table."""
+    ids: str | None = None
+    """Array, FILE or FILE:COLUMN with the ids of the right rows."""
+    left_ids: str | None = None
+    """The same for the left rows."""
     labels: Any = None
     """Names of the right rows, or a file of them."""
     left_counts: Any = None
@@ -57,6 +62,8 @@ class Request:
     """How scores become predictions, where the file does not say."""
     objective: str | None = None
     """Which training objective made the model."""
+    ignore: tuple[str, ...] | None = None
+    """Names of arrays to leave out, `*` standing for any letters."""
 
     @classmethod
     def of(cls, kind: str, options: dict[str, Any]) -> Request:
@@ -78,12 +85,25 @@ class Request:
             transpose = "both" if transpose else "none"
         if transpose is not None and transpose not in get_args(Transpose):
             raise must_be("transpose", "one of " + ", ".join(get_args(Transpose)), repr(transpose))
-        return cls(**{**options, "kind": kind, "transpose": transpose})
+        ignore = options.get("ignore")
+        if isinstance(ignore, str):
+            ignore = (ignore,)
+        return cls(**{**options, "kind": kind, "transpose": transpose, "ignore": ignore and tuple(ignore)})
 
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that were given."""
         return tuple(f.name for f in fields(self) if f.name != "kind" and getattr(self, f.name) is not None)
+
+    def ignores(self, name: str) -> bool:
+        """Whether an array is to be left out.
+
+        Examples
+        --------
+        >>> [Request(ignore=("user_*",)).ignores(name) for name in ("user_bias", "item_bias")]
+        [True, False]
+        """
+        return any(fnmatchcase(name, pattern) for pattern in self.ignore or ())
 
     def transposes(self, side: Literal["left", "right"]) -> bool | None:
         """Whether a side is stored with one column an entity; None where the caller did not say."""

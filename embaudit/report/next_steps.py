@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from embaudit.auditing import Audit
 
@@ -24,21 +24,19 @@ class Asked:
 
     Examples
     --------
-    >>> asked = Asked("my model.npz", "head", {"right_counts": "n.npy"}, ("--counts", "n.npy", "--soft-cap", "30"))
+    >>> asked = Asked("my model.npz", ("--kind", "head", "--counts", "n.npy"), ("--soft-cap", "30"))
     >>> asked.audit("--full")
     "embaudit audit 'my model.npz' --kind head --counts n.npy --soft-cap 30 --full"
     >>> asked.fix("--as", "centred")
-    "embaudit fix 'my model.npz' --kind head --load right_counts=n.npy --as centred"
+    "embaudit fix 'my model.npz' --kind head --counts n.npy --as centred"
     """
 
     path: str
     """The file or folder."""
-    kind: str = "auto"
-    """What it was said to hold."""
-    options: Mapping[str, str] = field(default_factory=dict)
-    """Options of `load`."""
+    reading: tuple[str, ...] = ()
+    """Options of every command that reads a model."""
     told: tuple[str, ...] = ()
-    """What `embaudit audit` was told besides the kind: these options and what no file says."""
+    """What `embaudit audit` was told besides."""
 
     def audit(self, *more: str) -> str:
         """Audit the same model."""
@@ -46,8 +44,7 @@ class Asked:
 
     def fix(self, *more: str) -> str:
         """Write vectors of the same model."""
-        loaded = [part for name, value in self.options.items() for part in ("--load", f"{name}={value}")]
-        return join(["embaudit", "fix", *self._read(), *loaded, *more])
+        return join(["embaudit", "fix", *self._read(), *more])
 
     @property
     def norm(self) -> tuple[str, ...]:
@@ -63,7 +60,7 @@ class Asked:
 
     def _read(self) -> list[str]:
         path = self.path if not self.path.startswith("-") else f"./{self.path}"
-        return [path, *(["--kind", self.kind] if self.kind != "auto" else [])]
+        return [path, *self.reading]
 
     def out(self, what: str) -> str:
         """Name a file for what is written."""

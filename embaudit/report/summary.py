@@ -238,7 +238,10 @@ def audit_content(audit: Audit) -> Content:
     return Content(
         f"Audit of {audit.source or 'a model'}",
         (*grids(audit), *sentences(audit), *neighbour_grids(audit)),
-        (f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",),
+        (
+            *(() if audit.intake is None else (audit.intake.explain(),)),
+            f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",
+        ),
         question=audit.answer.question,
         answer=str(audit.answer),
         verdict=audit.verdict,

@@ -42,6 +42,8 @@ def print_screen(audit: Audit, asked: Asked, console: Console) -> None:
 def print_audit(audit: Audit, console: Console) -> None:
     """Print the answer, a failed check, then the tables, neighbours side by side, findings and the verdict."""
     console.print(Text(repr(audit.model)))
+    if audit.intake is not None:
+        console.print(Text(audit.intake.explain()))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")

@@ -70,7 +70,7 @@ def test_force_never_writes_over_a_shard(embaudit, tmp_path):
     before = (tmp_path / "b.safetensors").read_bytes()
     for name in ("b.safetensors", "./b.safetensors"):
         options = ("--load", "left=left", "--load", "weight=right", "--json", name, "--force")
-        refused(embaudit("compare", index, index, *options), "another file than the input", "b.safetensors")
+        refused(embaudit("compare", index, index, "--by-row", *options), "another file than the input", "b.safetensors")
     assert (tmp_path / "b.safetensors").read_bytes() == before
 
 
@@ -82,7 +82,10 @@ def test_force_never_writes_over_what_an_option_names(embaudit, tmp_path, victim
     (tmp_path / "names.txt").write_text("".join(f"item {i}\n" for i in range(9)))
     before = (tmp_path / victim).read_bytes()
     options = ("--load", "left=users.npy", "--load", "labels=names.txt")
-    refused(embaudit("compare", "items.npy", "items.npy", *options, "--json", victim, "--force"), "than the input")
+    refused(
+        embaudit("compare", "items.npy", "items.npy", "--by-row", *options, "--json", victim, "--force"),
+        "than the input",
+    )
     assert (tmp_path / victim).read_bytes() == before
     assert names(tmp_path) == ["items.npy", "names.txt", "users.npy"]
 
@@ -155,7 +158,10 @@ def test_a_file_too_large_is_one_sentence_and_leaves_nothing(tmp_path, suffix):
 
 
 def test_a_report_too_large_is_one_sentence(embaudit, model, room, tmp_path):
-    refused(embaudit("compare", model, model, "--out", "page.html"), "page.html cannot be written: File too large.")
+    refused(
+        embaudit("compare", model, model, "--by-row", "--out", "page.html"),
+        "page.html cannot be written: File too large.",
+    )
     assert names(tmp_path) == ["model.npz"]
 
 
@@ -177,7 +183,7 @@ def test_long_names_in_any_script_are_written(tmp_path):
 
 @pytest.mark.parametrize("path", ["/dev/full", "/dev/zero"])
 def test_devices_are_no_files(embaudit, model, path):
-    refused(embaudit("compare", model, model, "--json", path, "--force"), "a device, pipe or stream")
+    refused(embaudit("compare", model, model, "--by-row", "--json", path, "--force"), "a device, pipe or stream")
     refused(embaudit("compare", model, path), "a pipe or device")
 
 
@@ -189,7 +195,7 @@ def test_a_pipe_is_refused_as_an_input_at_once(embaudit, tmp_path):
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may enter every folder")
 def test_closed_folders_are_one_sentence(embaudit, model, tmp_path):
     (tmp_path / "closed").mkdir(mode=0o000)
-    refused(embaudit("compare", model, model, "--json", "closed/out.json"), "Permission denied")
+    refused(embaudit("compare", model, model, "--by-row", "--json", "closed/out.json"), "Permission denied")
     refused(embaudit("audit", "closed/model.npz"), "Permission denied")
     (tmp_path / "closed").chmod(0o700)
 
@@ -205,7 +211,7 @@ def wait(*_, **__):
     print("ready", flush=True)
     time.sleep(60)
 embaudit.comparison.compare = wait
-sys.argv = ["embaudit", "compare", "model.npz", "model.npz", "--json", "out.json", "--quiet"]
+sys.argv = ["embaudit", "compare", "model.npz", "model.npz", "--by-row", "--json", "out.json", "--quiet"]
 main()
 """
 
@@ -223,7 +229,7 @@ def test_a_run_that_is_ended_leaves_no_file_and_a_killed_one_is_tidied_up(embaud
     assert err == ("embaudit: stopped by Ctrl-C.\n" if number == signal.SIGINT else "")
     left = [name for name in names(tmp_path) if name.endswith(".part")]
     assert len(left) == (number == signal.SIGKILL)
-    assert embaudit("compare", model, model, "--json", "out.json", "--quiet").code == 0
+    assert embaudit("compare", model, model, "--by-row", "--json", "out.json", "--quiet").code == 0
     assert names(tmp_path) == ["model.npz", "out.json"]
 
 
@@ -243,7 +249,7 @@ def test_a_part_that_somebody_is_writing_stays(tmp_path):
 
 def test_signals_are_those_of_before_when_a_command_ends(embaudit, model):
     before = [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)]
-    embaudit("compare", model, model, "--quiet")
+    embaudit("compare", model, model, "--by-row", "--quiet")
     assert [signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)] == before
 
 

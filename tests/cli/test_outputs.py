@@ -140,7 +140,7 @@ def test_no_two_outputs_are_one_file(embaudit, model, vectors, ratings, tmp_path
     ):
         assert_refused(embaudit(*arguments, "--json", "same", "--out", "./same"), "another output")
     assert not (tmp_path / "same").exists()
-    assert embaudit("compare", model, model, "--json", "a.json", "--out", "a.html").code == 0
+    assert embaudit("compare", model, model, "--by-row", "--json", "a.json", "--out", "a.html").code == 0
 
 
 def test_figures_there_already_are_refused_before_the_work(embaudit, monkeypatch, tmp_path):

@@ -159,7 +159,7 @@ def test_models_under_other_names_can_be_read_by_every_command(tmp_path, embaudi
     assert embaudit("gauge", "odd.npz", *reading, "--out", "g.npz").code == 0
     np.testing.assert_allclose(ea.load("g.npz").scores(), users @ items.T, atol=1e-12)
     assert embaudit("fix", "odd.npz", *reading, "--out", "f.npz").code == 0
-    assert embaudit("compare", "odd.npz", "odd.npz", *reading).code == 0
+    assert embaudit("compare", "odd.npz", "odd.npz", "--by-row", *reading).code == 0
     for wrong in ("left", "=enc", "magic=1"):
         assert embaudit("fix", "odd.npz", "--load", wrong, "--out", "h.npz").code == 2
 

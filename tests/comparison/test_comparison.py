@@ -540,7 +540,7 @@ def test_factors_out_of_all_size_are_refused():
 def test_ids_that_do_not_meet_are_shown():
     _, q = pair()
     numbers, texts = np.arange(80.0), [str(i) for i in range(80)]
-    with pytest.raises(InputError, match=r"start with 0\.0, the second's with '0'"):
+    with pytest.raises(InputError, match=r"row numbers 0 to 79 in the second model and ids such as 0\.0 in the first"):
         compare(FactorModel.from_vectors(q, ids=numbers), FactorModel.from_vectors(q, ids=texts))
 
 

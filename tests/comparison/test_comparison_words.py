@@ -236,7 +236,7 @@ def test_who_was_left_out_and_how_rows_were_matched():
 
     sides, predicted = "Compared: 8 items and 8 users, matched by their ids.", " The two models predict the same."
     left_out = " {} items only in the first model and {} only in the second were left out."
-    order = "matched by their order, since there are no ids"
+    order = "matched by the order of their rows"
     assert shared().startswith(f"{sides}{predicted}")
     assert shared(1234).startswith(f"{sides}{left_out.format('1,234', 0)}{predicted}")
     assert shared(0, 5678).startswith(f"{sides}{left_out.format(0, '5,678')}{predicted}")

@@ -79,6 +79,84 @@ def test_what_cannot_be_matched_is_refused(one, two, message):
         match(one, two, "right")
 
 
+def refused(one, two, **options):
+    with pytest.raises(InputError) as error:
+        match(one, two, "right", **options)
+    return str(error.value)
+
+
+def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
+    assert refused(vectors(), vectors(), by_row=False) == (
+        "item ids must be in the first model, to find its rows in the second model; got none; add them with ids "
+        "(--ids), or join by the order of the rows with by_row (--by-row) if that is what they share."
+    )
+    assert refused(vectors(ids=list("abcdefghi")), vectors()) == (
+        "item ids must be in both models or in neither; the second has none; add them to it with ids (--ids), or join "
+        "by the order of the rows with by_row (--by-row) if that is what they share."
+    )
+    for one, two in ((vectors(ids=list("abcdefghi")), vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
+        found = match(one, two, "right", by_row=True)
+        assert (found.before.tolist(), found.after.tolist(), found.by_ids) == ([*range(9)], [*range(9)], False)
+    assert refused(vectors(9, ids=range(9)), vectors(10), by_row=True) == (
+        "items joined by row must be as many on both sides; got 9 in the first model and 10 in the second model; join "
+        "them by id."
+    )
+
+
+def test_row_numbers_are_no_ids_of_another_world():
+    rows, movies = range(20), [*range(1, 16), 50, 60, 70, 80, 90]
+    expected = (
+        "item ids must be of one kind on both sides; got row numbers 0 to 19 in the {} model and ids such as 50 in the "
+        "{} model; give both the same ids, or join by the order of the rows with by_row (--by-row) if that is what "
+        "they share."
+    )
+    assert refused(vectors(20, ids=rows), vectors(20, ids=movies)) == expected.format("first", "second")
+    assert refused(vectors(20, ids=movies), vectors(20, ids=rows), partial=True) == expected.format("second", "first")
+    assert refused(vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies)) == expected.format("first", "second")
+    # Some of the rows that the other counts, or more than it counts, are of its own world.
+    assert len(match(vectors(20, ids=rows), vectors(15, ids=movies[:15]), "right")) == 15
+    assert len(match(vectors(20, ids=rows), vectors(21, ids=[*rows, 99]), "right")) == 20
+    assert len(match(vectors(20, ids=range(1, 21)), vectors(15, ids=movies[:15]), "right")) == 15
+
+
+def test_less_than_half_is_refused_until_asked_for():
+    one, half, less = (vectors(20, ids=range(5, 25)), vectors(20, ids=range(15, 35)), vectors(20, ids=range(16, 36)))
+    assert len(match(one, half, "right")) == 10
+    assert len(match(one, less, "right", partial=True)) == 9
+    assert refused(one, less) == (
+        "at least half of the items of the smaller model must be found in the other; got 9 of 20; check the ids, or go "
+        "on with those that match with partial (--partial)."
+    )
+    assert len(match(vectors(40, ids=range(40)), vectors(20, ids=range(30, 10, -1)), "right")) == 20
+
+
+def test_one_id_of_two_titles_is_refused():
+    ids, names = range(1, 11), [f"Film {i}" for i in range(10)]
+
+    def titled(*changed, **fields):
+        return vectors(10, ids=ids).replace(right_names=[f"Other {i}" if i in changed else n for i, n in
+                                                         enumerate(names)], **fields)  # fmt: skip
+
+    assert len(match(titled(), titled(), "right")) == 10
+    assert len(match(titled(), titled().replace(right_names=[n.upper() for n in names]), "right")) == 10
+    assert len(match(titled(), vectors(10, ids=ids), "right")) == 10
+    untitled = titled().replace(right_names=["1", *names[1:]])
+    assert len(match(titled(), untitled, "right")) == len(match(untitled, titled(), "right")) == 10
+    assert refused(titled(), titled(2, 5)) == (
+        "the items of one id must be of one title in both models; got 2 with two, such as 'Film 2' and 'Other 2' for "
+        "3; compare models of the same ids, or leave these out with partial (--partial)."
+    )
+    assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
+    assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
+
+
+def test_files_without_ids_are_not_joined_by_row_unasked(tmp_path):
+    np.save(tmp_path / "a.npy", vectors().right)
+    with pytest.raises(InputError, match="item ids must be in the first model"):
+        compare(str(tmp_path / "a.npy"), vectors())
+    assert len(compare(str(tmp_path / "a.npy"), vectors(), by_row=True).changes["right"].match) == 9
+
+
 def test_eight_shared_entities_are_enough():
     assert len(match(vectors(8), vectors(8), "right")) == 8
     found = compare(vectors(8), vectors(8)).changes["right"]

@@ -17,7 +17,7 @@ LEFT, RIGHT = DRAW.standard_normal((30, 3)), DRAW.standard_normal((20, 3))
 MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT)
 TAKERS = {
     "audit": lambda given: ea.audit(given, n_gauges=1, n_pairs=100).to_dict(),
-    "compare": lambda given: ea.compare(given, given).to_dict(),
+    "compare": lambda given: ea.compare(given, given, by_row=True).to_dict(),
     "fix": lambda given: ea.fix(given).vectors().tolist(),
     "position": lambda given: ea.position(given).to_dict(),
 }
@@ -32,6 +32,7 @@ def path(tmp_path):
 def without_source(found):
     if isinstance(found, dict) and "input" in found:
         found["input"].pop("source")
+        found["input"].pop("intake")
     return found
 
 

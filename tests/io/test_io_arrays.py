@@ -111,7 +111,7 @@ def test_columns_that_are_no_constants_are_refused() -> None:
      ("userVectors", "itemVectors")],
 )  # fmt: skip
 def test_customary_pairs(tmp_path: Path, left: str, right: str) -> None:
-    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS, "unrelated": np.ones(3)}))
+    model = load(saved(tmp_path / "m.npz", **{left: USERS, right: ITEMS, "unrelated": np.ones(4)}))
     np.testing.assert_array_equal(model.left, USERS)
     np.testing.assert_array_equal(model.right, ITEMS)
 
@@ -146,9 +146,9 @@ def test_chosen_arrays(tmp_path: Path) -> None:
         np.testing.assert_array_equal(model.right, ITEMS)
         np.testing.assert_array_equal(model.right_bias, B)
     np.testing.assert_array_equal(load(path, kind="vectors", weight="a").right, USERS)
-    np.testing.assert_array_equal(load(path, kind="head", weight="b", transpose=True).right, ITEMS)
+    np.testing.assert_array_equal(load(path, kind="head", weight="b", transpose=True, ignore="c").right, ITEMS)
     for name in ("right", "weight"):
-        np.testing.assert_array_equal(load(path, left="a", **{name: "b"}).right, ITEMS)
+        np.testing.assert_array_equal(load(path, left="a", ignore="c", **{name: "b"}).right, ITEMS)
     head = load(path, weight="b", bias="c", embedding="a")
     assert head.link is Link.SOFTMAX
     np.testing.assert_allclose(head.scores(), USERS.astype(float) @ ITEMS.T + B)

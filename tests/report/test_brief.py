@@ -64,9 +64,7 @@ def test_similarities_are_one_line_each_with_what_chance_leaves_open():
     assert not any("*" in cell for cell in grid.rows[0])
 
 
-@pytest.mark.parametrize(
-    ("ids", "how"), [(range(30), "by their ids"), (None, "by their order, since there are no ids")]
-)
+@pytest.mark.parametrize(("ids", "how"), [(range(30), "by their ids"), (None, "by the order of their rows")])
 def test_a_comparison_begins_with_what_it_compares(ids, how):
     model = random_model(right_ids=ids if ids is None else list(ids), left_ids=None if ids is None else list(range(40)))
     assert compare(model, model).explain().startswith(f"Compared: 40 users and 30 items, matched {how}. ")

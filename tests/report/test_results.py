@@ -25,6 +25,8 @@ HOSTILE = "<script>alert(1)</script>"
 PARTS = {
     "Grouping": "part of a Simpson report, which knows what x and y are called",
     "Association": "part of a grouping",
+    "Intake": "part of an audit",
+    "Joined": "a sentence beside an evaluation",
     "RoleChange": "part of a comparison",
     "NetflixFigure": "a picture with its files",
     "NielsenFigure": "a picture with its files",

@@ -30,13 +30,25 @@ def names(path: Path) -> list[str]:
     InputError
         If the file is damaged.
     """
+    return list(schema(path)[0].names)
+
+
+def schema(path: Path) -> tuple[pa.Schema, int | None]:
+    """Read the types of the columns, and the number of rows where the file says it; no column is read.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
     from pyarrow import ipc, parquet
 
     try:
         if path.suffix.lower() in PARQUET:
-            return list(parquet.read_schema(path).names)
+            metadata = parquet.read_metadata(path)
+            return metadata.schema.to_arrow_schema(), metadata.num_rows
         with path.open("rb") as file:
-            return list(ipc.open_file(file).schema.names)
+            return ipc.open_file(file).schema, None
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from error
 

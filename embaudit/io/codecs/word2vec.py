@@ -25,6 +25,9 @@ from embaudit.io.codecs.delimited import open_bytes
 FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
 NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
+CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+WILD = 1e15
+"""No embedding holds such a number; letters read as float32 do."""
 LINES = 4096
 """Lines parsed at a time."""
 
@@ -42,6 +45,20 @@ def blocks(path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
             yield from _blocks(file, path)
     except (OSError, EOFError, zlib.error, MemoryError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
+
+
+def shape(path: Path) -> tuple[int | None, int]:
+    """Tell the number of vectors, where a header says it, and their size, from the first line.
+
+    Raises
+    ------
+    InputError
+        If it is no line of such a file.
+    """
+    with open_bytes(path) as file:
+        first = file.readline(2**20)
+    header = HEADER.fullmatch(first)
+    return (None, _dimension(first, path)) if header is None else (int(header[1]), int(header[2]))
 
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
@@ -137,7 +154,23 @@ def _binary(
             tokens.append(buffer[:end].lstrip(b"\n"))
             vector[:] = np.frombuffer(buffer, "<f4", size, end + 1)
             buffer = buffer[end + 1 + width :]
+        _require_aligned(tokens, vectors, path)
         yield tokens, vectors
+    if (buffer + file.read(2**20)).strip(b"\n"):
+        remedy = "fetch it again; a token that holds a space also shifts what follows, so save such vectors as text"
+        raise must_be(f"{path}", f"at its end after {count} vectors, as its header says", "more bytes", remedy)
+
+
+def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Path) -> None:
+    """Refuse what is read of a binary file whose tokens hold spaces: bytes of numbers in tokens, letters as numbers."""
+    garbled = next((token for token in tokens if CONTROL.search(token)), None)
+    wild = ~(np.abs(vectors) < WILD).all(axis=1)
+    if garbled is None and wild.any():
+        garbled = tokens[int(np.argmax(wild))]
+    if garbled is not None:
+        got = f"other bytes at token {garbled[:40].decode('utf-8', 'replace')!r}"
+        remedy = "a token that holds a space shifts what follows, so save such vectors as text"
+        raise must_be(f"{path}", "tokens without spaces and their numbers", got, remedy)
 
 
 def _token(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,9 +12,14 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.layout import Layout, choose
+from embaudit.io.readers.leftovers import left_over, require_settled
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
+
+OF_VECTORS = ("right_ids", "right_names", "right_counts")
+"""What is kept of a pair where only its right vectors are asked for."""
 
 
 def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
@@ -22,12 +30,7 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     InputError
         If the names leave more than one reading, or shapes do not fit.
     """
-    layout = choose({name: tensor.shape for name, tensor in arrays.tensors.items()}, request, where)
-    if request.kind == "vectors" and layout.left is not None:
-        kept = {
-            name: layout.extras[name] for name in ("right_ids", "right_names", "right_counts") if name in layout.extras
-        }
-        layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=kept)
+    layout = planned(arrays, request, where)
     extras = {name: _extra(arrays, source, name) for name, source in layout.extras.items()}
     right = _side(arrays, layout, "right")
     assert right is not None
@@ -36,6 +39,56 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     if layout.head:
         extras |= {"link": "softmax", "roles": ("input", "label")}
     return FactorModel(left=_side(arrays, layout, "left"), right=right, **extras)
+
+
+def planned(arrays: Arrays, request: Request, where: object) -> Layout:
+    """Decide which array is what by headers alone, and refuse to leave over what could matter.
+
+    Raises
+    ------
+    InputError
+        If the names leave more than one reading, or an array that could be a bias has no part in it.
+    """
+    tensors = {name: tensor for name, tensor in arrays.tensors.items() if not request.ignores(name)}
+    layout = choose({name: tensor.shape for name, tensor in tensors.items()}, request, where)
+    if request.kind == "vectors" and layout.left is not None:
+        extras = {name: source for name, source in layout.extras.items() if name in OF_VECTORS}
+        layout = Layout(layout.right, transposed=layout.transposed & {"right"}, extras=extras)
+    named = {"left_ids": request.left_ids, "right_ids": request.ids}
+    extras = {field: name for field, name in named.items() if name is not None and name in tensors}
+    layout = replace(layout, extras={**layout.extras, **extras})
+    require_settled(layout, tensors, request, where)
+    return layout
+
+
+def looked(arrays: Arrays, request: Request, path: Path, kind: str) -> Intake:
+    """Say which arrays of a file become what; nothing but headers is read.
+
+    Raises
+    ------
+    InputError
+        As `planned` does.
+    """
+    layout = planned(arrays, request, path)
+    roles = {"left": layout.left, "right": layout.right, **layout.extras}
+    parts = (Part(name, role, arrays.tensors[name].shape) for role, name in roles.items() if name is not None)
+    rest = (Part(name, "", tensor.shape) for name, tensor in left_over(layout, arrays.tensors).items())
+    link = (Part("its name", "link"),) if layout.head else ()
+    return Intake(kind, (str(path),), (*parts, *link), tuple(rest), tuple(_assumed(layout, arrays, request)))
+
+
+def _assumed(layout: Layout, arrays: Arrays, request: Request) -> Iterator[str]:
+    for side in sorted(layout.transposed):
+        if request.transpose is None:
+            yield f"{getattr(layout, side)} has one column an entity"
+    shape = arrays.tensors[layout.right].shape
+    if layout.head and len(shape) == 2 and shape[side_axis(layout)] == 1:
+        yield "one row stands for two labels, the first with scores of 0"
+
+
+def side_axis(layout: Layout) -> int:
+    """Return the axis of the right array that counts entities."""
+    return int("right" in layout.transposed)
 
 
 def _side(arrays: Arrays, layout: Layout, side: str) -> NDArray[Any] | None:

@@ -14,9 +14,13 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.npz import Npz
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
+USED = ("user_factors", "item_factors", "factors", "regularization")
+COLUMNS = {1: "-1", 2: "-2"}
+"""Where the item bias is, by the number of columns beyond the factors."""
 NEIGHBOURS = ("K", "shape", "data", "indptr", "indices")
 
 
@@ -47,6 +51,20 @@ def read(path: Path, request: Request) -> FactorModel:
     model = split_columns(stored["user_factors"], stored["item_factors"], int(rank))
     objective = trained_with(stored["regularization"], model) if "regularization" in stored else None
     return as_kind(model.replace(objective=objective), request.kind)
+
+
+def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
+    """Say what the matrices hold, by their headers and the number of factors."""
+    stored = Npz(path)
+    shapes = {name: tensor.shape for name, tensor in stored.tensors.items()}
+    parts = [Part("user_factors", "left", shapes.get("user_factors", ())),
+             Part("item_factors", "right", shapes.get("item_factors", ()))]  # fmt: skip
+    extra = shapes["item_factors"][-1] - int(stored["factors"]) if "item_factors" in shapes else 0
+    parts += [Part(f"its column {COLUMNS[extra]}", "right_bias")] if extra in COLUMNS else []
+    parts += [Part("the last column of user_factors", "left_bias")] if extra == 2 else []
+    parts += [Part("that it has item biases alone", "link")] if extra == 1 else []
+    rest = (Part(name, "", shape) for name, shape in shapes.items() if name not in USED)
+    return Intake("implicit", (str(path),), tuple(parts), tuple(rest))
 
 
 def trained_with(strength: Any, model: FactorModel) -> str | None:

@@ -44,7 +44,7 @@ BIASES = {
     "right": ("itembias", "itembiases", "rightbias", "bi", "ibiases"),
 }
 OFFSETS = ("offset", "globalbias", "globalmean", "mu")
-IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids")}
+IDS = {"left": ("userids", "leftids"), "right": ("itemids", "rightids", "ids", "words", "indextokey", "tokens")}
 NAMES = {"left": ("usernames", "leftnames"), "right": ("itemnames", "itemtitles", "rightnames", "labels", "classes")}
 COUNTS = {"left": ("usercounts", "leftcounts"), "right": ("itemcounts", "rightcounts")}
 KNOWN_OF_ROWS: Mapping[str, Mapping[str, tuple[str, ...]]] = {"ids": IDS, "names": NAMES, "counts": COUNTS}
@@ -175,6 +175,17 @@ def _ends(name: str, known: str) -> bool:
     return name == known or ("." in known and name.endswith("." + known))
 
 
+def is_tied(name: str) -> bool:
+    """Whether an array holds input embeddings, which serve as the head only where both are one.
+
+    Examples
+    --------
+    >>> is_tied("model.embed_tokens.weight"), is_tied("lm_head.weight")
+    (True, False)
+    """
+    return any(_ends(name, known) for known in TIED)
+
+
 def _heads(shapes: Shapes) -> list[str]:
     matrices = _matrices(shapes)
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
@@ -241,12 +252,17 @@ def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layou
     bias = request.bias
     if bias is None:
         known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
-        beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else None
+        beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else _beside(weight)
         bias = beside if beside in shapes else None
     extras = _present({"right_bias": bias, **_known_of_rows(shapes, "right")})
     left = request.embedding or _find(shapes, INPUTS)
     transposed = _transposed_head(shapes, request, weight, bias, where)
     return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+
+
+def _beside(weight: str) -> str | None:
+    """Return what torch calls the bias of a layer whose weight was named."""
+    return weight.removesuffix("weight") + "bias" if weight.endswith(".weight") else None
 
 
 def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
@@ -281,6 +297,6 @@ def _only_table(shapes: Shapes, request: Request, where: object) -> list[Layout]
     matrices = _matrices(shapes)
     if len(matrices) != 1:
         return []
-    return [
-        _head(shapes, request, matrices[0], where) if request.kind == "head" else _table(shapes, request, matrices[0])
-    ]
+    # A bias that was named is that of a head.
+    head = request.kind == "head" or (request.kind == "auto" and request.bias is not None)
+    return [_head(shapes, request, matrices[0], where) if head else _table(shapes, request, matrices[0])]

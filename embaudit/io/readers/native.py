@@ -11,6 +11,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npz
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
@@ -47,6 +48,16 @@ def read(path: Path, request: Request) -> FactorModel:
         objective=_scalar(stored, "objective", "U") or None,
     )
     return as_kind(model, request.kind)
+
+
+def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
+    """Say which fields the file has, from headers alone."""
+    stored = Npz(path)
+    parts = (Part(name, name, stored.tensors[name].shape) for name in ARRAYS if name in stored)
+    told = (Part(name, name) for name in ("link", "offset", "objective") if name in stored)
+    known = {*ARRAYS, MARK, "link", "offset", "objective", "left_role", "right_role"}
+    rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in known)
+    return Intake("embaudit", (str(path),), (*parts, *told), tuple(rest))
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:

@@ -6,17 +6,21 @@ Only the header is read to find a tensor; float32 and float64 stay on disk, floa
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from embaudit.errors import must_be
 from embaudit.io.checkpoints.tokens import token_names
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
+from embaudit.io.intake import Intake, Part
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import assemble
+from embaudit.io.readers.assemble import assemble, looked, planned
+from embaudit.io.readers.layout import is_tied
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
@@ -24,6 +28,9 @@ NAMES = "embaudit_names"
 """Under which name the header of a file holds the titles of its rows, as a JSON list."""
 CAP = "final_logit_softcapping"
 """What the configuration of a network calls the c of logits `c tanh(s/c)`."""
+TIE = "tie_word_embeddings"
+SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
+"""What the name of one part of a checkpoint ends in."""
 __all__ = ["keeps", "read", "recognises", "write"]
 
 
@@ -35,7 +42,8 @@ def read(path: Path, request: Request) -> FactorModel:
     InputError
         If a file is damaged, or the tensors' names leave more than one reading.
     """
-    checkpoint = Safetensors(path)
+    checkpoint = _opened(path, request)
+    _require_head(checkpoint, request, path)
     model = assemble(checkpoint, request, path)
     model = _named(model, checkpoint)
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
@@ -69,6 +77,41 @@ def soft_cap(config: Mapping[str, Any]) -> float | None:
     """
     text = config.get("text_config")
     return config.get(CAP) or (text.get(CAP) if isinstance(text, Mapping) else None)
+
+
+def look(path: Path, request: Request) -> Intake:
+    """Say which tensors become what, from headers alone.
+
+    Raises
+    ------
+    InputError
+        As `read` does.
+    """
+    checkpoint = _opened(path, request)
+    _require_head(checkpoint, request, path)
+    found = looked(checkpoint, request, path, "safetensors")
+    stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
+    return found.beside(*(Part("the metadata", field) for field in stored))
+
+
+def _opened(path: Path, request: Request) -> Safetensors:
+    """Open a checkpoint; one part of many is no model unless the caller names what is wanted of it."""
+    part = SHARD.search(path.name)
+    if part and int(part[1]) > 1 and request.weight is None and request.left is None:
+        remedy = "give its folder or its .safetensors.index.json, or name an array of this part with weight (--weight)"
+        raise must_be(f"{path}", "a whole checkpoint", f"one part of {int(part[1])}", remedy)
+    return Safetensors(path)
+
+
+def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> None:
+    """Refuse input embeddings in place of a head that the configuration calls a matrix of its own."""
+    config = _config(checkpoint.path.parent)
+    text = config.get("text_config")
+    said = [one.get(TIE) for one in (config, text if isinstance(text, dict) else {})]
+    chosen = planned(checkpoint, request, path)
+    if False in said and True not in said and chosen.head and request.weight is None and is_tied(chosen.right):
+        remedy = f"fetch the rest of the checkpoint, or name them with weight (--weight {chosen.right})"
+        raise must_be(f"the head of {path}", f"there, for {TIE} is false", f"only {chosen.right}", remedy)
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrow import stacked
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
@@ -44,6 +45,17 @@ def read(path: Path, request: Request) -> FactorModel:
                 f"{path}", f"a directory with {layout[0]} and {layout[1]}", f"no {missing[0]}", "copy all of it"
             )
     raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+
+
+def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
+    """Say which folders hold the sides; how many rows only reading them tells."""
+    folders = next((layout for layout in LAYOUTS if all((path / one).is_dir() for one in layout)), None)
+    if folders is None:
+        return Intake("spark", (str(path),))
+    sides = zip(("left", "right"), folders, strict=True)
+    parts = [Part(f"{folder}.{column}", f"{side}{what}")
+             for side, folder in sides for column, what in (("features", ""), ("id", "_ids"))]  # fmt: skip
+    return Intake("spark", tuple(str(path / one) for one in folders), tuple(parts))
 
 
 def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -15,6 +15,7 @@ from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.draft import Draft, said
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns
 from embaudit.io.tables.titles import ID_NAMES
@@ -87,12 +88,48 @@ def _id_position(table: TableFile, request: Request) -> int | None:
     return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
 
 
+def look(path: Path, request: Request) -> Intake:
+    """Say which columns become what, from the header of the table.
+
+    Raises
+    ------
+    InputError
+        If its columns leave that open.
+    """
+    table = _opened(path)
+    position, lists = _id_position(table, request), []
+    rows = None
+    if table.text is None:
+        schema, rows = arrow.schema(path)
+        lists = [field.name for field in schema if is_vectors(field.type)]
+    position = 0 if position is None and table.text is not None and not _all_numbers(table) else position
+    names = [str(i) for i in range(table.width)] if table.names is None else list(table.names)
+    identifier = None if position is None else names[position]
+    vectors = [request.vector] if request.vector is not None else lists or [x for x in names if x != identifier]
+    beside = {"title": "right_names", arrow.COUNTS: "right_counts"} if lists else {}
+    parts = [Part(_span(vectors), "right", (rows, None if lists else len(vectors)))]
+    parts += [] if identifier is None else [Part(identifier, "right_ids", (rows,))]
+    parts += [Part(name, field, (rows,)) for name, field in beside.items() if name in names]
+    used = {*vectors, identifier, *beside}
+    rest = tuple(Part(name, "", (rows,)) for name in names if name not in used)
+    return Intake("table", (str(path),), tuple(parts), rest)
+
+
+def _span(columns: list[str]) -> str:
+    return f"column {columns[0]}" if len(columns) == 1 else f"columns {columns[0]} to {columns[-1]}"
+
+
+def _all_numbers(table: TableFile) -> bool:
+    assert table.text is not None
+    return all(NUMBER.fullmatch(row[0]) for row in table.text.first_rows)
+
+
 def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, Floats]:
     assert table.text is not None
     if request.vector is not None:
         raise must_be("vector", "left out for a text table, whose columns are the numbers", repr(request.vector))
     position = _id_position(table, request)
-    if position is None and not all(NUMBER.fullmatch(row[0]) for row in table.text.first_rows):
+    if position is None and not _all_numbers(table):
         position = 0
     if position is None and table.names is None and all(row[0].isdigit() for row in table.text.first_rows):
         remedy = "write a header that calls ids id, or choose them with id in Python"

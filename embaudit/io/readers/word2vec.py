@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import word2vec
 from embaudit.io.draft import Draft
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -34,6 +35,13 @@ def read(path: Path, request: Request) -> FactorModel:
         raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
     ids = np.array([token.decode("utf-8", "backslashreplace") for token in tokens], dtype=np.str_)
     return FactorModel.from_vectors(np.concatenate(parts), ids=ids)
+
+
+def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
+    """Say how many vectors there are of which size, from the first line alone."""
+    shape = word2vec.shape(path)
+    parts = (Part("vectors", "right", shape), Part("tokens", "right_ids", shape[:1]))
+    return Intake("word2vec", (str(path),), parts)
 
 
 def keeps(draft: Draft) -> frozenset[str]:

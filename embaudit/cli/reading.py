@@ -1,0 +1,150 @@
+"""How a command reads its model: one set of options, the same on every command that takes one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import wraps
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from embaudit.cli.terminal import reading_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from embaudit.io import Reading
+    from embaudit.model import FactorModel
+
+Text = str | None
+# fmt: off
+OPTIONS: dict[str, tuple[Any, Any]] = {
+    "kind": (Annotated[str, typer.Option(help="What the file holds: auto, factors, head or vectors.")], "auto"),
+    "format": (Annotated[Text, typer.Option(help="Name of its format, where suffix and content do not tell.")], None),
+    "left": (Annotated[Text, typer.Option(help="Name of the left factors.")], None),
+    "weight": (Annotated[Text, typer.Option("--weight", "--tensor", help="Name of the right factors.")], None),
+    "left_bias": (Annotated[Text, typer.Option(help="Name of the left bias.")], None),
+    "bias": (Annotated[Text, typer.Option(help="Name of the right bias.")], None),
+    "ignore": (Annotated[list[str] | None, typer.Option(help="Leave this array out; * stands for letters.")], None),
+    "transpose": (Annotated[Text, typer.Option(help="Sides stored a column an entity: left, right, both.")], None),
+    "vector": (Annotated[Text, typer.Option(help="Column of the vectors, in a table of them.")], None),
+    "ids": (Annotated[Text, typer.Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")], None),
+    "left_ids": (Annotated[Text, typer.Option(help="The same for the left rows.")], None),
+    "labels": (Annotated[Path | None, typer.Option(help="File that names the right rows.")], None),
+    "counts": (Annotated[Path | None, typer.Option(help="File of the interactions behind each right row.")], None),
+    "left_counts": (Annotated[Path | None, typer.Option(help="The same for the left rows.")], None),
+    "link": (Annotated[Text, typer.Option(help="identity, softmax, cosine or ranking.")], None),
+    "inputs": (Annotated[Path | None, typer.Option(help="File of inputs that the head is multiplied with.")], None),
+    "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
+}
+# fmt: on
+CALLED = {"counts": "right_counts"}
+"""Options that `load` calls by another name."""
+FILES = ("labels", "right_counts", "left_counts", "inputs")
+"""Options that name files."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """How the caller said that a model is to be read."""
+
+    kind: str = "auto"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Options of `load` that were given."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Given:
+        """Collect the options of a command.
+
+        Examples
+        --------
+        >>> Given.of({"kind": "head", "counts": Path("n.npy"), "load": ["weight=W"], "bias": None, "ignore": ["b"]})
+        Given(kind='head', options={'ignore': ('b',), 'right_counts': 'n.npy', 'weight': 'W'})
+        """
+        named = {CALLED.get(name, name): values[name] for name in OPTIONS if values.get(name)}
+        kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
+        plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
+        return cls(kind, plain | loaded)
+
+    def files(self, path: Path) -> Iterator[str]:
+        """Yield the files that are read beside the model."""
+        beside = ("left", "bias", "left_bias") if path.suffix == ".npy" else ()
+        yield from (self.options[name] for name in (*FILES, *beside) if name in self.options)
+        from embaudit.io.tables.ids import split_column
+
+        yield from (str(split_column(self.options[name])[0]) for name in ("ids", "left_ids") if name in self.options)
+
+    def words(self) -> Iterator[str]:
+        """Yield the options as a command line has them.
+
+        Examples
+        --------
+        >>> list(Given("head", {"right_counts": "n.npy", "ignore": ("a", "b"), "right": "W"}).words())
+        ['--kind', 'head', '--counts', 'n.npy', '--ignore', 'a', '--ignore', 'b', '--load', 'right=W']
+        """
+        spelled = {new: old for old, new in CALLED.items()}
+        yield from ("--kind", self.kind) if self.kind != "auto" else ()
+        for name, value in self.options.items():
+            own = spelled.get(name, name)
+            for each in value if isinstance(value, tuple) else (value,):
+                yield from (f"--{own.replace('_', '-')}", each) if own in OPTIONS else ("--load", f"{name}={each}")
+
+    def read(self, path: Path) -> Reading:
+        """Read a model, and ask at once where it looks transposed."""
+        from embaudit.io import read
+        from embaudit.model.sizes import shape_question
+
+        found = read(path, kind=self.kind, **self.options)
+        if question := shape_question(found.model):
+            sys.stderr.write(f"{question}\n")
+        return found
+
+
+def titled(
+    model: FactorModel,
+    items: Path | None,
+    identifier: str | None,
+    title: str | None,
+    *,
+    by_row: bool = False,
+    partial: bool = False,
+    quiet: bool = False,
+) -> FactorModel:
+    """Name the items of a model after a table, and say how many matched."""
+    from embaudit.errors import InputError
+    from embaudit.io import with_titles
+
+    if items is None and (identifier is not None or title is not None):
+        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
+    if items is None:
+        return model
+    named, joined = with_titles(model, items, id=identifier, title=title, by_row=by_row, partial=partial)
+    if not quiet:
+        sys.stderr.write(f"titles: {joined.explain()}\n")
+    return named
+
+
+def reads_a_model(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command all reading options; it receives them as one `reading`."""
+
+    @wraps(command)
+    def with_options(*args: Any, **values: Any) -> None:
+        given = Given.of({name: values.pop(name) for name in OPTIONS})
+        command(*args, reading=given, **values)
+
+    own = {name: one for name, one in signature(command).parameters.items() if name != "reading"}
+    hints = get_type_hints(command, include_extras=True)
+    added = {
+        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in OPTIONS.items()
+    }
+    parameters = [one.replace(annotation=hints[name]) for name, one in own.items()]
+    with_options.__signature__ = signature(command).replace(parameters=[*parameters, *added.values()])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {name: one.annotation for name, one in {**own, **added}.items()} | {
+        name: hint for name, hint in hints.items() if name not in ("reading", "return")
+    }
+    return with_options

@@ -1,0 +1,133 @@
+"""What a reading made of a file: which array became what, what was left over, and what nobody said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from embaudit.foundation.words import counted
+from embaudit.model import FactorModel
+
+WORDS = {
+    "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
+    "left_ids": "left ids", "right_ids": "right ids", "left_names": "left names", "right_names": "right names",
+    "left_counts": "left counts", "right_counts": "right counts", "offset": "offset", "link": "link",
+    "objective": "objective",
+}  # fmt: skip
+"""What the fields of a model are called."""
+SHOWN = 6
+"""How many arrays left over a sentence names."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One array, column or attribute, and what it became."""
+
+    name: str
+    """What the source calls it."""
+    became: str
+    """The field of a model, None of them where it was left over."""
+    shape: tuple[int | None, ...] = ()
+    """Rows first; None for what only reading it all would tell."""
+
+    def __str__(self) -> str:
+        return f"{self.name} {_shape(self.shape)}" if self.shape else self.name
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What was read as what.
+
+    Examples
+    --------
+    >>> intake = Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),))
+    >>> intake.explain()
+    'Read as npz: Q (7 × 2) as right factors. Left over: seed. Item ids: none, so rows go by their number.'
+    """
+
+    format: str
+    """The format, or the library of an object."""
+    files: tuple[str, ...]
+    """What was read."""
+    parts: tuple[Part, ...] = ()
+    """What became part of the model."""
+    left_over: tuple[Part, ...] = ()
+    """What did not."""
+    assumed: tuple[str, ...] = ()
+    """What neither the source nor the caller said."""
+    titles: tuple[str, str] = ("user", "item")
+    """What people call the sides."""
+
+    def of(self, model: FactorModel, *, said: Iterable[str] = ()) -> Intake:
+        """Add what was assumed of a model: its link, where neither the source nor the caller (`said`) told it."""
+        told = {part.became for part in self.parts} | set(said)
+        link = () if "link" in told or model.left is None else (f"the {model.link} link",)
+        return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
+
+    def beside(self, *parts: Part) -> Intake:
+        """Add what came from elsewhere, in place of what the source says of it."""
+        named = {part.became for part in parts}
+        kept = (part for part in self.parts if part.became not in named)
+        return replace(self, parts=(*kept, *parts))
+
+    def explain(self) -> str:
+        """Tell it in one short paragraph."""
+        read = ", ".join(f"{part} as {WORDS.get(part.became, part.became)}" for part in self.parts)
+        sentences = [f"Read as {self.format}{f': {read}' if read else ''}."]
+        if self.left_over:
+            sentences.append(f"Left over: {_some(self.left_over)}.")
+        if self.assumed:
+            sentences.append(f"Assumed: {', '.join(self.assumed)}.")
+        return " ".join([*sentences, *self._ids()])
+
+    def _ids(self) -> Iterable[str]:
+        found = {part.became for part in self.parts}
+        for side, title in zip(("left", "right"), self.titles, strict=True):
+            if side in found and f"{side}_ids" not in found:
+                yield f"{title.capitalize()} ids: none, so rows go by their number."
+
+    def line(self) -> str:
+        """Tell the most of it in one line.
+
+        Examples
+        --------
+        >>> Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),)).line()
+        'read as npz: Q; left over: seed'
+        """
+        read = ", ".join(part.name for part in self.parts)
+        rest = f"; left over: {_some(self.left_over)}" if self.left_over else ""
+        return f"read as {self.format}{f': {read}' if read else ''}{rest}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+
+        def plain(part: Part) -> dict[str, Any]:
+            became = {"became": part.became} if part.became else {}
+            return {"name": part.name, **became, "shape": list(part.shape)}
+
+        return {
+            "format": self.format,
+            "files": list(self.files),
+            "parts": [plain(part) for part in self.parts],
+            "left_over": [plain(part) for part in self.left_over],
+            "assumed": list(self.assumed),
+            "explanation": self.explain(),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A model and what it was made of."""
+
+    model: FactorModel
+    intake: Intake
+
+
+def _shape(shape: tuple[int | None, ...]) -> str:
+    return f"({' × '.join('?' if size is None else f'{size:,}' for size in shape)})"
+
+
+def _some(parts: tuple[Part, ...]) -> str:
+    named = ", ".join(str(part) for part in parts[:SHOWN])
+    return named if len(parts) <= SHOWN else f"{named} and {counted(len(parts) - SHOWN, 'other')}"

@@ -1,0 +1,97 @@
+"""Arrays that a reading leaves over although they could matter: a bias under another name stops the read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+import numpy as np
+
+from embaudit.errors import must_be
+from embaudit.io.codecs.arrays import Tensor
+from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout
+from embaudit.io.request import Request
+
+OPTIONS = {"left": ("left_bias", "--left-bias"), "right": ("bias", "--bias")}
+NAMED = {"left": ("left", "--left"), "right": ("weight", "--weight")}
+"""How a bias and the factors of a side are named."""
+
+
+def left_over(layout: Layout, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the arrays that play no part.
+
+    Examples
+    --------
+    >>> left_over(Layout("Q", extras={"right_bias": "b"}), {"Q": Tensor((3, 2), "float64"), "x": Tensor((3,), "int64")})
+    {'x': Tensor(shape=(3,), dtype='int64')}
+    """
+    used = {layout.right, layout.left, *layout.extras.values()}
+    return {name: tensor for name, tensor in tensors.items() if name not in used}
+
+
+def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Request, where: object) -> None:
+    """Refuse a reading that leaves over what could be a bias, ids, or a second table of a side.
+
+    The vectors of one side, asked for as such, need no bias.
+
+    Raises
+    ------
+    InputError
+        For an array with one number for each entity or dimension of a side, or with the shape of a side of a pair.
+
+    Examples
+    --------
+    >>> tensors = {"P": Tensor((5, 2), "float64"), "Q": Tensor((7, 2), "float64"), "u_bias": Tensor((5,), "float64")}
+    >>> require_settled(Layout("Q", "P"), tensors, Request(), "a.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: every array of a.npz that could matter must be named or left out; got u_bias (5,), ...
+    """
+    if request.kind == "vectors":
+        return
+    for name, tensor in left_over(layout, tensors).items():
+        for why, remedy in _could_be(name, tensor, layout, tensors):
+            what = f"every array of {where} that could matter"
+            ways = [f"{remedy[0]} ({remedy[1]} {name})"] if remedy else []
+            ways.append(f"leave it out with ignore (--ignore {name})")
+            raise must_be(what, "named or left out", f"{name} {tensor.shape}, {why}", ", or ".join(ways))
+
+
+def _could_be(
+    name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
+) -> Iterator[tuple[str, tuple[str, str] | None]]:
+    """Yield what an array could be, and how to name it as that."""
+    numeric = tensor.is_real and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
+    pair = layout.left is not None and not layout.head
+    for side, source, (rows, columns) in _sides(layout, tensors):
+        if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
+            option, flag = OPTIONS[side]
+            yield f"one value for each entity of {source}", (f"name it with {option}", flag) if numeric else None
+        if numeric and _is_vector(tensor, columns) and not (layout.head and source.endswith(ROWS_BY_CUSTOM)):
+            yield f"one number for each dimension of {source}", None
+        if pair and tensor.shape == tensors[source].shape:
+            yield f"the shape of {source}", (f"name it with {NAMED[side][0]}", NAMED[side][1])
+
+
+def _sides(layout: Layout, tensors: Mapping[str, Tensor]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Return side, array and shape as rows and columns; none of a pair that does not fit, which is refused later."""
+    named = [(side, getattr(layout, side)) for side in ("right", "left")]
+    found = [
+        (side, source, tensors[source].shape[:: -1 if side in layout.transposed else 1])
+        for side, source in named
+        if source is not None
+    ]
+    fits = all(len(shape) == 2 for _, _, shape in found) and len({shape[1] for _, _, shape in found}) == 1
+    return found if fits else []
+
+
+def _is_vector(tensor: Tensor, size: int) -> bool:
+    return len(tensor.shape) in (1, 2) and size in tensor.shape and prod(tensor.shape) == size
+
+
+def _of_another_layer(name: str, layout: Layout, tensors: Mapping[str, Tensor]) -> bool:
+    """Whether an array of a network with a head lies beside others of its size: then it is theirs, as in a norm."""
+    layer, dot, _ = name.rpartition(".")
+    beside = (x for x in tensors if x not in (name, layout.right) and x.rpartition(".")[0] == layer)
+    size = max(tensors[name].shape)
+    return layout.head and bool(dot) and any(tensors[x].shape[:1] == (size,) for x in beside)

@@ -1,0 +1,77 @@
+"""Ids of rows that a model file does not hold: a file of one id a row, or a column of a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import must_be
+from embaudit.io.codecs import arrow
+from embaudit.io.codecs.arrays import UNNAMED
+from embaudit.io.codecs.delimited import BY_SUFFIX
+from embaudit.io.codecs.npy import Npy
+from embaudit.io.files import existing_file, plain_suffix
+from embaudit.io.tables.columns import open_table, plain_ids, read_columns
+from embaudit.io.tables.labels import read_labels
+from embaudit.io.tables.titles import ID_NAMES
+
+
+def split_column(given: str) -> tuple[Path, str | None]:
+    """Tell a file from a column named after it.
+
+    Examples
+    --------
+    >>> split_column("no-such-table.csv:movieId")[1], split_column("no-such-list.txt")[1]
+    ('movieId', None)
+    """
+    path, colon, column = given.rpartition(":")
+    return (Path(path), column) if colon and not Path(given).exists() else (Path(given), None)
+
+
+def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
+    r"""Read one id for each row, in their order.
+
+    Parameters
+    ----------
+    given : str
+        FILE or FILE:COLUMN: a table, whose column of ids has a customary name where none is given; or one id a line,
+        a JSON list or map as `read_labels` takes it, or a `.npy` array.
+    n_rows : int
+        How many there must be.
+    what : str
+        What a row is called in an error.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds another number of ids, or leaves open which column they are in.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "movies.csv")
+    ...     _ = file.write_text("movieId,title\n70,Heat\n3,Ran\n")
+    ...     read_ids(f"{file}:movieId", 2)
+    array([70,  3])
+    """
+    path, column = split_column(given)
+    where = existing_file(path)
+    if column is None and where.suffix.lower() == ".npy":
+        ids: NDArray[Any] = Npy(where)[UNNAMED]
+    elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *arrow.SUFFIXES):
+        table = open_table(where, known=ID_NAMES)
+        position = table.chosen("id", column, ID_NAMES, 0)
+        if position is None:
+            raise table.uncustomary("id")
+        ids = plain_ids(table, read_columns(table, {position: "id"})[position], position)
+    else:
+        ids = read_labels(where, n_rows, what=what)
+        ids = ids.astype(np.int64) if all(each.isdecimal() for each in ids.tolist()) else ids
+    if ids.shape != (n_rows,):
+        got = f"{len(ids):,}" if ids.ndim == 1 else f"shape {ids.shape}"
+        raise must_be(f"{where}", f"a file of {n_rows:,} {what} ids, one a row", got, "check that it is of this model")
+    return ids

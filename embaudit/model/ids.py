@@ -1,0 +1,108 @@
+"""What ids can be told from each other: which kinds name the same things, and how many must match for a join."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import InputError, must_be
+
+BY_ROW = "join by the order of the rows with by_row (--by-row) if that is what they share"
+LEAST_SHARE = 0.5
+"""Below this share of matched rows a join is refused unless asked for."""
+
+
+def are_row_numbers(ids: NDArray[Any]) -> bool:
+    """Whether ids only count the rows, from 0 on and in order, as numbers or as text.
+
+    Examples
+    --------
+    >>> [are_row_numbers(np.array(ids)) for ids in ([0, 1, 2], ["0", "1"], [1, 2, 3], [1, 0], ["a", "b"])]
+    [True, True, False, False, False]
+    """
+    return bool(np.array_equal(ids.astype(np.str_), np.arange(len(ids)).astype(np.str_)))
+
+
+def require_one_kind(one: NDArray[Any], two: NDArray[Any], names: tuple[str, str], *, what: str) -> None:
+    """Refuse ids that cannot name the same things: row numbers of one table and ids of another world.
+
+    Row numbers are ids where all of them are found on the other side, or the other side has no others.
+
+    Parameters
+    ----------
+    one, two : array of shape (n,) and (m,)
+        The ids of two sides of a join.
+    names : (str, str)
+        Whose they are, in an error.
+    what : str
+        What an id is called, such as "item ids".
+
+    Raises
+    ------
+    InputError
+        If exactly one of them only counts rows and the other has ids that no row number could be.
+
+    Examples
+    --------
+    >>> require_one_kind(np.arange(3), np.array([1, 2, 70]), ("the model", "movies.csv"), what="item ids")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: item ids must be of one kind on both sides; got row numbers 0 to 2 in the model and ...
+    >>> require_one_kind(np.arange(3), np.array([1, 2]), ("the model", "movies.csv"), what="item ids")
+    """
+    counting = [are_row_numbers(ids) for ids in (one, two)]
+    if counting[0] == counting[1]:
+        return
+    numbers, ids = (one, two) if counting[0] else (two, one)
+    numbered, named = names if counting[0] else names[::-1]
+    texts, others = numbers.astype(np.str_), ids.astype(np.str_)
+    foreign = others[~np.isin(others, texts)]
+    if len(foreign) and not np.isin(texts, others).all():
+        got = f"row numbers 0 to {len(numbers) - 1} in {numbered} and ids such as {foreign[0]} in {named}"
+        raise must_be(what, "of one kind on both sides", got, f"give both the same ids, or {BY_ROW}")
+
+
+def require_most(matched: int, of: int, what: str, where: str, *, partial: bool) -> None:
+    """Refuse a join of less than half of the rows, unless `partial` asks for it.
+
+    Examples
+    --------
+    >>> require_most(5, 10, "items", "movies.csv", partial=False)
+    >>> require_most(4, 10, "items", "movies.csv", partial=True)
+    >>> require_most(4, 10, "items", "movies.csv", partial=False)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: at least half of the items must be found in movies.csv; got 4 of 10; check the ids, ...
+    """
+    if not partial and matched < LEAST_SHARE * of:
+        remedy = "check the ids, or go on with those that match with partial (--partial)"
+        raise must_be(f"at least half of the {what}", f"found in {where}", f"{matched:,} of {of:,}", remedy)
+
+
+def require_lengths(one: int, two: int, names: tuple[str, str], *, what: str) -> None:
+    """Refuse a join by row of sides of different length.
+
+    Examples
+    --------
+    >>> require_lengths(3, 4, ("the model", "movies.csv"), what="items")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: items joined by row must be as many on both sides; got 3 in the model and 4 in ...
+    """
+    if one != two:
+        got = f"{one:,} in {names[0]} and {two:,} in {names[1]}"
+        raise must_be(f"{what} joined by row", "as many on both sides", got, "join them by id")
+
+
+def without_ids(what: str, where: str, other: str, *, option: str = "ids") -> InputError:
+    """Say that a join needs ids.
+
+    Examples
+    --------
+    >>> str(without_ids("item", "the model", "movies.csv"))
+    'item ids must be in the model, to find its rows in movies.csv; got none; add them with ids (--ids), or ...'
+    """
+    remedy = f"add them with {option} (--{option.replace('_', '-')}), or {BY_ROW}"
+    return must_be(f"{what} ids", f"in {where}, to find its rows in {other}", "none", remedy)

@@ -1,0 +1,143 @@
+"""What a reading says it made of a file, and that a look at headers says the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.auditing import audit
+from embaudit.errors import InputError
+from embaudit.io import load, look, read, read_ids, save
+from embaudit.io.codecs.npy import Npy
+from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.safetensors import Safetensors
+from embaudit.io.intake import Intake, Part
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+P, Q, B = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1, np.arange(7.0)
+
+
+def npz(folder: Path, **arrays: Any) -> Path:
+    np.savez(folder / "m.npz", **arrays)
+    return folder / "m.npz"
+
+
+def test_an_intake_says_what_became_what(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T, item_bias=B[:, None], item_ids=np.arange(3, 10), seed=np.int64(3))
+    found = read(path)
+    assert found.intake.explain() == (
+        "Read as npz: P (5 × 2) as left factors, Q (2 × 7) as right factors, item_bias (7 × 1) as right bias, item_ids "
+        "(7) as right ids. Left over: seed. Assumed: Q has one column an entity, the identity link. User ids: none, so "
+        "rows go by their number."
+    )
+    assert found.intake.line() == "read as npz: P, Q, item_bias, item_ids; left over: seed"
+    assert found.intake.to_dict() == {
+        "format": "npz",
+        "files": [str(path)],
+        "parts": [
+            {"name": "P", "became": "left", "shape": [5, 2]},
+            {"name": "Q", "became": "right", "shape": [2, 7]},
+            {"name": "item_bias", "became": "right_bias", "shape": [7, 1]},
+            {"name": "item_ids", "became": "right_ids", "shape": [7]},
+        ],
+        "left_over": [{"name": "seed", "shape": []}],
+        "assumed": ["Q has one column an entity", "the identity link"],
+        "explanation": found.intake.explain(),
+    }
+    assert load(path).scores().tolist() == found.model.scores().tolist()
+
+
+def test_what_was_said_is_not_assumed(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q.T)
+    assert read(path, link="ranking", transpose="right").intake.assumed == ()
+    assert read(path, kind="vectors", weight="P").intake.assumed == ()
+    (tmp_path / "ids.txt").write_text("".join(f"{i}\n" for i in range(10, 17)))
+    given = read(path, ids=str(tmp_path / "ids.txt"), right_counts=np.ones(7))
+    assert given.model.right_ids.tolist() == list(range(10, 17))
+    assert [part.name for part in given.intake.parts[2:]] == [str(tmp_path / "ids.txt"), "what was given"]
+    assert given.intake.files == (str(path), str(tmp_path / "ids.txt"))
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet", ".txt"])
+def test_a_look_says_what_reading_says_of_parts(tmp_path: Path, suffix: str) -> None:
+    model = random_model(n=None, p=6, k=3, dtype=np.float32).replace(right_ids=np.arange(5, 11))
+    path = tmp_path / f"m{suffix}"
+    save(model if suffix != ".npy" else model.replace(right_ids=None), path)
+    looked, found = look(path), read(path).intake
+    assert [(part.name, part.became) for part in looked.parts] == [(part.name, part.became) for part in found.parts]
+    assert (looked.left_over, looked.files, looked.format) == (found.left_over, found.files, found.format)
+    (right,) = (part for part in found.parts if part.became == "right")
+    assert right.shape == (6, 3)
+    assert ("right_ids" in {part.became for part in looked.parts}) == (suffix != ".npy")
+
+
+def test_a_look_reads_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    paths = []
+    for suffix in (".npz", ".safetensors"):
+        paths.append(tmp_path / f"m{suffix}")
+        save(random_model(n=None, p=6, k=3), paths[-1])
+    for codec in (Npz, Safetensors, Npy):
+        monkeypatch.setattr(codec, "__getitem__", never)
+    assert [look(path).format for path in paths] == ["embaudit", "safetensors"]
+
+
+def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q, u_bias=np.arange(5.0))
+    for reading in (look, read):
+        with pytest.raises(InputError, match=r"got u_bias \(5,\), one value for each entity of P"):
+            reading(path)
+    assert look(path, left_bias="u_bias").parts[2] == Part("u_bias", "left_bias", (5,))
+    assert [part.name for part in look(path, ignore="u_*").left_over] == ["u_bias"]
+
+
+def test_tables_and_tokens_are_told_by_their_headers(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text("id,a,b\nx,1.5,2\ny,3,4.5\n")
+    assert look(tmp_path / "v.csv").explain() == (
+        "Read as table: columns a to b (? × 2) as right factors, id (?) as right ids."
+    )
+    assert read(tmp_path / "v.csv").intake.parts[0].shape == (2, 2)
+    (tmp_path / "v.vec").write_text("x 1.5 2\ny 3 4\n")
+    assert look(tmp_path / "v.vec").explain() == (
+        "Read as word2vec: vectors (? × 2) as right factors, tokens (?) as right ids."
+    )
+
+
+def test_many_arrays_left_over_are_counted() -> None:
+    rest = tuple(Part(f"x{i}", "") for i in range(8))
+    assert Intake("npz", (), left_over=rest).explain() == "Read as npz. Left over: x0, x1, x2, x3, x4, x5 and 2 others."
+    assert Intake("npz", (), left_over=rest[:6]).line() == "read as npz; left over: x0, x1, x2, x3, x4, x5"
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_an_audit_keeps_its_intake(tmp_path: Path) -> None:
+    path = npz(tmp_path, P=P, Q=Q)
+    found = audit(path, n_gauges=1)
+    assert found.intake == read(path).intake
+    assert found.to_dict()["input"]["intake"] == found.intake.to_dict()
+    assert found.intake.explain() in found.report()
+    assert audit(read(path), n_gauges=1).intake == found.intake
+    assert audit(load(path), n_gauges=1).to_dict()["input"]["intake"] is None
+
+
+def test_ids_come_from_lines_columns_and_arrays(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("b\n7\n")
+    (tmp_path / "b.csv").write_text("movieId,other\n70,x\n3,y\n")
+    np.save(tmp_path / "c.npy", np.array([4, 2]))
+    read_as = {"a.txt": ["b", "7"], "b.csv": [70, 3], "b.csv:other": ["x", "y"], "c.npy": [4, 2]}
+    for name, expected in read_as.items():
+        assert read_ids(f"{tmp_path / name}", 2).tolist() == expected
+    for name in ("b.csv", "c.npy"):
+        with pytest.raises(InputError, match="must be a file of 3 item ids, one a row; got 2; check that it is of"):
+            read_ids(f"{tmp_path / name}", 3)
+    path = npz(tmp_path, P=P, Q=Q, names=np.array(list("abcdefg")))
+    assert read(path, ids="names").model.right_ids.tolist() == list("abcdefg")
+    with pytest.raises(InputError, match=r"got names \(7,\), one value for each entity of Q; leave it out"):
+        read(path)

@@ -1,0 +1,76 @@
+"""Tables beside models: joined by id, by row where asked, and refused where that would be a guess."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io import join_texts, with_titles
+from embaudit.model import FactorModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def table(folder: Path, ids: Any) -> Path:
+    path = folder / "movies.csv"
+    path.write_text("movieId,title\n" + "".join(f"{i},Film {i}\n" for i in ids))
+    return path
+
+
+def items(ids: Any = None, n: int = 4) -> FactorModel:
+    return FactorModel.from_vectors(np.eye(n), ids=ids)
+
+
+def test_titles_are_found_by_id_and_counted(tmp_path: Path) -> None:
+    path = table(tmp_path, [9, 7, 5])
+    model, joined = with_titles(items([5, 6, 7, 8]), path)
+    assert model.right_names.tolist() == ["Film 5", "6", "Film 7", "8"]
+    assert (joined.texts, joined.n_matched, joined.by_row) == (("Film 5", None, "Film 7", None), 2, False)
+    assert joined.explain() == "2 of 4 items matched by id."
+
+
+def test_less_than_half_needs_to_be_asked_for(tmp_path: Path) -> None:
+    path, side = table(tmp_path, [9, 7, 50]), items([5, 6, 7, 8]).right_side
+    with pytest.raises(InputError) as refused:
+        join_texts(side, path)
+    assert str(refused.value) == (
+        f"at least half of the items must be found in {path}; got 1 of 4; check the ids, or go on with those that "
+        "match with partial (--partial)."
+    )
+    assert join_texts(side, path, partial=True).n_matched == 1
+
+
+def test_rows_are_joined_only_when_asked(tmp_path: Path) -> None:
+    path = table(tmp_path, [9, 7, 5, 3])
+    with pytest.raises(InputError) as refused:
+        join_texts(items().right_side, path)
+    assert str(refused.value) == (
+        f"item ids must be in the model, to find its rows in {path}; got none; add them with ids (--ids), or join by "
+        "the order of the rows with by_row (--by-row) if that is what they share."
+    )
+    for model in (items(), items([3, 5, 7, 9])):
+        named, joined = with_titles(model, path, by_row=True)
+        assert named.right_names.tolist() == ["Film 9", "Film 7", "Film 5", "Film 3"]
+        assert joined.explain() == "4 of 4 items matched by row."
+    with pytest.raises(InputError) as refused:
+        join_texts(items(n=5).right_side, path, by_row=True)
+    assert str(refused.value) == (
+        f"items joined by row must be as many on both sides; got 5 in the model and 4 in {path}; join them by id."
+    )
+
+
+def test_row_numbers_meet_no_foreign_ids(tmp_path: Path) -> None:
+    path = table(tmp_path, [1, 2, 3, 60])
+    for ids in (range(4), list("0123")):
+        with pytest.raises(InputError) as refused:
+            join_texts(items(ids).right_side, path, partial=True)
+        assert str(refused.value) == (
+            f"item ids must be of one kind on both sides; got row numbers 0 to 3 in the model and ids such as 60 in "
+            f"{path}; give both the same ids, or join by the order of the rows with by_row (--by-row) if that is what "
+            "they share."
+        )
+    assert join_texts(items(range(4)).right_side, table(tmp_path, [0, 1, 2, 3, 60])).n_matched == 4

@@ -1,0 +1,229 @@
+"""What a reading leaves over: nothing that could be a bias goes in silence, whatever it is called."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from embaudit.errors import InputError
+from embaudit.io import from_object, load
+from embaudit.io.codecs.arrays import Tensor
+from embaudit.io.codecs.memory import Memory
+from embaudit.io.readers.assemble import planned
+from embaudit.io.readers.layout import Layout
+from embaudit.io.readers.leftovers import left_over
+from embaudit.io.request import Request
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
+A, B = np.arange(5.0), np.arange(7.0)
+
+
+def sentence(array: str, why: str, ways: str) -> str:
+    return (
+        f"every array of the state dictionary that could matter must be named or left out; got {array}, {why}; {ways}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arrays", "expected"),
+    [
+        ({"u_bias": A}, sentence("u_bias (5,)", "one value for each entity of P",
+         "name it with left_bias (--left-bias u_bias), or leave it out with ignore (--ignore u_bias)")),
+        ({"item_intercept": B}, sentence("item_intercept (7,)", "one value for each entity of Q",
+         "name it with bias (--bias item_intercept), or leave it out with ignore (--ignore item_intercept)")),
+        ({"x": B[:, None]}, sentence("x (7, 1)", "one value for each entity of Q",
+         "name it with bias (--bias x), or leave it out with ignore (--ignore x)")),
+        ({"x": B.astype(int)}, sentence("x (7,)", "one value for each entity of Q",
+         "leave it out with ignore (--ignore x)")),
+        ({"strength": np.ones(2)}, sentence("strength (2,)", "one number for each dimension of Q",
+         "leave it out with ignore (--ignore strength)")),
+        ({"yj": Q}, sentence("yj (7, 2)", "the shape of Q",
+         "name it with weight (--weight yj), or leave it out with ignore (--ignore yj)")),
+        ({"yi": P}, sentence("yi (5, 2)", "the shape of P",
+         "name it with left (--left yi), or leave it out with ignore (--ignore yi)")),
+    ],
+)  # fmt: skip
+def test_an_array_that_could_matter_stops_the_read(arrays: dict[str, Any], expected: str) -> None:
+    for flat in (arrays, {name: x.astype(np.float32) if x.dtype == float else x for name, x in arrays.items()}):
+        with pytest.raises(InputError) as refused:
+            from_object({"P": P, "Q": Q, **flat})
+        assert str(refused.value) == expected
+    assert from_object({"P": P, "Q": Q, **arrays}, ignore=next(iter(arrays))).right_bias is None
+    assert from_object({"P": P, "Q": Q, **arrays}, kind="vectors").left is None
+
+
+def test_what_was_named_is_taken() -> None:
+    model = from_object({"P": P, "Q": Q, "u": A, "i": B[:, None]}, left_bias="u", bias="i")
+    np.testing.assert_array_equal(model.left_bias, A)
+    np.testing.assert_array_equal(model.right_bias, B)
+
+
+@pytest.mark.parametrize("arrays", [{"x": np.ones(3)}, {"x": np.float64(3)}, {"x": np.ones((5, 4))},
+                                    {"x": np.ones(2, dtype=int)}, {"x": np.ones((1, 7, 1))}])  # fmt: skip
+def test_what_fits_no_side_is_left_over(arrays: dict[str, Any]) -> None:
+    model = from_object({"P": P, "Q": Q, **arrays})
+    assert (model.n_left, model.n_right, model.left_bias, model.right_bias) == (5, 7, None, None)
+
+
+def test_patterns_leave_out_several() -> None:
+    arrays = {"P": P, "Q": Q, "other.a": A, "other.b": B}
+    assert from_object(arrays, ignore=("other.*",)).right_bias is None
+    with pytest.raises(InputError, match=r"got other\.b"):
+        from_object(arrays, ignore=["other.a"])
+
+
+def test_the_bias_beside_a_chosen_weight_is_its_bias() -> None:
+    model = from_object({"classifier.1.weight": Q, "classifier.1.bias": B, "x.weight": P}, weight="classifier.1.weight",
+                        kind="head")  # fmt: skip
+    np.testing.assert_array_equal(model.right_bias, B)
+    np.testing.assert_array_equal(model.right, Q)
+
+
+def test_a_bias_named_beside_one_table_makes_a_head() -> None:
+    model = from_object({"X": Q, "b": B}, bias="b")
+    assert model.link == "softmax"
+    np.testing.assert_array_equal(model.right_bias, B)
+    with pytest.raises(InputError, match=r"got b \(7,\), one value for each entity of X"):
+        from_object({"X": Q, "b": B})
+
+
+def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
+    norm = {"norm.weight": B, "norm.bias": B}
+    layer = {"dense.weight": np.ones((7, 3)), "dense.bias": B}
+    head = {"lm_head.weight": Q}
+    assert from_object({**head, **norm, **layer}).right_bias is None
+    with pytest.raises(InputError, match=r"got lm_head\.other \(7,\)"):
+        from_object({**head, **norm, **layer, "lm_head.other": B})
+    with pytest.raises(InputError, match=r"got alone\.weight \(7,\)"):
+        from_object({**head, **norm, "alone.weight": B})
+    # One number for each dimension belongs to the layer before, where a weight has one row a label by custom.
+    assert from_object({**head, "norm.weight": np.ones(2)}).right_bias is None
+    with pytest.raises(InputError, match=r"got x \(2,\), one number for each dimension of W"):
+        from_object({"W": Q, "b": B, "x": np.ones(2)})
+
+
+NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(lambda s: s.strip("._") == s)
+
+
+@given(st.data())
+def test_no_renaming_drops_a_bias_in_silence(data: st.DataObject) -> None:
+    sizes = data.draw(st.permutations([5, 7, 2]), label="users, items, rank")
+    n, p, k = sizes
+    shape = data.draw(st.sampled_from([lambda m: (m,), lambda m: (m, 1), lambda m: (1, m)]))
+    own, other = data.draw(NAMES), data.draw(NAMES)
+    pair = {"user_factors": (n, k), "item_factors": (p, k)}
+    lone = data.draw(st.sampled_from([pair, {"lm_head.weight": (p, k)}, {"kernel": (k, p)}, {"vectors": (p, k)}]))
+    arrays = lone | {own: shape(p)} | ({other: shape(n)} if lone is pair else {})
+    if len(arrays) < len(lone) + (2 if lone is pair else 1):
+        return
+    try:
+        made = planned(Memory({name: np.zeros(x) for name, x in arrays.items()}), Request(), "a file")
+    except InputError:
+        return
+    assert made.extras.get("right_bias") == own or made.right == own
+    if lone is pair:
+        assert made.extras.get("left_bias") == other
+
+
+def test_left_over_are_those_without_a_part() -> None:
+    tensors = {name: Tensor((1,), "float64") for name in "abcd"}
+    assert list(left_over(Layout("a", "b", extras={"right_bias": "c"}), tensors)) == ["d"]
+
+
+# Checkpoints
+
+
+def checkpoint(path: Path, **tensors: np.ndarray) -> Path:
+    save_file({name.replace("__", "."): x.astype(np.float32) for name, x in tensors.items()}, path)
+    return path
+
+
+def test_one_part_of_a_checkpoint_is_no_model(tmp_path: Path) -> None:
+    path = checkpoint(tmp_path / "model-00001-of-00002.safetensors", lm_head__weight=Q)
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert str(refused.value) == (
+        f"{path} must be a whole checkpoint; got one part of 2; give its folder or its .safetensors.index.json, or "
+        "name an array of this part with weight (--weight)."
+    )
+    assert load(path, weight="lm_head.weight").n_right == 7
+    assert load(checkpoint(tmp_path / "model-00001-of-00001.safetensors", lm_head__weight=Q)).n_right == 7
+
+
+@pytest.mark.parametrize("config", [{"tie_word_embeddings": False}, {"text_config": {"tie_word_embeddings": False}}])
+def test_input_embeddings_are_no_head_that_is_said_to_be_another(tmp_path: Path, config: dict[str, Any]) -> None:
+    path = checkpoint(tmp_path / "model.safetensors", model__embed_tokens__weight=Q)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert str(refused.value) == (
+        f"the head of {path} must be there, for tie_word_embeddings is false; got only model.embed_tokens.weight; "
+        "fetch the rest of the checkpoint, or name them with weight (--weight model.embed_tokens.weight)."
+    )
+    assert load(path, weight="model.embed_tokens.weight").n_right == 7
+    assert load(path, kind="vectors", weight="model.embed_tokens.weight").n_right == 7
+    checkpoint(path, model__embed_tokens__weight=Q, lm_head__weight=2 * Q)
+    np.testing.assert_array_equal(load(path).right, 2 * Q)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"tie_word_embeddings": True},
+        {"text_config": None},
+        {"tie_word_embeddings": False, "text_config": {"tie_word_embeddings": True}},
+    ],
+)
+def test_tied_embeddings_are_a_head(tmp_path: Path, config: dict[str, Any]) -> None:
+    path = checkpoint(tmp_path / "model.safetensors", model__embed_tokens__weight=Q)
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    assert load(path).link == "softmax"
+
+
+def binary(path: Path, end: bytes, tokens: tuple[bytes, ...] = (b"a", b"b")) -> Path:
+    rows = (token + b" " + np.array([1.5, i], "<f4").tobytes() for i, token in enumerate(tokens))
+    path.write_bytes(b"2 2\n" + b"\n".join(rows) + end)
+    return path
+
+
+def test_bytes_after_the_vectors_of_word2vec_are_refused(tmp_path: Path) -> None:
+    for end in (b"", b"\n"):
+        np.testing.assert_array_equal(load(binary(tmp_path / "m.bin", end)).right, [[1.5, 0], [1.5, 1]])
+    for end in (b"x", b"\nxy", b"\0" * 10):
+        with pytest.raises(InputError) as refused:
+            load(binary(tmp_path / "m.bin", end))
+        assert str(refused.value) == (
+            f"{tmp_path / 'm.bin'} must be at its end after 2 vectors, as its header says; got more bytes; fetch it "
+            "again; a token that holds a space also shifts what follows, so save such vectors as text."
+        )
+
+
+@pytest.mark.parametrize("token", [b"New York", b"a b", b"ab cde", b"abc d e"])
+def test_tokens_with_spaces_are_refused_in_binary(tmp_path: Path, token: bytes) -> None:
+    with pytest.raises(InputError, match="must be tokens without spaces and their numbers; got other bytes at token"):
+        load(binary(tmp_path / "m.bin", b"\n", (token, b"b")))
+
+
+def test_a_number_that_no_embedding_holds_is_refused_in_binary(tmp_path: Path) -> None:
+    for number, fine in ((9e14, True), (1.1e15, False), (-1.1e15, False), (np.nan, False)):
+        path = tmp_path / "m.bin"
+        path.write_bytes(b"1 2\na " + np.array([1.0, number], "<f4").tobytes())
+        if fine:
+            assert load(path).n_right == 1
+            continue
+        with pytest.raises(InputError) as refused:
+            load(path)
+        assert str(refused.value) == (
+            f"{path} must be tokens without spaces and their numbers; got other bytes at token 'a'; a token that holds "
+            "a space shifts what follows, so save such vectors as text."
+        )
