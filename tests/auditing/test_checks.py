@@ -34,6 +34,7 @@ from embaudit.auditing.checks.balance import balance, stretch_of
 from embaudit.auditing.checks.bias import bias
 from embaudit.auditing.checks.declared import declared
 from embaudit.auditing.checks.identification import identification
+from embaudit.auditing.checks.norm import final_norm
 from embaudit.auditing.checks.origin import origin, undeclared_mean
 from embaudit.auditing.checks.predictions import predictions
 from embaudit.auditing.checks.rank import absorbable, hidden_directions
@@ -92,7 +93,7 @@ def test_the_gravest_come_first_and_equals_in_the_order_of_the_checks():
     assert (
         predictions, origin, simplex, hidden_labels, declared, undeclared_mean, undirected_rows,
     ) == checks.ABOUT_HEADS  # fmt: skip
-    own = (*checks.ABOUT_HEADS, identification, balance, hidden_directions, absorbable, bias)
+    own = (*checks.ABOUT_HEADS, final_norm, identification, balance, hidden_directions, absorbable, bias)
     assert (*own, *checks.OF_TRAITS) == checks.CHECKS
 
 
