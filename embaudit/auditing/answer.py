@@ -159,15 +159,21 @@ def _unfolded(known: Known) -> _Found | None:
 
 
 def _chosen(known: Known) -> _Found | None:
-    """Take the training's word for them."""
-    return _Found(Word.CONVENTION, _clause(known["chosen"]), ("chosen", "free")) if "chosen" in known else None
+    """Take the training's word for them, and say how far from it the predictions list."""
+    if "chosen" not in known:
+        return None
+    if "listed" not in known:
+        return _Found(Word.CONVENTION, _clause(known["chosen"]), ("chosen", "free"))
+    because = f"{_clause(known['chosen'])}. {known['listed'].text.removesuffix('.')}"
+    return _Found(Word.CONVENTION, because, ("chosen", "listed", "free"))
 
 
 def _moving(known: Known) -> _Found | None:
     """Name what moves them most plainly: what is predicted, an equal model at hand, or training itself."""
     for name, least in (("listed", CHANGED), ("differs", MOVES)):
         if name in known and (known[name].value or 0.0) >= least:
-            return _Found(Word.NO, _clause(known[name]), (name, "free"))
+            because = f"equal models have other cosines. {known[name].text.removesuffix('.')}"
+            return _Found(Word.NO, because, (name, "free"))
     if known["free"].kind is Kind.SHOWN:
         because = f"an equal model at hand moves them by up to {known['free'].value:.2f}"
         return _Found(Word.NO, because, ("free",))

@@ -56,8 +56,7 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     below = [*_commands(audit, asked)]
     if audit.predictions_hold:
         grid = movement_grid(audit.evidence)
-        above += ["", *_table(grid)]
-        below += _key(audit.model, grid)
+        above += ["", *_table(grid), *_key(audit.model, grid)]
     room = HEIGHT - len(above) - len(below) - 4
     return "\n".join([*above, *_neighbours(audit, min(room, NEIGHBOURS)), "", *below])
 
@@ -92,10 +91,10 @@ def movement_grid(evidence: Evidence) -> Grid:
     """
     columns = {
         "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
-        "moved by equal models": [_number(_moved(evidence, role)) for role in evidence.roles],
+        "mean move in equal models": [_number(_moved(evidence, role)) for role in evidence.roles],
         f"could move within κ = {KAPPA}": [_number(_width(evidence, role)) for role in evidence.roles],
-        "lists certified": [percent(_certified(evidence, role)) for role in evidence.roles],
-        "lists lost at worst": [percent(_lost(evidence, role)) for role in evidence.roles],
+        "entries certified": [percent(_certified(evidence, role)) for role in evidence.roles],
+        "entries lost at worst": [percent(_lost(evidence, role)) for role in evidence.roles],
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
     return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
@@ -181,8 +180,11 @@ def _neighbours(audit: Audit, most: int) -> Iterator[str]:
         yield from (_cell(*one, " ").rstrip() for one in example.before[:most])
         return
     copies = f"; {counted(example.left_out, 'twin')} left out" if example.left_out else ""
-    yield shorten(f"nearest to {visible(example.name)} (* not in the other list{copies})", WIDTH, placeholder=" …")
-    yield f"{'by the cosine at hand':{COLUMN}}    {shorten(against, COLUMN, placeholder=' …')}"
+    n = len(example.before)
+    about = f": {min(most, n)} of {n} (* not among the other {n}{copies})"
+    name = shorten(visible(example.name), WIDTH - len(f"nearest to {about}"), placeholder=" …")
+    yield f"nearest to {name}{about}"
+    yield f"{'by the cosine in this file':{COLUMN}}    {shorten(against, COLUMN, placeholder=' …')}"
     lists = zip(example.before, example.stay, example.after, example.stayed, strict=True)
     for one, stays, other, stayed in list(lists)[:most]:
         yield f"{_cell(*one, ' *'[not stays])}    {_cell(*other, ' *'[not stayed])}".rstrip()
@@ -197,8 +199,9 @@ def _cell(name: str, cosine: float, mark: str) -> str:
 
 def _commands(audit: Audit, asked: Asked) -> Iterator[str]:
     """Write what to type next; a line that would be too long is broken as a shell allows it."""
-    yield "next:"
-    for command in next_steps(audit, asked):
+    steps = list(next_steps(audit, asked))
+    yield f"next: {'; '.join(what for what, _ in steps)}"
+    for _, command in steps:
         yield from _broken(command)
 
 
@@ -219,6 +222,6 @@ def _key(model: FactorModel, grid: Grid) -> list[str]:
     text = f"Equal models {same} the same."
     if any("κ" in heading for heading in grid.headings):
         text += " κ: largest over smallest stretch of the axes."
-    if "lists certified" in grid.headings:
-        text += f" Certified: list entries that no change of the axes within κ = {KAPPA} replaces."
+    if "entries certified" in grid.headings:
+        text += f" Certified: kept by every stretch within κ = {KAPPA}; lost: by the worst found."
     return wrap(text, WIDTH)

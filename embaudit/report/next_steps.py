@@ -67,15 +67,18 @@ class Asked:
         return f"{Path(self.path).resolve().name.split('.')[0]}-{what}.npz"
 
 
-def next_steps(audit: Audit, asked: Asked) -> Iterator[str]:
-    """Yield one or two commands: better vectors where there are some, what to declare where that decides, all numbers.
+def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Yield what is next and its command: vectors to use instead, training to declare where that decides, all tables.
 
     Examples
     --------
     >>> from embaudit.auditing import audit
     >>> from embaudit.model import FactorModel
-    >>> list(next_steps(audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]])), Asked("v.npy")))
-    ['embaudit audit v.npy --objective factors', 'embaudit audit v.npy --full']
+    >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
+    >>> for what, command in next_steps(found, Asked("v.npy")):
+    ...     print(f"{what}: {command}")
+    if training had a penalty on both sides: embaudit audit v.npy --objective factors
+    every table: embaudit audit v.npy --full
     """
     model, word = audit.model, audit.answer.word
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
@@ -83,11 +86,14 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[str]:
         pass
     elif model.left is not None:
         side = ("--role", "left") if audit.evidence.role == "left" else ()
-        yield asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
+        command = asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
+        yield "vectors with the neighbours on the right, for search only", command
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
-        yield asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
+        what = "the same head without its mean row" + ", its norm folded in" * (form != "centred")
+        yield what, asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
         unit = is_alone(model) and any(traits.is_unit for traits in audit.evidence.traits)
-        yield asked.audit("--objective", "cosine" if unit else chosen)
-    yield asked.audit("--full")
+        what = "if cosines were trained" if unit else "if training had a penalty on both sides"
+        yield what, asked.audit("--objective", "cosine" if unit else chosen)
+    yield "every table", asked.audit("--full")

@@ -93,9 +93,24 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
             "removing the mean row moves them by 0.30 on average and changes no probability",
             ("origin-decides", "origin", "free:right"),
         ),
-        ([FREE, "chosen", LISTED], "AS A CONVENTION", "it is so", ("chosen", "free:right")),
-        ([FREE, LISTED, DIFFERS, "left-open"], "NO", "some change", ("listed:right", "free:right")),
-        ([FREE, LISTED_LITTLE, DIFFERS], "NO", "they differ", ("differs:right", "free:right")),
+        (
+            [FREE, "chosen", LISTED],
+            "AS A CONVENTION",
+            "it is so. Some change",
+            ("chosen", "listed:right", "free:right"),
+        ),
+        (
+            [FREE, LISTED, DIFFERS, "left-open"],
+            "NO",
+            "equal models have other cosines. Some change",
+            ("listed:right", "free:right"),
+        ),
+        (
+            [FREE, LISTED_LITTLE, DIFFERS],
+            "NO",
+            "equal models have other cosines. They differ",
+            ("differs:right", "free:right"),
+        ),
         (
             [claim("free:right", kind=Kind.SHOWN, value=0.123), "one-side"],
             "NO",

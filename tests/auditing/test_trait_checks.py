@@ -93,7 +93,7 @@ SEEN = "The mean row is 0.8 of a typical row (median) long. Without it, 25 % of 
 def test_emb403_says_whether_centring_is_a_gauge(model, says):
     assert only(evidence_of(model, direction=direction(0.64))) == (
         "EMB403",
-        "two items have cosine 0.64 on average, whichever they are",
+        "any two items have cosine 0.64 on average, so a high one says less",
         SEEN + says,
         "Read a cosine against those of random items, not against 0.",
         0.64,
@@ -102,7 +102,7 @@ def test_emb403_says_whether_centring_is_a_gauge(model, says):
 
 def test_emb403_speaks_of_the_other_side_too():
     _, title, text, remedy, _ = only(evidence_of(role="left", direction=direction(0.64)))
-    assert title == "two users have cosine 0.64 on average, whichever they are"
+    assert title == "any two users have cosine 0.64 on average, so a high one says less"
     assert text.endswith("Removing it adds a number to all scores of each item, so it would make another model.")
     assert remedy == "Read a cosine against those of random users, not against 0."
 
@@ -238,7 +238,7 @@ def tail_of(known="counts", over_all=0.94, frequent=0.83, weighted=0.9):
 def test_emb402_tells_the_three_figures():
     code, title, text, remedy, value = only(evidence_of(tail=tail_of(), equal="linear 2"))
     assert (code, value) == ("EMB402", pytest.approx(0.11))
-    assert title == "6 % of nearest items change, 17 % where frequent ones count more"
+    assert title == "an equal model changes 6 % of neighbours, 17 % for frequent items"
     assert text == (
         "In the equal model that moves lists most, 94 % of the 10 nearest stay over all items. "
         "It is 83 % for 321 items with 5 interactions or more, and 90 % weighted by interactions."
@@ -249,7 +249,7 @@ def test_emb402_tells_the_three_figures():
 
 def test_emb402_says_that_length_stands_for_counts():
     _, title, text, *_ = only(evidence_of(tail=tail_of("length", 0.5, 0.55, 0.7), equal="linear 2"))
-    assert title == "50 % of nearest items change, 30 % where long rows count more"
+    assert title == "an equal model changes 50 % of neighbours, 30 % weighted by length"
     assert text.endswith(
         "It is 55 % for 321 items of at least median length, and 70 % weighted by row length (no counts are known)."
     )

@@ -52,10 +52,10 @@ class Row:
 ANSWERS = {"F": "NO", "P": "YES", "U": "CANNOT BE SAID"}
 CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 UNSAID = {
-    "YES": ("Do not read", "a convention", "which no rescaling moves"),
+    "YES": ("Do not read", "a convention", "whatever the axes"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
-    CONVENTION: ("Do not read", "part of what the model predicts", "which no rescaling moves"),
-    OPEN: ("Do not read", "part of what the model predicts", "which no rescaling moves", "at hand moves"),
+    CONVENTION: ("Do not read", "part of what the model predicts", "equal models have other cosines"),
+    OPEN: ("Do not read", "part of what the model predicts", "whatever the axes", "at hand moves"),
 }
 """What neither answer nor advice may say beside a word."""
 NEVER = (
@@ -372,7 +372,7 @@ def rows_alike() -> Iterator[Row]:
     )  # fmt: skip
     biased = user(drawn(30, 20), x + 1.1, user_bias=np.zeros(30))
     yield Row("t the same, a user bias", biased, FREE, {**shares, **TWO}, ("changes no score, so either list",))
-    yield Row("t a weaker direction", user(drawn(30, 20), x + 0.9), FREE, TWO, never=("whichever they are",))
+    yield Row("t a weaker direction", user(drawn(30, 20), x + 0.9), FREE, TWO, never=("so a high one says less",))
     says, never = ("makes other vectors",), ("to all scores",)
     yield Row("t vectors share a direction", vectors(x + 1.1), alone, {**shares, **TWO}, says, never, answer=OPEN)
     crowded = drawn(200, 60, 1) + 0.9

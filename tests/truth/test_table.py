@@ -94,7 +94,7 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
     assert set(answer.claims) <= {claim.name for claim in found.claims}
     assert answer.because[0].islower() or answer.because[0].isdigit()
     assert not answer.because.endswith(".")
-    assert max(len(sentence.split()) for sentence in (answer.because, *advice.text.split(". "))) <= 25
+    assert max(len(sentence.split()) for sentence in (*answer.because.split(". "), *advice.text.split(". "))) <= 25
     freedom = next(claim for claim in found.claims if claim.name == f"{NAMES[row.truth['right']]}:right")
     assert answer.cosines == freedom.subject
 

@@ -37,7 +37,7 @@ def common_direction(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "EMB403",
             Severity.TIP,
-            f"two {title}s have cosine {found.mean_cosine:.2f} on average, whichever they are",
+            f"any two {title}s have cosine {found.mean_cosine:.2f} on average, so a high one says less",
             claim,
             f"Read a cosine against those of random {title}s, not against 0.",
         )

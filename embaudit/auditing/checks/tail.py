@@ -31,14 +31,19 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
             f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal), _text(found, title), found.gap,
             "traits",
         )  # fmt: skip
-        those = "frequent ones" if found.known == "counts" else "long rows"
         yield Finding(
             "EMB402",
             Severity.TIP,
-            f"{over_all} of nearest {title}s change, {other} where {those} count more",
+            f"an equal model changes {over_all} of neighbours, {other} {_whose(found, title)}",
             claim,
             f"Judge the {title}s that you ask about: figures over all of them are figures of the others.",
         )
+
+
+def _whose(found: Tail, title: str) -> str:
+    if found.furthest is found.frequent:
+        return f"for {'frequent' if found.known == 'counts' else 'long'} {title}s"
+    return f"weighted by {'interactions' if found.known == 'counts' else 'length'}"
 
 
 def _text(found: Tail, title: str) -> str:

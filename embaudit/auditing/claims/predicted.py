@@ -48,12 +48,12 @@ def _compared(model: FactorModel, record: Movement) -> Iterator[Claim]:
         text = f"The {cosines} are those of {seen}, but for rounding."
         yield Claim(f"agrees:{role}", Kind.MEASURED, cosines, scope, text, record.max_abs, "predicted")
         return
-    text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}, which no rescaling moves."
+    text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}, whatever the axes."
     yield Claim(f"differs:{role}", Kind.MEASURED, cosines, scope, text, record.mean_abs, "predicted")
     if record.top_n:
         changed = 1 - record.top_n_overlap
         text = (
-            f"{percent(changed)} of the {record.top_n} nearest {title}s change when compared by {seen}, which no "
-            "rescaling moves."
+            f"Compared by {seen}, whatever the axes, {percent(changed)} of the {record.top_n} nearest {title}s are "
+            "others."
         )
         yield Claim(f"listed:{role}", Kind.MEASURED, f"nearest {title}s", scope, text, changed, "predicted")

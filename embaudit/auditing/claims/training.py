@@ -23,7 +23,7 @@ IN_SHORT = {
 
 SETTLES = {
     Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
-    Status.CHOSEN: ("chosen", "Training, as declared, chose them by its penalty: another one would choose others."),
+    Status.CHOSEN: ("chosen", "The declared training chose them by its penalty."),
     Status.INPUTS: ("chosen", "Training, as declared, ties them to its inputs: rescaled inputs would give others."),
     Status.TRAINED: (
         "trained",
