@@ -204,7 +204,7 @@ def test_findings_about_the_model_itself():
     users[:, 2] = 3
     assert "EMB204" in codes(audit(make().replace(left=users), n_gauges=1))
     others = set(checks.CHECKS) - set(checks.OF_TRAITS)
-    assert len(others) == 12, "a new check needs a test here, or among those of heads or of what rows are like"
+    assert len(others) == 13, "a new check needs a test here, or among those of heads or of what rows are like"
 
 
 def test_every_link_and_one_sided_models_are_audited():

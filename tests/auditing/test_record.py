@@ -75,7 +75,7 @@ def test_the_json_field_by_field():
     assert record.pop("position")["rank"] == 3
     expected = {
         "embaudit_version": __version__, "schema_version": 2, "seed": 7,
-        "input": {"source": "model.npz", "fingerprint": fingerprint(MODEL)},
+        "input": {"source": "model.npz", "fingerprint": fingerprint(MODEL), "intake": None},
         "model": {
             "roles": ["user", "item"], "n_left": 6, "n_right": 5, "rank": 3, "link": "identity", "predicts": "scores",
             "dtype": "float64", "left_bias": False, "right_bias": False, "objective": None,
