@@ -91,7 +91,8 @@ def test_a_claim_and_its_scope_are_plain_in_json():
 def test_every_family_of_claims_is_drawn():
     assert (
         predictions, heads.origin, heads.shortest, heads.stretched, package.folded, package.ones, heads.logits,
-        movement.moved, movement.drawn, predicted, freedom, limits.ranges, limits.certificates, limits.attacks, training,
+        movement.moved, movement.drawn, predicted, freedom, limits.ranges, limits.certificates, limits.attacks,
+        training,
     ) == package.DRAWN  # fmt: skip
 
 
