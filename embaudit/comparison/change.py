@@ -183,7 +183,8 @@ def role_change(
 
 def _halvings(by_part: NDArray[np.number]) -> NDArray[np.number]:
     """Put the two halves of each cut together, in a last axis; all rows at once are a cut of their own."""
-    return by_part.reshape(len(by_part), -1, min(2, by_part.shape[1]))
+    n_parts = by_part.shape[1]
+    return np.stack(np.split(by_part, max(1, n_parts // 2), axis=1), axis=1)
 
 
 def _split(total: Floats, seen: Floats, remainder: Floats, *, hides: bool) -> dict[str, Floats]:

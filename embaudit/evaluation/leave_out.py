@@ -125,7 +125,7 @@ def _at(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
 
 
 def _running(values: Floats | Flags) -> Floats:
-    return np.cumsum(np.pad(values, ((0, 0), (1, 0))), axis=1, dtype=np.float64)
+    return np.hstack([np.zeros((len(values), 1)), np.cumsum(values, axis=1, dtype=np.float64)])
 
 
 def _in_order(related: Flags, rises: Flags) -> Floats:

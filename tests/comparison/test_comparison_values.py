@@ -67,6 +67,17 @@ def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_tw
         assert {len(values) for values in change.replicates.values()} == {groups}
 
 
+def test_predictions_are_sampled_by_the_same_seed_and_progress_is_named(monkeypatch):
+    monkeypatch.setattr("embaudit.comparison.agreement.ROWS", 9)
+    shown = []
+    monkeypatch.setattr(COMPARE, "track", lambda steps, title, total: shown.append((title, total)) or steps)
+    model, other = (random_model(seed, n=25, p=20, k=2) for seed in (0, 1))
+    first, again = (compare(model, other, rng=3).agreement for _ in range(2))
+    assert first == again
+    assert first.n_rows == 9
+    assert shown == [("comparing cosines", 2)] * 2
+
+
 def test_results_cannot_be_changed_and_are_themselves_alone():
     found = compare(vectors(20), vectors(20))
     x = np.eye(9)

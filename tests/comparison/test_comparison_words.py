@@ -176,6 +176,7 @@ def test_one_side_cannot_tell_what_is_predicted():
     gauge = "All of the difference could be a gauge. "
     for total, fits, said in (
         (0.0, True, still), (0.0, False, still), (0.2, True, moved + gauge), (0.2, False, moved),
+        (0.01, True, moved.replace("0.20", "0.01") + gauge),
     ):  # fmt: skip
         found = comparison(changed(total=total), agreement=None, fits=fits)
         assert found.explain() == start.format("item") + said + load.format("user")

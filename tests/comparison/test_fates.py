@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import _pearson, _split
+from embaudit.comparison.change import _halvings, _pearson, _row_means, _split
 from embaudit.comparison.folds import folds
 from embaudit.comparison.outcomes import OUTCOMES, fates, outcomes, shares
 from embaudit.comparison.path import Path, draw_pairs, mean_size, path_of
@@ -216,6 +216,17 @@ def test_correlation_of_what_is_defined():
     x, y = np.array([1.0, 2, 4, np.nan, 5]), np.array([2.0, 1, 5, 3, np.nan])
     assert _pearson(x, y) == pytest.approx(np.corrcoef(x[:3], y[:3])[0, 1])
     assert np.isnan(_pearson(x, np.ones(5)))
+
+
+def test_a_row_of_a_single_pair_has_the_mean_of_it():
+    found = _row_means(np.array([0.3]), np.array([[0, 1]]), np.array([0, 1, 1], dtype=np.uint8))
+    nan = np.nan
+    np.testing.assert_allclose(found, [[0.3, nan, 0.3], [nan, 0.3, 0.3], [nan, nan, nan]])
+
+
+def test_halves_of_a_cut_stand_together():
+    assert _halvings(np.arange(8).reshape(2, 4)).tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
+    assert _halvings(np.array([[5], [6]])).tolist() == [[[5]], [[6]]]
 
 
 def test_cosines_along_a_path():

@@ -106,6 +106,16 @@ def test_a_linear_gauge_weighs_both_sides_whatever_their_scale():
     np.testing.assert_allclose(w * p.T @ (p @ m - p2) + v * (m @ q2.T - q.T) @ q2, 0, atol=1e-12)
 
 
+def test_a_gauge_of_any_size_is_found():
+    x, y = np.random.default_rng(0).standard_normal((2, 10, 2))
+    for size in (1e-9, 1e9):
+        gauge = size * np.array([[1.0, 0.2], [0, 3]])
+        rows = {"left": (x, x @ gauge), "right": (y, y @ np.linalg.inv(gauge).T)}
+        fit = fit_gauge(rows, "linear")
+        np.testing.assert_allclose(fit.left, gauge, rtol=1e-9, atol=1e-9 * size)
+        np.testing.assert_allclose(fit.right, np.linalg.inv(gauge).T, rtol=1e-9, atol=1e-9 / size)
+
+
 def test_directions_that_neither_side_has_are_no_gauge():
     draw = np.random.default_rng(0)
     plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]

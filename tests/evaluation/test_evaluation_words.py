@@ -290,8 +290,20 @@ def test_replicates_leave_out_queries_of_the_group_and_those_without_an_answer()
     np.testing.assert_allclose(found["one"], 1)
     # Without the first, the second has nobody to find.
     np.testing.assert_allclose(replicates["one"], 1)
+    # And where a single query is left, its measures are the means.
+    alone = query_measures({"one": rows}, truth, everyone, np.array([0, 2]), groups, n=1)[1]["one"]
+    np.testing.assert_allclose(alone, 1)
     nobody = query_measures({"one": rows[:2]}, truth, everyone[:2], everyone[:2], groups[:2], n=1)[1]["one"]
     assert np.isnan(nobody).all()
+
+
+def test_progress_is_named(monkeypatch):
+    shown = []
+    monkeypatch.setattr(
+        "embaudit.evaluation.measures.track", lambda steps, title, total: shown.append((title, total)) or steps
+    )
+    evaluate_similarities(random_model(n=9, p=7, k=2), list("aabbcca"), n=2)
+    assert shown == [("judging similarities", 1)]
 
 
 def test_a_truth_is_made_of_labels_and_a_table():
