@@ -27,8 +27,8 @@ COMMANDS = {
     "gauge": ("gauge", "pair.npz", "--out", "other.npz"),
     "gauge linear": ("gauge", "pair.npz", "--group", "linear", "--out", "other.npz"),
     "gauge exponent": ("gauge", "pair.npz", "--exponent", 0.5, "--out", "other.npz"),
-    "compare": ("compare", "pair.npz", "pair.npz"),
-    "evaluate": ("evaluate", "pair.npz", "--items", "items.csv", "--truth", "kind", "--top", 2),
+    "compare": ("compare", "pair.npz", "pair.npz", "--by-row"),
+    "evaluate": ("evaluate", "pair.npz", "--items", "items.csv", "--truth", "kind", "--top", 2, "--by-row"),
     "head": ("audit", "alone.npy", "--kind", "head", "--gauges", 1),
 }
 

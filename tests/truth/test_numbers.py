@@ -79,7 +79,7 @@ def test_the_numbers_of_a_head():
     found = audit(model, n_gauges=2)
     centred = labels - labels.mean(axis=0)
     offset = np.linalg.norm(labels.mean(axis=0)) / np.median(np.linalg.norm(labels, axis=1))
-    assert f"which is {offset:.2g} of a typical row (median) long" in found.verdict
+    assert f"The mean row is {offset:.2g} of a typical row (median) long" in found.verdict
     moved = np.abs(cosines(centred) - cosines(labels)).mean()
     assert f"cosines differ by {moved:.2f} on average" in found.verdict
     changed = 100 * (1 - overlap(labels, centred, 1))
@@ -107,7 +107,7 @@ def test_unseen_dimensions_and_dimensions_in_all():
 def test_12_what_fix_wrote_is_told_what_its_cosines_are(embaudit, name):
     save(MODELS[name], "model.npz")
     assert embaudit("fix", "model.npz", "--as", "prediction", "--out", "vectors.npz").code == 0
-    result = embaudit("audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip")
+    result = embaudit("audit", "vectors.npz", "--gauges", 1, "--fail-on", "tip", "--full")
     said = " ".join(result.out.replace("│", " ").split())
     assert "Read these cosines as cosines of those predictions." in said
     assert "Do not read" not in said

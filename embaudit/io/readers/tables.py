@@ -77,9 +77,12 @@ def _counts(cells: tuple[str, ...]) -> bool:
     return [cell.strip() for cell in cells] == [str(i) for i in range(len(cells))]
 
 
-def _id_position(table: TableFile, request: Request) -> int | None:
+def _id_position(table: TableFile, request: Request, index: int | None = None) -> int | None:
+    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
     if request.id is not None:
         return table.position(request.id, "id")
+    if index is not None:
+        return index
     found = table.customary(KNOWN, "id")
     if found is not None or table.names is None:
         return found
@@ -97,11 +100,11 @@ def look(path: Path, request: Request) -> Intake:
         If its columns leave that open.
     """
     table = _opened(path)
-    position, lists = _id_position(table, request), []
-    rows = None
+    rows, lists, index = None, [], None
     if table.text is None:
         schema, rows = arrow.schema(path)
-        lists = [field.name for field in schema if is_vectors(field.type)]
+        lists, index = [field.name for field in schema if is_vectors(field.type)], _named_index(schema)
+    position = _id_position(table, request, index)
     position = 0 if position is None and table.text is not None and not _all_numbers(table) else position
     names = [str(i) for i in range(table.width)] if table.names is None else list(table.names)
     identifier = None if position is None else names[position]
@@ -169,8 +172,7 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     assert table.names is not None
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    index = _named_index(content) if request.id is None else None
-    position = _id_position(table, request) if index is None else index
+    position = _id_position(table, request, _named_index(content.schema))
     ids = None if position is None else plain_ids(table, content.column(position), position)
     lists = [name for name in table.names if is_vectors(content.schema.field(name).type)]
     if request.vector is not None:
@@ -193,11 +195,11 @@ def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
 
 
-def _named_index(content: pa.Table) -> int | None:
+def _named_index(schema: pa.Schema) -> int | None:
     """Return the column that was the index of a data frame, where it had a name of its own."""
-    columns = (content.schema.pandas_metadata or {}).get("index_columns", [])
+    columns = (schema.pandas_metadata or {}).get("index_columns", [])
     named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
-    return content.column_names.index(named[0]) if len(named) == 1 and named[0] in content.column_names else None
+    return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
 
 
 def _titles(content: pa.Table) -> NDArray[np.str_] | None:
