@@ -90,7 +90,7 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
     if found.table.shape[0] != n_rows:
         raise must_be("truth", f"labels of {n_rows} rows", found.table.shape[0], "give one entry a row, None for none")
     if len(found.labels) < 2:
-        got = ", ".join(found.labels) or "none"
+        got = found.labels[0] if found.labels else "none"
         raise InputError(f"truth must hold at least two labels, to tell related rows from others; got {got}.")
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ def everyone(n):
 
 
 def test_what_agrees_and_by_how_much():
+    module = import_module("embaudit.comparison.agreement")
+    assert (module.ROWS, module.COLUMNS, signature(agreement).parameters["top_n"].default) == (512, 20_000, 10)
     one = FactorModel.from_user_item(np.eye(2), np.array([[1.0, 0], [0, 1], [2, 1]]))
     two = one.replace(right=np.array([[1.0, 0], [0, 1], [2, 2]]))
     users, items = everyone(2), everyone(3)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, fields, replace
 from importlib import import_module
-from inspect import signature
 
 import numpy as np
 import pytest
@@ -42,22 +41,6 @@ def paired(before, after):
 def path(*versions, forward=True):
     steps = ("gauge", "learning") if forward else ("learning", "gauge")
     return Path(np.arange(len(versions[0])), versions, ("unseen", *steps, "unseen"))
-
-
-def test_sizes_are_those_that_the_documentation_names():
-    names = ("agreement", "change", "compare", "folds", "fits", "matching", "outcomes", "path", "refits")
-    rooms = {name: import_module(f"embaudit.comparison.{name}") for name in names}
-    assert (rooms["agreement"].ROWS, rooms["agreement"].COLUMNS) == (512, 20_000)
-    assert (COMPARE.ROWS, COMPARE.HALVINGS, COMPARE.HALVED) == (50_000, 5, 2_000)
-    assert (rooms["matching"].LEAST, rooms["path"].PARTNERS, rooms["refits"].PROBED) == (8, 32, 100)
-    assert (rooms["outcomes"].SEARCHED, rooms["outcomes"].TIED) == (2_000, 1e-6)
-    assert (rooms["folds"].EXPLAINED, rooms["folds"].WORSE, rooms["fits"].LOST) == (1e-8, 1.1, 1e-12)
-    defaults = [signature(each).parameters for each in (compare, agreement)]
-    assert (defaults[0]["n_neighbours"].default, defaults[0]["rng"].default, defaults[1]["top_n"].default) == (
-        10,
-        0,
-        10,
-    )
 
 
 @pytest.mark.parametrize(("users", "items", "groups"), [(25, 30, 20), (25, 9, 9), (10, 30, 10)])

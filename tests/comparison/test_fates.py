@@ -11,9 +11,9 @@ import pytest
 from embaudit.comparison import compare
 from embaudit.comparison.change import _halvings, _pearson, _row_means, _split
 from embaudit.comparison.folds import folds
-from embaudit.comparison.outcomes import OUTCOMES, fates, outcomes, shares
-from embaudit.comparison.path import Path, draw_pairs, mean_size, path_of
-from embaudit.comparison.refits import refit_effects
+from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, fates, outcomes, shares
+from embaudit.comparison.path import PARTNERS, Path, draw_pairs, mean_size, path_of
+from embaudit.comparison.refits import PROBED, refit_effects
 from embaudit.comparison.seen import Pairing
 from embaudit.kernels.intervals import draw_groups
 from embaudit.kernels.nearest import neighbours
@@ -79,7 +79,7 @@ def test_counts_of_neighbours_and_their_shares_without_each_group():
     found, parts, groups = halves()
     paths = [path_of("right", found, fold) for fold in parts]
     told = outcomes(paths, groups, 3, np.random.default_rng(0))
-    assert told.n == 3
+    assert (SEARCHED, TIED, told.n) == (2_000, 1e-6, 3)
     cells = []
     for half in paths:
         lists = [neighbours(x, 3) for x in half.versions]
@@ -161,6 +161,7 @@ def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
 
 def test_refits_are_judged_on_a_sample_of_rows(monkeypatch):
     found, parts, groups = halves()
+    assert PROBED == 100
     refits = [(parts[0], parts[0].without(found.fitted, {"right": groups}, ()))]
     everyone_, some = [], []
     for rows, told in ((6, everyone_), (2, some)):
@@ -182,6 +183,7 @@ def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
 
 
 def test_each_row_of_a_half_is_paired_with_others_of_it():
+    assert PARTNERS == 32
     pairs = draw_pairs(40, np.random.default_rng(0))
     assert len(pairs) == 32 * 40
     assert (pairs[:, 0] != pairs[:, 1]).all()

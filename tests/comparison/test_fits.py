@@ -116,6 +116,21 @@ def test_a_gauge_of_any_size_is_found():
         np.testing.assert_allclose(fit.right, np.linalg.inv(gauge).T, rtol=1e-9, atol=1e-9 / size)
 
 
+@pytest.mark.parametrize(("size", "kept"), [(3e-12, True), (3e-13, False)])
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("group", ["diagonal", "linear"])
+def test_a_direction_counts_down_to_rounding(size, kept, role, group):
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    fit = fit_gauge({role: (x, x * [1, size])}, group)
+    assert (fit.condition_number > 1e11) == kept
+
+
+def test_rows_that_all_vanish_have_a_rotation():
+    nothing = np.zeros((9, 2))
+    fit = fit_gauge({"left": (nothing, nothing), "right": (nothing, nothing)}, "linear")
+    np.testing.assert_allclose(fit.left @ fit.left.T, np.eye(2), atol=1e-12)
+
+
 def test_directions_that_neither_side_has_are_no_gauge():
     draw = np.random.default_rng(0)
     plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]
@@ -157,6 +172,25 @@ def test_the_group_is_chosen_on_rows_that_its_gauge_was_not_fitted_on():
     )
     left = {group: unexplained(fit_gauge(fitted, group), "right", judged) for group in ("rotation", "linear")}
     assert 1.1 * left["rotation"] < left["linear"]
+
+
+def test_two_thirds_are_fitted_and_the_third_left_out_judged(monkeypatch):
+    seen = {"fitted": set(), "judged": set()}
+    module = import_module("embaudit.comparison.folds")
+
+    def fitted(rows, *_):
+        seen["fitted"] |= set(rows["right"][0][:, 0])
+        return fit_gauge(rows, "rotation")
+
+    def judged(_, role, rows):
+        seen["judged"] |= set(rows[role][0][:, 0])
+        return 0.0
+
+    monkeypatch.setattr(module, "fit_gauge", fitted)
+    monkeypatch.setattr(module, "unexplained", judged)
+    x = np.column_stack([np.arange(12.0), np.ones(12)])
+    assert _choose({"right": (x, x)}, ("rotation", "linear"), ()) == "rotation"
+    assert seen == {"fitted": {1, 2, 4, 5, 7, 8, 10, 11}, "judged": {0, 3, 6, 9}}
 
 
 def test_halves_are_judged_by_what_was_fitted_on_the_others():
@@ -221,6 +255,7 @@ def test_the_typical_group_is_the_upper_median(chosen, typical):
 
 
 def test_the_more_entities_the_fewer_halvings(monkeypatch):
+    assert (COMPARE.ROWS, COMPARE.HALVINGS, COMPARE.HALVED) == (50_000, 5, 2_000)
     cuts = []
     monkeypatch.setattr(COMPARE, "folds", lambda *_: cuts.append(1) or folds(*_))
     for rows, expected in ((200, 5), (400, 5), (401, 4), (500, 4), (1000, 2), (1001, 1), (2001, 1)):

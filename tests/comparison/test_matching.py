@@ -208,6 +208,14 @@ def test_the_gauge_goes_from_the_lower_rank_to_the_higher():
     assert back.groups == ("rotation", "linear")
 
 
+def test_columns_are_scaled_apart_only_where_predictions_see_columns():
+    one = random_model(n=20, p=15, k=2)
+    plane = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
+    wide = one.replace(left=one.left @ plane, right=np.column_stack([one.right, np.random.default_rng(0).random(15)]))
+    assert paired(wide, wide).groups == ("rotation", "linear")
+    assert paired(wide, wide).seen["right"][0].shape == (15, 2)
+
+
 def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
     one = random_model(n=20, p=15, k=3)
     wide = one.replace(left=np.column_stack([one.left, np.zeros(20)]), right=np.column_stack([one.right, np.ones(15)]))

@@ -16,6 +16,7 @@ from embaudit.errors import InputError
 from embaudit.evaluation import Evaluation, Truth, as_truth, evaluate_similarities
 from embaudit.evaluation.evaluate import CANDIDATES, similarities
 from embaudit.evaluation.measures import query_measures
+from embaudit.kernels.intervals import draw_groups
 from embaudit.model import FactorModel
 
 Q = 1_000
@@ -295,6 +296,17 @@ def test_replicates_leave_out_queries_of_the_group_and_those_without_an_answer()
     np.testing.assert_allclose(alone, 1)
     nobody = query_measures({"one": rows[:2]}, truth, everyone[:2], everyone[:2], groups[:2], n=1)[1]["one"]
     assert np.isnan(nobody).all()
+
+
+def test_queries_are_measured_a_block_at_a_time(monkeypatch):
+    draw = np.random.default_rng(0)
+    rows, truth = {"one": draw.standard_normal((9, 2)), "two": draw.standard_normal((9, 2))}, as_truth("aabbccabc", 9)
+    given = rows, truth, np.arange(9), np.arange(9), draw_groups(9, draw, most=4)
+    whole = query_measures(*given, n=2)
+    monkeypatch.setattr("embaudit.evaluation.measures.row_blocks", lambda *_: [slice(0, 4), slice(4, 9)])
+    for found, expected in zip(query_measures(*given, n=2), whole, strict=True):
+        for name in rows:
+            np.testing.assert_array_equal(found[name], expected[name])
 
 
 def test_progress_is_named(monkeypatch):

@@ -8,6 +8,7 @@ code could be wrong and no test would say so. Mutants that change nothing anybod
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import random
@@ -110,13 +111,24 @@ def tests_by_line(copy: Copy, tests: Sequence[str], jobs: int) -> dict[str, dict
     return found
 
 
+def lines_of_functions(text: str) -> set[int]:
+    """Tell which lines of a file run when a function is called; the others run when the file is imported.
+
+    That may happen within whichever test is the first to need the file, which says nothing of the others.
+    """
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.Lambda))
+    bodies = (node.body if isinstance(node.body, list) else [node.body] for node in functions)
+    return {line for body in bodies for line in range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
+
+
 def chosen_tests(lines: dict[int, set[str]], mutant: Mutant, breadth: Counter[str]) -> list[str]:
     """Return the tests that touch a line, narrow ones first; for a line that runs at import, those of its file.
 
     A file that does nothing else has the tests that are named after it, or after its folder.
     """
-    touching = lines.get(mutant.line, set()) - {""}
-    if not touching and "" in lines.get(mutant.line, {""}):
+    called = mutant.line in lines_of_functions((ROOT / mutant.path).read_text())
+    touching = lines.get(mutant.line, set()) - {""} if called else set()
+    if not touching and (not called or "" in lines.get(mutant.line, {""})):
         touching = set().union(*lines.values()) - {""}
         names = [f"/test_{part}" for part in Path(mutant.path).with_suffix("").parts[2:]]
         touching = touching or {test for test in breadth if any(name in test for name in names)}
