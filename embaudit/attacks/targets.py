@@ -117,9 +117,13 @@ class Movement:
 
 
 class Lists:
-    """Share of the entries of top-N lists that a gauge drives out, over sampled rows."""
+    """Share of the entries of top-N lists that a gauge drives out, over sampled rows.
 
-    def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours) -> None:
+    What no more than a tie is ahead of an entry does not drive it out: rounding of the stored rows may move as much.
+    """
+
+    def __init__(self, model: FactorModel, side: SideName, found: CertifiedNeighbours, tie: float = TIE) -> None:
+        self.tie = tie
         self.all = unit_rows(model.factors(side), none=0)
         self.lengths = row_norms(model.factors(side))
         self.empty: Flags = np.asarray(~self.all.any(axis=1))
@@ -179,7 +183,7 @@ class Lists:
         """Share of entries driven out by all items."""
         negated = -self._cosines(self._moved(metric))
         entries = np.take_along_axis(negated, self.entries, axis=1)
-        return float(_driven_out(entries, negated, self.entries.shape[1]).mean())
+        return float(_driven_out(entries, negated, self.entries.shape[1], self.tie).mean())
 
     def screen(self, axes: Floats | None, logs: Floats) -> Floats:
         """Never more than the value: an item that is not looked at drives nothing out."""
@@ -195,7 +199,7 @@ class Lists:
             negated *= inverse[:, others]
             negated *= -inverse[:, own]
             negated[:, void[others] | (others == own)] = np.inf
-            out += _driven_out(negated[..., :n], negated, n).sum(axis=(1, 2))
+            out += _driven_out(negated[..., :n], negated, n, self.tie).sum(axis=(1, 2))
         return np.asarray(out / self.entries.size)
 
     def _pushes(self, rows: Floats) -> Iterator[tuple[Indices, Indices, Floats, Floats]]:
@@ -228,10 +232,10 @@ class Lists:
         return metric.apply(total)
 
 
-def _driven_out(entries: Floats, all_: Floats, n: int) -> Flags:
-    """Which entries have n others ahead of them, by negated cosines; equal within rounding is not ahead.
+def _driven_out(entries: Floats, all_: Floats, n: int, tie: float) -> Flags:
+    """Which entries have n others ahead of them, by negated cosines, by more than a tie.
 
     No search for neighbours: a few rows are asked about under very many metrics, and only for the N-th cosine.
     """
     nth = np.partition(all_, n - 1, axis=-1)[..., n - 1]
-    return np.asarray(entries > nth[..., None] + TIE)
+    return np.asarray(entries > nth[..., None] + tie)

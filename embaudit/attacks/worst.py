@@ -26,6 +26,7 @@ from embaudit.foundation.results import Result
 from embaudit.foundation.words import percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
+from embaudit.kernels.nearest import tie_of
 from embaudit.kernels.rows import gram
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.ranges import certified_neighbours, cosine_range
@@ -286,10 +287,11 @@ def _list_target(
     total = len(model.factors(role))
     rows = np.sort(draw.permutation(total)[:n_rows])
     found = certified_neighbours(model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None)
-    target = Lists(model, role, found)
+    tie = tie_of(model.factors(role))
+    target = Lists(model, role, found, tie)
     known = found.radii[np.isin(found.rows, target.rows)]
     bound = float((known <= _require_budget(group)).mean()) if known.size else 0.0
     # Lists that hold everything have no rival.
     size = int(known.size) if target.n_rivals > 0 else 0
     table = np.column_stack([target.rows, target.entries])
-    return lambda shifted: Lists(shifted, role, found), bound, size, table
+    return lambda shifted: Lists(shifted, role, found, tie), bound, size, table

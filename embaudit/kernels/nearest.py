@@ -32,6 +32,17 @@ TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
 
 
+def tie_of(x: Matrix) -> float:
+    """Return what cosines of rows must differ by to differ at all: the rounding of their numbers may move as much.
+
+    Examples
+    --------
+    >>> [f"{tie_of(np.eye(2, dtype=kind)):.1e}" for kind in (np.float64, np.float32)]
+    ['1.0e-09', '1.9e-06']
+    """
+    return max(TIE, 16 * float(np.finfo(x.dtype).eps))
+
+
 @dataclass(frozen=True, eq=False)
 class NeighbourLists:
     """The exact N nearest of some rows by cosine, best first, the row itself left out.

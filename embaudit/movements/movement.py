@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_generator
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
@@ -93,7 +93,7 @@ def _overlap(lists: NeighbourLists | None, unit: Matrix, first: Indices | None) 
     if lists is None:
         return float("nan")
     now = neighbours(unit, lists.indices.shape[1], rows=lists.rows, first=first)
-    return lists.overlap(now, tie=max(TIE, 16 * float(np.finfo(unit.dtype).eps)))
+    return lists.overlap(now, tie=tie_of(unit))
 
 
 class MovementProbe:

@@ -10,7 +10,7 @@ import numpy as np
 
 from embaudit.foundation.checked import Indices, Matrix, Vector
 from embaudit.kernels.intervals import Z95
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.side import Side
 
@@ -141,6 +141,5 @@ def _samples(
 
 def _kept(lists: NeighbourLists, after: Matrix) -> Vector:
     """Share of each row's neighbours that are kept."""
-    tie = max(TIE, 16 * float(np.finfo(after.dtype).eps))
-    kept = lists.kept_in(neighbours(after, lists.indices.shape[1], rows=lists.rows), tie=tie)
+    kept = lists.kept_in(neighbours(after, lists.indices.shape[1], rows=lists.rows), tie=tie_of(after))
     return np.asarray(kept.sum(axis=1) / np.maximum(1, (lists.indices >= 0).sum(axis=1)))

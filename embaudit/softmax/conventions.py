@@ -12,7 +12,7 @@ from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
+from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
@@ -210,7 +210,7 @@ def _apart(
 ) -> Apart:
     (one, of_all, x), (other, later, y) = first, second
     before, after = of_all.of(single), later.of(single)
-    tie = max(TIE, 16 * float(np.finfo(after.searched.dtype).eps))
+    tie = tie_of(after.searched)
     pairs = max(1, len(x) * (len(x) - 1))
     return Apart(
         one=one,

@@ -176,6 +176,19 @@ def test_a_linear_attack_never_ends_below_the_diagonal_one(role: str, objective:
         assert linear.n_items == diagonal.n_items
 
 
+@pytest.mark.parametrize(("kind", "share"), [(np.float32, 0.0), (np.float64, 0.25)])
+@pytest.mark.parametrize("group", [GeneralLinear(3, max_condition=2.0), Affine(3, max_condition=1.5, max_shift=0.1)])
+def test_near_copies_drive_each_other_out_only_as_far_as_their_numbers_are_stored(
+    kind: type, share: float, group: GaugeGroup
+) -> None:
+    # Twelve directions, three rows each, whose cosines differ by some 1e-8: less than what float32 tells apart.
+    draw = np.random.default_rng(0)
+    rows = np.repeat(draw.normal(size=(12, 3)), 3, axis=0) + 2e-4 * draw.normal(size=(36, 3))
+    model = FactorModel.from_softmax(rows.astype(np.float32).astype(kind))
+    attack = worst_gauge(model, group, objective="neighbours", n=1, n_rows=36, n_starts=2, n_steps=5, rng=0)
+    assert (attack.achieved, attack.bound) == (share, 32 / 36)
+
+
 @pytest.mark.parametrize("axes", ["coordinates", "random"])
 def test_screening_is_the_value_of_the_lists_it_knows(axes: str) -> None:
     draw = np.random.default_rng(0)

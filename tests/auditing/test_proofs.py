@@ -62,6 +62,16 @@ def test_single_precision_stands_too():
     assert {problem for _, problem in ea.verify(audited.proof(), audited.model)} == {""}
 
 
+def test_near_copies_in_single_precision_are_counted_as_the_audit_counts_them():
+    # Of twelve directions three rows each, whose cosines with others differ by less than float32 tells apart.
+    draw = np.random.default_rng(0)
+    rows = np.repeat(draw.normal(size=(12, 3)), 3, axis=0) + 1e-4 * draw.normal(size=(36, 3))
+    audited = ea.audit(ea.FactorModel.from_vectors(rows.astype(np.float32)), n_gauges=1, n_pairs=50, n_neighbours=4)
+    lost = {claim.name: claim.value for claim in audited.claims}["reached:neighbours:right:linear"]
+    assert lost == 17 / 48
+    assert {problem for _, problem in ea.verify(audited.proof(), audited.model)} == {""}
+
+
 def test_sampled_pairs_and_rows_are_stored(monkeypatch):
     monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 100)
     monkeypatch.setattr(sys.modules[MovementProbe.__module__], "QUERIES", 7)
