@@ -50,6 +50,7 @@ class Format:
     """Where its reader and writer are."""
 
 
+_COLUMNS = ("id", "vector", "bias", "ignore")
 _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
 
 # fmt: off
@@ -72,11 +73,11 @@ FORMATS = (
     Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
     Format(
         "parquet", (".parquet", ".pq"), True, True, "ids and a column of lists, or numeric columns",
-        "vectors, ids", ("id", "vector"), "tables",
+        "vectors, ids, biases", _COLUMNS, "tables",
     ),
     Format(
-        "table", (".feather", ".arrow", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
-        "vectors, ids", ("id", "vector"), "tables",
+        "table", (".feather", ".arrow", ".arrows", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
+        "vectors, ids, biases", _COLUMNS, "tables",
     ),
     Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
     Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),

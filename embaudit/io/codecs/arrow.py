@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
-SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc")
+SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
+FILE = (b"ARROW1", b"FEA1")
+"""What an Arrow file begins with; a stream, which HF datasets and the like write, has no such mark."""
+END = bytes.fromhex("ffffffff00000000")
+"""What a whole stream ends with."""
 
 
 def names(path: Path) -> list[str]:
@@ -46,9 +50,9 @@ def schema(path: Path) -> tuple[pa.Schema, int | None]:
     try:
         if path.suffix.lower() in PARQUET:
             metadata = parquet.read_metadata(path)
-            return metadata.schema.to_arrow_schema(), metadata.num_rows
+            return _plain(metadata.schema.to_arrow_schema()), metadata.num_rows
         with path.open("rb") as file:
-            return ipc.open_file(file).schema, None
+            return _plain((ipc.open_stream if _is_stream(path) else ipc.open_file)(file).schema), None
     except (OSError, ValueError) as error:
         raise _damaged(path, error) from error
 
@@ -71,11 +75,42 @@ def table(path: Path, columns: list[str] | None = None) -> pa.Table:
 
     try:
         read = parquet.read_table if path.suffix.lower() in PARQUET else feather.read_table
-        found = read(path, columns=columns)
+        found = _streamed(path, columns) if _is_stream(path) else read(path, columns=columns)
         found.validate(full=True)
+        return found.cast(_plain(found.schema))
     except (OSError, ValueError, KeyError) as error:
         raise _damaged(path, error) from error
-    return found
+
+
+def _is_stream(path: Path) -> bool:
+    if path.suffix.lower() in PARQUET:
+        return False
+    with path.open("rb") as file:
+        return not file.read(6).startswith(FILE)
+
+
+def _streamed(path: Path, columns: list[str] | None) -> pa.Table:
+    """Read a stream, which has an end of its own that only a whole one reaches."""
+    from pyarrow import ipc
+
+    with path.open("rb") as file:
+        file.seek(-len(END), 2)
+        if file.read() != END:
+            raise ValueError("a stream without its end")
+        file.seek(0)
+        found = ipc.open_stream(file).read_all()
+    return found if columns is None else found.select(columns)
+
+
+def _plain(schema: pa.Schema) -> pa.Schema:
+    """Return a schema without the views of text that polars writes."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    for i, field in enumerate(schema):
+        if types.is_string_view(field.type):
+            schema = schema.set(i, field.with_type(pa.string()))
+    return schema
 
 
 def is_vectors(kind: pa.DataType) -> bool:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.lists import is_list
 from embaudit.io.codecs.quotes import has_quotes, quotes_enclose
 from embaudit.io.files import existing_file, plain_suffix
 
@@ -107,6 +108,8 @@ def _stream(path: Path, separator: str) -> IO[bytes]:
 
 
 def _rows(text: IO[str], delimited: Delimited) -> Any:
+    # A vector of 16,384 dimensions in one cell is longer than the module takes by itself.
+    csv.field_size_limit(max(csv.field_size_limit(), SAMPLE_LIMIT))
     return csv.reader(
         text, delimiter=delimited.delimiter, quoting=csv.QUOTE_MINIMAL if delimited.quoted else csv.QUOTE_NONE
     )
@@ -219,7 +222,7 @@ def _with_header(found: Delimited, header: Header, known: frozenset[str]) -> Del
 
 def _words_above_numbers(first: tuple[str, ...], rest: list[tuple[str, ...]]) -> bool:
     def is_number(cell: str) -> bool:
-        return NUMBER.fullmatch(cell) is not None
+        return NUMBER.fullmatch(cell) is not None or is_list(cell)
 
     if any(is_number(cell) for cell in first):
         return False

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
 from embaudit.io.codecs import arrow
-from embaudit.io.codecs.arrow import is_vectors, stacked, stored_rows
+from embaudit.io.codecs.arrow import stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
+from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import Intake
+from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
 from embaudit.io.request import Request
-from embaudit.io.tables.columns import TableFile, numbers, open_table, plain_ids, read_columns
-from embaudit.io.tables.titles import ID_NAMES
+from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["keeps", "read", "stored_rows", "write"]
-KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
-UNNAMED = ("", "Unnamed: 0")
-"""What data frames write above their index."""
-PANDAS_INDEX = "__index_level_0__"
-"""What pandas calls its index in Parquet and Feather."""
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -43,114 +38,50 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     if request.kind == "factors":
         raise InputError('kind must be "vectors" or "head" for a table, which is one side; got "factors".')
-    table = _opened(path)
-    if table.text is None:
-        return _from_arrow(table, request)
-    ids, vectors = _from_text(table, request)
-    return _model(vectors, ids, request)
-
-
-def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, request: Request) -> FactorModel:
-    if request.kind == "head":
-        return FactorModel.from_softmax(vectors, labels=ids)
-    return FactorModel.from_vectors(vectors, ids=ids)
-
-
-def _opened(path: Path) -> TableFile:
-    """Look at a table whose header may be the numbers that data frames give columns."""
-    table = open_table(path, known=KNOWN)
-    numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)
-    return open_table(path, header=True) if numbered else table
-
-
-def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
-    """Whether 0, 1, 2, … stand above vectors, perhaps after the name of an index."""
-    if first[0].strip() in UNNAMED:
-        return _counts(first[1:])
-    # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
-    start = 0 if NUMBER.fullmatch(first[0]) else 1
-    whole = any(all(cell.strip().isdigit() for cell in row[start:]) for row in rest)
-    return len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
-
-
-def _counts(cells: tuple[str, ...]) -> bool:
-    return [cell.strip() for cell in cells] == [str(i) for i in range(len(cells))]
-
-
-def _id_position(table: TableFile, request: Request, index: int | None = None) -> int | None:
-    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
-    if request.id is not None:
-        return table.position(request.id, "id")
-    if index is not None:
-        return index
-    found = table.customary(KNOWN, "id")
-    if found is not None or table.names is None:
-        return found
-    if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):
-        return 0
-    return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
+    table = opened(path)
+    return _from_arrow(table, request) if table.text is None else _from_text(table, request)
 
 
 def look(path: Path, request: Request) -> Intake:
-    """Say which columns become what, from the header of the table.
+    """Say which columns become what, from the header of the table and its first rows.
 
     Raises
     ------
     InputError
-        If its columns leave that open.
+        If they leave that open.
     """
-    table = _opened(path)
-    rows, lists, index = None, [], None
-    if table.text is None:
+    table = opened(path)
+    if table.text is not None:
+        layout, rows = of_text(table, request), None
+    else:
         schema, rows = arrow.schema(path)
-        lists, index = [field.name for field in schema if is_vectors(field.type)], _named_index(schema)
-    position = _id_position(table, request, index)
-    position = 0 if position is None and table.text is not None and not _all_numbers(table) else position
-    names = [str(i) for i in range(table.width)] if table.names is None else list(table.names)
-    identifier = None if position is None else names[position]
-    vectors = [request.vector] if request.vector is not None else lists or [x for x in names if x != identifier]
-    beside = {"title": "right_names", arrow.COUNTS: "right_counts"} if lists else {}
-    parts = [Part(_span(vectors), "right", (rows, None if lists else len(vectors)))]
-    parts += [] if identifier is None else [Part(identifier, "right_ids", (rows,))]
-    parts += [Part(name, field, (rows,)) for name, field in beside.items() if name in names]
-    used = {*vectors, identifier, *beside}
-    rest = tuple(Part(name, "", (rows,)) for name in names if name not in used)
-    return Intake("table", (str(path),), tuple(parts), rest)
+        layout = of_arrow(table, schema, request)
+    return Intake("table", (str(path),), *layout.parts(table, rows))
 
 
-def _span(columns: list[str]) -> str:
-    return f"column {columns[0]}" if len(columns) == 1 else f"columns {columns[0]} to {columns[-1]}"
+def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, bias: NDArray[Any] | None, request: Request) -> FactorModel:
+    if request.kind == "head":
+        return FactorModel.from_softmax(vectors, bias, labels=ids)
+    model = FactorModel.from_vectors(vectors, ids=ids)
+    return model if bias is None else model.replace(right_bias=bias)
 
 
-def _all_numbers(table: TableFile) -> bool:
-    assert table.text is not None
-    return all(NUMBER.fullmatch(row[0]) for row in table.text.first_rows)
-
-
-def _from_text(table: TableFile, request: Request) -> tuple[NDArray[Any] | None, Floats]:
-    assert table.text is not None
-    if request.vector is not None:
-        raise must_be("vector", "left out for a text table, whose columns are the numbers", repr(request.vector))
-    position = _id_position(table, request)
-    if position is None and not _all_numbers(table):
-        position = 0
-    if position is None and table.names is None and all(row[0].isdigit() for row in table.text.first_rows):
-        remedy = "write a header that calls ids id, or choose them with id in Python"
-        raise must_be(
-            f"the first column of {table.path}",
-            "ids or numbers of the vectors",
-            "integers, which both could be",
-            remedy,
-        )
-    unnamed = 0 if table.names is not None and table.names[0] in UNNAMED else None
-    of_ids: dict[int, Cell] = {i: "id" for i in (position, unnamed) if i is not None}
-    cells: dict[int, Cell] = {i: "number" for i in range(table.width) if i not in of_ids}
-    columns = read_columns(table, {**cells, **of_ids})
-    vectors = np.column_stack([numbers(table, columns[i], i) for i in cells])
+def _from_text(table: TableFile, request: Request) -> FactorModel:
+    layout = of_text(table, request)
+    of_ids: dict[int, Cell] = {i: "id" for i in (layout.ids, layout.index) if i is not None}
+    cells: dict[int, Cell] = dict.fromkeys(layout.vectors, "text" if layout.lists else "number")
+    of_bias: dict[int, Cell] = {} if layout.bias is None else {layout.bias: "number"}
+    # What numpy prints of a long vector has several lines.
+    columns = read_columns(table, {**cells, **of_bias, **of_ids}, newlines=layout.lists)
+    if layout.lists:
+        vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
+    else:
+        vectors = np.column_stack([numbers(table, columns[i], i) for i in cells])
     ids = {i: plain_ids(table, columns[i], i) for i in of_ids}
-    if unnamed is not None:
-        _require_index(table, ids[unnamed], beside=position != unnamed)
-    return None if position is None else ids[position], vectors
+    if layout.index is not None:
+        _require_index(table, ids[layout.index], beside=layout.ids != layout.index)
+    bias = None if layout.bias is None else numbers(table, columns[layout.bias], layout.bias)
+    return _model(vectors, None if layout.ids is None else ids[layout.ids], bias, request)
 
 
 def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> None:
@@ -169,70 +100,36 @@ def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> N
 
 def _from_arrow(table: TableFile, request: Request) -> FactorModel:
     content = arrow.table(table.path)
-    assert table.names is not None
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
-    position = _id_position(table, request, _named_index(content.schema))
-    ids = None if position is None else plain_ids(table, content.column(position), position)
-    lists = [name for name in table.names if is_vectors(content.schema.field(name).type)]
-    if request.vector is not None:
-        lists = [table.names[table.position(request.vector, "vector")]]
-    if len(lists) > 1:
-        remedy = "keep one, or choose it with vector in Python"
-        raise must_be(f"the vectors of {table.path}", "in one column", " and ".join(lists), remedy)
-    if not lists:
-        return _model(_numeric(table, content, position), ids, request)
-    vectors = stacked(content.column(lists[0]), f"column {lists[0]} of {table.path}")
+    layout = of_arrow(table, content.schema, request)
+    ids = None if layout.ids is None else plain_ids(table, content.column(layout.ids), layout.ids)
+    bias = None if layout.bias is None else _dense(table, content, (layout.bias,))[:, 0]
+    if not layout.lists:
+        return _model(_dense(table, content, layout.vectors), ids, bias, request)
+    vectors = stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))
     metadata = {key.decode(): text.decode() for key, text in (content.schema.metadata or {}).items()}
     stored = said(metadata, request.kind)
     if stored.get("link") == "softmax":
         request = replace(request, kind="head")
-    model = _model(vectors, ids, request)
-    titles = _titles(content)
-    beside = {} if titles is None else {"right_names": titles}
-    counts = _counts_of(content)
-    beside |= {} if counts is None else {"right_counts": counts}
+    model = _model(vectors, ids, bias, request)
+    beside = _beside(content, layout)
     return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
 
 
-def _named_index(schema: pa.Schema) -> int | None:
-    """Return the column that was the index of a data frame, where it had a name of its own."""
-    columns = (schema.pandas_metadata or {}).get("index_columns", [])
-    named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
-    return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
+def _beside(content: pa.Table, layout: TableLayout) -> dict[str, NDArray[Any]]:
+    """Return the columns of titles and counts that `write` puts beside ids, where they are whole."""
+    places = {"right_names": layout.names, "right_counts": layout.counts}
+    columns = {field: content.column(i) for field, i in places.items() if i is not None}
+    whole = {field: column for field, column in columns.items() if not column.null_count}
+    return {
+        field: np.array(column.to_pylist(), dtype=np.str_) if field == "right_names" else np.asarray(column.to_numpy())
+        for field, column in whole.items()
+    }
 
 
-def _titles(content: pa.Table) -> NDArray[np.str_] | None:
-    """Return the column of titles that `write` puts beside ids, None where there is none."""
-    from pyarrow import types
-
-    column = content.column("title") if "title" in content.column_names else None
-    if column is None or not types.is_string(column.type) or column.null_count:
-        return None
-    return np.array(column.to_pylist(), dtype=np.str_)
-
-
-def _counts_of(content: pa.Table) -> NDArray[Any] | None:
-    """Return the column of counts that `write` puts beside ids, None where there is none."""
-    from pyarrow import types
-
-    column = content.column(arrow.COUNTS) if arrow.COUNTS in content.column_names else None
-    if column is None or column.null_count:
-        return None
-    numeric = types.is_floating(column.type) or types.is_integer(column.type)
-    return np.asarray(column.to_numpy()) if numeric else None
-
-
-def _numeric(table: TableFile, content: pa.Table, position: int | None) -> NDArray[Any]:
-    from pyarrow import types
-
-    kept = [i for i in range(table.width) if i != position and types.is_floating(content.schema.field(i).type)]
-    others = [table.names[i] for i in range(table.width) if i != position and i not in kept] if table.names else []
-    if not kept or others:
-        got = "also " + ", ".join(others[:5]) if kept else table.listed()
-        remedy = "call the ids id, and drop what is no dimension"
-        raise must_be(f"{table.path}", "a table of an id and a column of vectors, or of floating numbers", got, remedy)
-    columns = [content.column(i) for i in kept]
+def _dense(table: TableFile, content: pa.Table, places: tuple[int, ...]) -> NDArray[Any]:
+    columns = [content.column(i) for i in places]
     missing = sum(column.null_count for column in columns)
     if missing:
         raise must_be(f"the vectors of {table.path}", "free of missing numbers", f"{missing} missing")

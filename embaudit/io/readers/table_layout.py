@@ -1,0 +1,216 @@
+"""Which columns of a table are vectors, ids, titles, counts and biases: told by name, by content, or by the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs import arrow
+from embaudit.io.codecs.delimited import NUMBER, plain_name
+from embaudit.io.codecs.lists import is_list
+from embaudit.io.intake import Part
+from embaudit.io.readers.layout import BIASES
+from embaudit.io.request import Request
+from embaudit.io.tables.columns import TableFile, open_table
+from embaudit.io.tables.interactions import RATING_NAMES, USER_NAMES
+from embaudit.io.tables.titles import ID_NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pyarrow as pa
+
+KNOWN = ID_NAMES | {"user", "userid", "token", "word", "name", "label", "key"}
+UNNAMED = ("", "Unnamed: 0")
+"""What data frames write above their index."""
+PANDAS_INDEX = "__index_level_0__"
+"""What pandas calls its index in Parquet and Feather."""
+BIAS_NAMES = frozenset({"bias", "biases", "intercept", "userintercept", "itemintercept", *BIASES["left"],
+                        *BIASES["right"]}) - {"bu", "bi"}  # fmt: skip
+"""What a column of biases may be called; a dimension may be called by two letters."""
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """The roles of the columns of a table, by position."""
+
+    vectors: tuple[int, ...]
+    lists: bool = False
+    """Whether the one column of vectors holds a list a row."""
+    ids: int | None = None
+    bias: int | None = None
+    index: int | None = None
+    """A first column without a name, which must be an index."""
+    names: int | None = None
+    counts: int | None = None
+
+    def parts(self, table: TableFile, rows: int | None) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """Say what became what, and what was left over."""
+        called = [str(i) for i in range(table.width)] if table.names is None else list(table.names)
+        width = None if self.lists else len(self.vectors)
+        roles = {"right_ids": self.ids, "right_bias": self.bias, "right_names": self.names, "right_counts": self.counts}
+        named = [Part(called[i], role, (rows,)) for role, i in roles.items() if i is not None]
+        used = {*self.vectors, *roles.values(), self.index}
+        rest = tuple(Part(name, "", (rows,)) for i, name in enumerate(called) if i not in used)
+        return (Part(_span([called[i] for i in self.vectors]), "right", (rows, width)), *named), rest
+
+
+def _span(columns: list[str]) -> str:
+    return f"column {columns[0]}" if len(columns) == 1 else f"columns {columns[0]} to {columns[-1]}"
+
+
+def opened(path: Path) -> TableFile:
+    """Look at a table whose header may be the numbers that data frames give columns."""
+    table = open_table(path, known=KNOWN)
+    numbered = table.text is not None and table.names is None and _is_numbered(*table.text.first_rows)
+    return open_table(path, header=True) if numbered else table
+
+
+def _is_numbered(first: tuple[str, ...], *rest: tuple[str, ...]) -> bool:
+    """Whether 0, 1, 2, … stand above vectors, perhaps after the name of an index."""
+    if first[0].strip() in UNNAMED:
+        return _counts(first[1:])
+    # Vectors may begin with 0, 1, 2, too, but then others are whole numbers as well.
+    start = 0 if NUMBER.fullmatch(first[0]) else 1
+    whole = any(all(cell.strip().isdigit() for cell in row[start:]) for row in rest)
+    return len(first) - start > 1 and bool(rest) and not whole and _counts(first[start:])
+
+
+def _counts(cells: Iterable[str]) -> bool:
+    given = [cell.strip() for cell in cells]
+    return given == [str(i) for i in range(len(given))]
+
+
+def of_text(table: TableFile, request: Request) -> TableLayout:
+    """Tell the columns of a text table by its header and its first rows.
+
+    Raises
+    ------
+    InputError
+        If they leave open which hold the ids or the vectors, or whether one is a bias.
+    """
+    assert table.text is not None
+    rows = table.text.first_rows
+    lists = [i for i, cell in enumerate(rows[0]) if is_list(cell)]
+    if not lists:
+        _require_vectors(table)
+    ids = _ids(table, request)
+    if ids is None and 0 not in lists and not all(NUMBER.fullmatch(row[0]) for row in rows):
+        ids = 0
+    if ids is None and not lists and table.names is None and all(row[0].isdigit() for row in rows):
+        remedy = "write a header that calls ids id, or choose them with id in Python"
+        what = f"the first column of {table.path}"
+        raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
+    index = 0 if table.names is not None and table.names[0] in UNNAMED else None
+    lists = [i for i in _chosen(table, lists, request) if i != ids]
+    bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
+    if lists:
+        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index)
+    ignored = {i for i in range(table.width) if request.ignores(table.names[i] if table.names else str(i))}
+    kept = tuple(i for i in range(table.width) if i not in {ids, index, bias, *ignored})
+    return TableLayout(kept, ids=ids, bias=bias, index=index)
+
+
+def of_arrow(table: TableFile, schema: pa.Schema, request: Request) -> TableLayout:
+    """Tell the columns of a Parquet or Arrow table by their names and types.
+
+    Raises
+    ------
+    InputError
+        As `of_text` does.
+    """
+    from pyarrow import types
+
+    assert table.names is not None
+    places = {name: i for i, name in enumerate(table.names)}
+    lists = [i for i, field in enumerate(schema) if arrow.is_vectors(field.type)]
+    if not lists:
+        _require_vectors(table)
+    ids = _ids(table, request, _named_index(schema))
+    lists = _chosen(table, lists, request)
+    bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
+    if lists:
+        beside = {"names": places.get("title"), "counts": places.get(arrow.COUNTS)}
+        beside = {what: i for what, i in beside.items() if i is not None and _is_kind(what, schema.field(i).type)}
+        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, **beside)
+    others = [i for i, name in enumerate(table.names) if i not in (ids, bias) and not request.ignores(name)]
+    kept = [i for i in others if types.is_floating(schema.field(i).type)]
+    if not kept or len(kept) < len(others):
+        wrong = ", ".join([table.names[i] for i in others if i not in kept][:5])
+        remedy = "call the ids id, and drop what is no dimension, or leave it out with ignore (--ignore NAME)"
+        allowed = "a table of an id and a column of vectors, or of floating numbers"
+        raise must_be(f"{table.path}", allowed, f"also {wrong}" if kept else table.listed(), remedy)
+    return TableLayout(tuple(kept), ids=ids, bias=bias)
+
+
+def _is_kind(what: str, kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    text = types.is_string(kind) or types.is_large_string(kind)
+    return bool(text if what == "names" else types.is_floating(kind) or types.is_integer(kind))
+
+
+def _named_index(schema: pa.Schema) -> int | None:
+    """Return the column that was the index of a data frame, where it had a name of its own."""
+    columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
+    return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
+
+
+def _ids(table: TableFile, request: Request, index: int | None = None) -> int | None:
+    """Find the column of ids: the one asked for, else the named index of a data frame, else a customary one."""
+    if request.id is not None:
+        return table.position(request.id, "id")
+    if index is not None:
+        return index
+    found = table.customary(KNOWN, "id")
+    if found is not None or table.names is None:
+        return found
+    if table.names[0] in UNNAMED or (table.text is not None and _counts(table.names[1:])):
+        return 0
+    return table.names.index(PANDAS_INDEX) if PANDAS_INDEX in table.names else None
+
+
+def _chosen(table: TableFile, lists: list[int], request: Request) -> list[int]:
+    """Return the one column of lists, if there is one."""
+    if request.vector is not None:
+        position = table.position(request.vector, "vector")
+        if table.text is not None and position not in lists:
+            raise must_be("vector", "a column of lists", repr(request.vector), "leave it out where columns are numbers")
+        return [position]
+    if len(lists) > 1:
+        got = " and ".join(table.names[i] if table.names else str(i) for i in lists)
+        remedy = "keep one, or choose it with vector (--vector)"
+        raise must_be(f"the vectors of {table.path}", "in one column", got, remedy)
+    return lists
+
+
+def _bias(table: TableFile, request: Request, taken: set[int | None], *, dimensions: bool) -> int | None:
+    """Return the column that was named as the bias, and refuse to pass over or count in what is called one."""
+    if request.bias is not None:
+        position = table.position(request.bias, "bias")
+        if position in taken:
+            raise must_be("bias", "a column of its own", repr(request.bias), f"choose another of {table.listed()}")
+        return position
+    for i, name in enumerate(table.names or ()):
+        # Vectors asked for as such need no bias; a dimension of them must be none.
+        could_matter = dimensions or request.kind != "vectors"
+        if i not in taken and could_matter and plain_name(name) in BIAS_NAMES and not request.ignores(name):
+            remedy = f"name it with bias (--bias {name}), or leave it out with ignore (--ignore {name})"
+            what = f"every column of {table.path} that could matter"
+            raise must_be(what, "named or left out", f"{name}, which is called a bias", remedy)
+    return None
+
+
+def _require_vectors(table: TableFile) -> None:
+    """Refuse a table of interactions, which holds nothing that was learned."""
+    plain = [plain_name(name) for name in table.names or ()]
+    if {*plain} & USER_NAMES and {*plain} & (ID_NAMES - {"id"}) and ({*plain} & RATING_NAMES or table.width <= 4):
+        remedy = f"factorize them first: embaudit fit {table.path} --objective product"
+        raise _interactions(table, remedy)
+
+
+def _interactions(table: TableFile, remedy: str) -> InputError:
+    return must_be(f"{table.path}", "a table of vectors, one a row", f"interactions ({table.listed()})", remedy)
