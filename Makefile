@@ -1,10 +1,11 @@
 # Two commands: `make demo` shows the main job, `make test` checks everything. Each sets up its own .venv
-# from the lock file with nothing but python3 and pip.
+# from the lock file with nothing but python3 and pip. A third, `make test-peers`, is for contributors.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+PEERS := .venv-peers
 
-.PHONY: demo test check style mutants adversary lock clean
+.PHONY: demo test test-peers check style mutants adversary lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -29,6 +30,16 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
+# Train models with other libraries, hold what is read of them against their own scores, and table it in the README.
+test-peers: $(PEERS)/.ready
+	OPENBLAS_NUM_THREADS=1 $(PEERS)/bin/pytest -rs tests/peers
+
+$(PEERS)/.ready: requirements-peers.lock pyproject.toml
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-peers.lock
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
 # Change the code at random places and see whether the tests notice; for example make mutants ROOMS=gauges SEED=1.
 NUMBER ?= 300
 SEED ?= 0
@@ -43,8 +54,10 @@ adversary: $(READY)
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
-	  --python-version 3.11 --group test pyproject.toml --output-file requirements.lock
+	for group in test peers; do \
+	  lock=requirements$$(test $$group = test || echo -$$group).lock; \
+	  $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
+	    --python-version 3.11 --group $$group pyproject.toml --output-file $$lock || exit 1; done
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -111,15 +111,16 @@ class Request:
 
 
 def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
-    """Bring a model read from a file that tells its own kind to the kind asked for.
+    """Bring a model that tells its own kind to the kind asked for; vectors are rows with ids, names and counts alone.
 
     Raises
     ------
     InputError
         If the file holds less than was asked for.
     """
-    if kind == "vectors" and model.left is not None:
-        return model.replace(left=None, left_bias=None, left_ids=None, left_names=None, left_counts=None)
+    if kind == "vectors":
+        beside = {f"left_{name}": None for name in ("bias", "ids", "names", "counts")}
+        return model.replace(left=None, **beside, right_bias=None, offset=0.0, link="identity")
     if kind == "factors" and model.left is None:
         raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
     if kind == "head" and model.link != "softmax":

@@ -60,6 +60,18 @@ def test_implicit() -> None:
     assert (model.link, model.objective, model.rank) == (Link.RANKING, "factors-counted", 3)
 
 
+def test_vectors_of_a_model_are_its_rows_and_their_ids() -> None:
+    users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
+    bpr = imitation("implicit.cpu.bpr.BayesianPersonalizedRanking", user_factors=users, item_factors=items, factors=3)
+    model = from_object(
+        bpr, kind="vectors", user_ids=np.arange(6), item_ids=np.arange(8) + 10, item_names=list("abcdefgh")
+    )
+    np.testing.assert_array_equal(model.right, ITEMS)
+    assert (model.left, model.left_ids, model.right_bias, model.link) == (None, None, None, Link.IDENTITY)
+    assert model.right_ids is not None
+    assert (model.right_ids[0], model.names("right")[7]) == (10, "h")
+
+
 def test_a_score_that_the_object_does_not_give_is_refused_with_both() -> None:
     def other(model: Any, user: int, _: None, **options: Any) -> Any:
         found, scores = recommend(model, user, _, **options)

@@ -101,7 +101,7 @@ def from_object(
     if reader not in (torch.module, _mapping) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
-    made = given.named(finish(as_kind(reading.model, given.request.kind), given.request))
+    made = finish(as_kind(given.named(reading.model), given.request.kind), given.request)
     if made.left is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
     if inputs is None or (made.left is not None and made.roles[0] == "input"):

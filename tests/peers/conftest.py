@@ -1,0 +1,70 @@
+"""What the tests of other libraries share, and the table of what held in a whole run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from peers.films import Films
+from peers.table import Row, rows_of, write
+from peers.trained import Peer, Trained, installed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+HERE = Path(__file__).parent
+NARROWING = ("keyword", "markexpr", "deselect", "collectonly", "lf")
+"""Options of pytest that leave tests out."""
+OUTCOMES = pytest.StashKey[list[Row]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "holds(column, library, models): a column of the table that a test fills in")
+    config.stash[OUTCOMES] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Warnings of other libraries are no errors of this one."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("default"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    mark = item.get_closest_marker("holds")
+    if mark is not None and (report.when == "call" or not report.passed):
+        item.config.stash[OUTCOMES].extend(rows_of(mark, getattr(item, "callspec", None), report))
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the table after a whole run only: what was left out says nothing."""
+    whole = [Path(name).resolve() for name in session.config.args] == [HERE]
+    narrowed = any(session.config.getoption(name, None) for name in NARROWING)
+    if whole and not narrowed and not session.shouldstop:
+        write(session.config.stash[OUTCOMES])
+
+
+@pytest.fixture(scope="session")
+def films(shared_data: Callable[[str], Path]) -> Films:
+    return Films.of(shared_data("ml-latest-small"))
+
+
+@pytest.fixture(scope="session")
+def trained(films: Films) -> Callable[[Peer], Trained]:
+    """Return a function that trains a model once, or skips the test with the reason why it cannot."""
+    models: dict[str, Trained] = {}
+
+    def train(peer: Peer) -> Trained:
+        if installed(peer.library) is None:
+            pytest.skip("not installed")
+        if str(peer) not in models:
+            models[str(peer)] = peer.train(films)
+        return models[str(peer)]
+
+    return train

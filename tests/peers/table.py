@@ -1,0 +1,86 @@
+"""The table of libraries in the README: what held when the tests last ran with the libraries themselves."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from peers.trained import installed
+
+STORED = Path(__file__).with_name("table.json")
+README = Path(__file__).parents[2] / "README.md"
+BEGIN, END = "<!-- what holds, by `make test-peers` -->", "<!-- end -->"
+COLUMNS = {
+    "scores": "its own scores",
+    "file": "its own files",
+    "titles": "ids and titles",
+    "written": "written, read by others",
+}
+"""What a test may say, and how the README heads it."""
+NO_PART = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one test found of one model."""
+
+    library: str
+    model: str
+    column: str
+    outcome: str
+    """ "yes", "NO", or why it was not tried."""
+
+
+def rows_of(mark: Any, callspec: Any, report: Any) -> Iterable[Row]:
+    """Return what a test says; of one with a peer among its parameters, of that peer."""
+    outcome = {"passed": "yes", "failed": "NO"}.get(report.outcome) or _reason(report)
+    peer = None if callspec is None else callspec.params.get("peer")
+    library = mark.kwargs.get("library") or peer.library
+    yield Row(library, mark.kwargs.get("model") or peer.model, mark.args[0], outcome)
+
+
+def _reason(report: Any) -> str:
+    return str(report.longrepr[2]).removeprefix("Skipped: ")
+
+
+def write(rows: Iterable[Row]) -> None:
+    """Store what held, and put it into the README."""
+    held: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        library = held.setdefault(row.library, {"version": installed(row.library), "models": {}})
+        found = library["models"].setdefault(row.model, {})
+        # One test that fails outweighs others that pass.
+        found[row.column] = "NO" if "NO" in (row.outcome, found.get(row.column)) else row.outcome
+    STORED.write_text(json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
+    text = README.read_text(encoding="utf-8")
+    README.write_text(replaced(text, rendered(held)), encoding="utf-8")
+
+
+def replaced(text: str, table: str) -> str:
+    """Put a table between the marks of a text."""
+    return re.sub(
+        f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})", lambda _: f"\n{table}\n\n", text, flags=re.DOTALL
+    )
+
+
+def rendered(held: dict[str, dict[str, Any]]) -> str:
+    """Word what held, one line a library."""
+    heads = ("library", "models", *COLUMNS.values())
+    lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
+    for name, library in sorted(held.items(), key=lambda item: item[0].lower()):
+        models = dict(sorted(library["models"].items()))
+        cells = (f"{name} {library['version'] or NO_PART}", ", ".join(models), *(_cell(models, key) for key in COLUMNS))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _cell(models: dict[str, dict[str, str]], column: str) -> str:
+    said = {model: found.get(column, NO_PART) for model, found in models.items()}
+    if len(set(said.values())) == 1:
+        return next(iter(said.values()))
+    of = {outcome: [model for model in said if said[model] == outcome] for outcome in sorted(set(said.values()))}
+    return "; ".join(f"{outcome}: {', '.join(several)}" for outcome, several in of.items())

@@ -1,0 +1,127 @@
+"""Recommenders that the libraries themselves trained: their scores, files, ids and what others read of them."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import embaudit as ea
+from embaudit import FactorModel
+from embaudit.io import from_object, load, save, with_titles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from peers.films import Films
+    from peers.trained import Peer, Trained
+
+LIBRARIES = ("implicit", "surprise")
+PEERS = [peer for name in LIBRARIES for peer in import_module(f"peers.of_{name}").PEERS]
+MOST = 1e-5
+"""How far scores may lie apart, of the largest of them."""
+
+each_peer = pytest.mark.parametrize("peer", PEERS, ids=str)
+
+
+def some(ids: Any, count: int) -> list[Any]:
+    return np.asarray(ids)[np.linspace(0, len(ids) - 1, count).astype(int)].tolist()
+
+
+def rows_of(ids: Any, chosen: list[Any]) -> Any:
+    """Find rows by ids, which some libraries keep as text."""
+    found = pd.Index(np.asarray(ids).astype(str)).get_indexer([str(one) for one in chosen])
+    assert (found >= 0).all()
+    return found
+
+
+def require_own_scores(model: FactorModel, made: Trained, films: Films) -> None:
+    users, items = some(films.users, 7), some(films.items, 50)
+    ours = model.scores(rows_of(model.left_ids, users))[:, rows_of(model.right_ids, items)]
+    theirs = np.asarray(made.predict(users, items), dtype=float)
+    assert np.ptp(theirs) > 1e-3
+    np.testing.assert_allclose(ours, theirs, rtol=0, atol=MOST * max(1.0, np.abs(theirs).max()))
+
+
+@each_peer
+@pytest.mark.holds("scores")
+def test_scores_are_its_own(peer: Peer, trained: Callable[[Peer], Trained], films: Films) -> None:
+    made = trained(peer)
+    require_own_scores(from_object(made.live, **made.options), made, films)
+
+
+@each_peer
+@pytest.mark.holds("file")
+def test_its_own_file_says_the_same(
+    peer: Peer, trained: Callable[[Peer], Trained], films: Films, tmp_path: Path
+) -> None:
+    made = trained(peer)
+    if isinstance(made.store, str):
+        pytest.skip(made.store)
+    path, options = made.store(tmp_path)
+    require_own_scores(load(path, **options), made, films)
+
+
+@each_peer
+@pytest.mark.holds("titles")
+def test_ids_lead_to_titles(peer: Peer, trained: Callable[[Peer], Trained], films: Films) -> None:
+    made = trained(peer)
+    model, said = with_titles(from_object(made.live, **made.options), films.titles, id="movieId", title="title")
+    known = pd.read_csv(films.titles).set_index("movieId")["title"]
+    names = model.names("right")[rows_of(model.right_ids, some(films.items, 50))]
+    assert names.tolist() == known.loc[some(films.items, 50)].tolist()
+    assert said
+
+
+@each_peer
+@pytest.mark.holds("written")
+def test_what_is_written_others_read(peer: Peer, trained: Callable[[Peer], Trained], tmp_path: Path) -> None:
+    made = trained(peer)
+    model = from_object(made.live, kind="vectors", **made.options)
+    for name in ("v.txt", "v.npy", "m.npz"):
+        save(model.replace(right_ids=None) if name == "v.npy" else model, tmp_path / name)
+    require_read_by_gensim(model, tmp_path / "v.txt")
+    lists = nearest_of_faiss(np.load(tmp_path / "v.npy")), nearest_of_hnswlib(np.load(tmp_path / "v.npy"))
+    ours = ea.neighbours(model.right, TOP).indices
+    for theirs in lists:
+        assert np.mean(ours == theirs) > 0.999
+
+
+TOP = 5
+
+
+def require_read_by_gensim(model: FactorModel, path: Path) -> None:
+    from gensim.models import KeyedVectors
+
+    theirs = KeyedVectors.load_word2vec_format(path)
+    assert theirs.index_to_key == model.right_ids.astype(str).tolist()
+    np.testing.assert_allclose(theirs.vectors, model.right, rtol=0, atol=1e-6)
+
+
+def nearest_of_faiss(vectors: Any) -> Any:
+    """Let FAISS find the nearest by the cosine."""
+    import faiss
+
+    units = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    index = faiss.IndexFlatIP(units.shape[1])
+    index.add(units)
+    return others(index.search(units, TOP + 1)[1])
+
+
+def nearest_of_hnswlib(vectors: Any) -> Any:
+    import hnswlib
+
+    index = hnswlib.Index("cosine", vectors.shape[1])
+    index.init_index(len(vectors), ef_construction=400, M=32, random_seed=0)
+    index.add_items(vectors, num_threads=1)
+    index.set_ef(len(vectors))
+    return others(index.knn_query(vectors, TOP + 1, num_threads=1)[0].astype(np.int64))
+
+
+def others(lists: Any) -> Any:
+    """Drop each row from its own list."""
+    return np.stack([[j for j in found if j != i][:TOP] for i, found in enumerate(lists)])
