@@ -28,12 +28,12 @@ def formats(
         intake = look(path, kind=reading.kind, **reading.options)
         make_console(quiet=False).print(intake.explain(), markup=False, soft_wrap=True)
         return
-    headings = ("format", "files", "reads", "writes", "from", "holds")
+    headings = ("format", "files", "reads", "writes", "from", "holds", "needs")
     rows = [
-        (one.name, " ".join(one.suffixes), *("yes" * able for able in (one.reads, one.writes)), one.what, one.holds)
-        for one in known()
-    ]
-    make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(6))).to_rich())
+        (one.name, " ".join(one.suffixes), *("yes" * able for able in (one.reads, one.writes)), one.what, one.holds,
+         one.needs) for one in known()
+    ]  # fmt: skip
+    make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich())
 
 
 @app.command(short_help="Show versions and check that results can be trusted.")

@@ -1,12 +1,13 @@
 """Reading and writing: models in many formats, interactions, labels and titles; nothing is ever unpickled."""
 
+from embaudit.io.catalogue import Format, formats
 from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, norm_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.objects.live import from_object
 from embaudit.io.outputs import written_whole
-from embaudit.io.registry import Format, formats, load, look, read, require_output, save
+from embaudit.io.registry import load, look, read, require_output, save
 from embaudit.io.tables.ids import read_ids
 from embaudit.io.tables.interactions import Interactions, read_interactions
 from embaudit.io.tables.join import Joined, join_texts, with_titles

@@ -22,3 +22,28 @@ def parsed(text: str | bytes) -> Any:
         return json.loads(text)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def parsed_once(text: str | bytes) -> Any:
+    """Parse JSON as `parsed` does; a key that stands twice in one map is a ValueError, not the last one.
+
+    Examples
+    --------
+    >>> parsed_once('{"a": 1, "a": 2}')
+    Traceback (most recent call last):
+        ...
+    ValueError: the key 'a' twice
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key {key!r} twice")
+        found[key] = value
+    return found

@@ -1,13 +1,11 @@
-"""The formats embaudit reads and writes; `load` picks one by the content, `save` by the suffix."""
+"""Reading and writing: `load` picks a format by the content, `save` by the suffix."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from importlib import import_module
-from importlib.util import find_spec
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,113 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, existing_path, plain_suffix
 from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
-from embaudit.io.pickles import refuse_pickles
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs")
 """Options that every format takes."""
-
-
-@dataclass(frozen=True)
-class Format:
-    """One file format."""
-
-    name: str
-    """What to pass as `format`."""
-    suffixes: tuple[str, ...]
-    """File name endings; "/" stands for a directory."""
-    reads: bool
-    """Whether `load` reads it."""
-    writes: bool
-    """Whether `save` writes it."""
-    what: str
-    """Where such files come from."""
-    holds: str
-    """What they hold."""
-    options: tuple[str, ...] = ()
-    """The options of `load` it understands, besides those that every format takes."""
-    module: str = field(default="", repr=False)
-    """Where its reader and writer are."""
-
-
-_COLUMNS = ("id", "vector", "bias", "ignore")
-_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
-
-# fmt: off
-FORMATS = (
-    Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
-    Format("implicit", (".npz",), True, False, "models saved by implicit", "users, items, biases", (), "implicit"),
-    Format("npz", (".npz",), True, False, "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
-    Format(
-        "npy", (".npy",), True, True, "one NumPy array, kept on disk", "vectors, others beside",
-        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
-    ),
-    Format(
-        "safetensors", (".safetensors",), True, True, "checkpoints in one file",
-        "a head, factors or vectors", _ARRAYS, "safetensors",
-    ),
-    Format(
-        "shards", (".json", "/"), True, False, "checkpoints in a directory or in shards",
-        "a head, factors or vectors", _ARRAYS, "safetensors",
-    ),
-    Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
-    Format(
-        "parquet", (".parquet", ".pq"), True, True, "ids and a column of lists, or numeric columns",
-        "vectors, ids, biases", _COLUMNS, "tables",
-    ),
-    Format(
-        "table", (".feather", ".arrow", ".arrows", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
-        "vectors, ids, biases", _COLUMNS, "tables",
-    ),
-    Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
-    Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),
-    Format("faiss", (".faiss", ".index"), True, False, "flat FAISS indexes", "vectors", (), "faiss"),
-)
-# fmt: on
-
-
-def formats() -> tuple[Format, ...]:
-    """List the formats that can be used here.
-
-    Examples
-    --------
-    >>> formats()[0].name
-    'embaudit'
-    """
-    return tuple(f for f in FORMATS if f.name != "faiss" or find_spec("faiss") is not None)
-
-
-def _module(chosen: Format) -> Any:
-    return import_module(f"embaudit.io.readers.{chosen.module}")
-
-
-def _named(name: str) -> Format:
-    for candidate in formats():
-        if candidate.name == name:
-            return candidate
-    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name))
-
-
-def _detect(path: Path) -> Format:
-    refuse_pickles(path)
-    suffix = "/" if path.is_dir() else plain_suffix(path)
-    for candidate in formats():
-        if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
-            return candidate
-    known = dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/")
-    raise must_be("the input", "a model in a format known by its suffix: " + " ".join(known), path, "rename it")
-
-
-def _recognises(candidate: Format, path: Path) -> bool:
-    """Ask the reader; the suffix is enough where it does not look at the content."""
-    look = getattr(_module(candidate), "recognises", None)
-    return look is None or look(path)
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
@@ -169,7 +71,7 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     where, request = existing_path(path), Request.of(kind, options)
     with _at(where):
         chosen = _chosen(where, format, request)
-        model = _module(chosen).read(where, request)
+        model = module_of(chosen).read(where, request)
         inside = _looked(chosen, where, request)
         arrays = {part.name for part in inside.parts}
         taken: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
@@ -202,14 +104,14 @@ def _at(where: Path) -> Iterator[None]:
 
 
 def _chosen(where: Path, format: str | None, request: Request) -> Format:  # noqa: A002
-    chosen = _detect(where) if format is None else _named(format)
+    chosen = detected(where) if format is None else named(format)
     _require_known(request, chosen)
     return chosen
 
 
 def _looked(chosen: Format, where: Path, request: Request) -> Intake:
     """Ask the reader what it would do."""
-    ask = getattr(_module(chosen), "look", None)
+    ask = getattr(module_of(chosen), "look", None)
     return Intake(chosen.name, (str(where),)) if ask is None else replace(ask(where, request), format=chosen.name)
 
 
@@ -313,12 +215,12 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
     _require_room(draft, plain_suffix(Path(path)), room(path, draft))
     with written_whole(path, force=force) as file:
-        _module(_writer(path)).write(file, draft)
+        module_of(writer_of(path)).write(file, draft)
 
 
 def room(path: AnyPath, draft: Draft) -> frozenset[str]:
     """Return what a file can hold of a draft beside its right factors."""
-    kept: frozenset[str] = _module(_writer(path)).keeps(draft)
+    kept: frozenset[str] = module_of(writer_of(path)).keeps(draft)
     return kept
 
 
@@ -329,14 +231,16 @@ def _require_room(draft: Draft, suffix: str, kept: frozenset[str]) -> None:
         got, remedy = " and ".join(draft.roles), "save it as .npz, or keep one side only"
         raise must_be(f"a model saved as {suffix}", "one side only", f"{got} factors", remedy)
     for words in losses.values():
-        roomy = [f.suffixes[0] for f in formats() if f.writes and not draft.losses(_module(f).keeps(draft))]
+        roomy = [
+            f.suffixes[0] for f in formats() if f.writes and f.is_usable and not draft.losses(module_of(f).keeps(draft))
+        ]
         remedy = f"write {' or '.join(roomy)}"
         raise must_be(f"{words} in a {suffix} file", "absent, which has no room for it", "one", remedy)
 
 
 def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
     """Read consecutive rows of a side back from a file that `save` wrote, without holding the others."""
-    read = getattr(_module(_writer(path)), "stored_rows", None)
+    read = getattr(module_of(writer_of(path)), "stored_rows", None)
     if read is not None:
         return np.asarray(read(path, rows))
     arrays = open_arrays(path)
@@ -369,16 +273,7 @@ def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = Fal
         ...
     embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
     """
-    chosen = _writer(path)
+    chosen = writer_of(path)
     if sides == 2 and chosen.module != "native":
         raise must_be("the output", f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides", path)
     writable(path, force=force)
-
-
-def _writer(path: AnyPath) -> Format:
-    suffix = plain_suffix(Path(path))
-    for candidate in formats():
-        if candidate.writes and suffix in candidate.suffixes and Path(path).suffix.lower() != ".gz":
-            return candidate
-    known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
-    raise must_be("the output", "a file that ends in one of " + " ".join(known), path)

@@ -126,3 +126,15 @@ def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
     if kind == "head" and model.link != "softmax":
         raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
     return model
+
+
+def as_one_side(request: Request, what: str) -> None:
+    """Refuse to look for two sides where there can be only one.
+
+    Raises
+    ------
+    InputError
+        For the kind "factors".
+    """
+    if request.kind == "factors":
+        raise must_be("kind", f'"vectors" or "head" for {what}, which is one side', '"factors"')

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ import pytest
 from embaudit.auditing.glossary import CODES
 from embaudit.auditing.objectives import OBJECTIVES
 from embaudit.cli import main
+from embaudit.io import Format, formats
+from embaudit.io.catalogue import PACKAGES
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -65,6 +68,23 @@ def test_the_table_of_codes_is_that_of_the_glossary():
     rows = [f"| {code.name} | {code.severity} | {code.title} |" for code in CODES.values()]
     table = "\n".join(["| code | severity | meaning |", "|---|---|---|", *rows])
     assert f"\n\n{table}\n\n" in README, f"replace the table of the README by\n{table}"
+
+
+def test_the_table_of_formats_is_that_of_the_reader():
+    def row(one: Format) -> str:
+        able = "reads, writes" if one.writes else "reads"
+        files = " ".join("folder" if suffix == "/" else suffix for suffix in one.suffixes)
+        return f"| {one.name} | {files} | {able} | {one.what} | {one.holds} | {one.needs} |"
+
+    table = "\n".join(
+        ["| format | files | | from | holds | extra |", "|---|---|---|---|---|---|", *map(row, formats())]
+    )
+    assert f"\n\n{table}\n\n" in README, f"replace the table of the README by\n{table}"
+
+
+def test_every_extra_of_a_format_is_one_of_the_package():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {one.needs for one in formats()} - {""} == set(extras) == set(PACKAGES)
 
 
 def test_every_picture_and_link_is_there():

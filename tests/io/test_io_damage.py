@@ -179,7 +179,7 @@ def test_parquet_without_vectors_lists_its_columns(tmp_path: Path) -> None:
 def test_what_is_not_there_or_not_known(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a file that exists"):
         load(tmp_path / "a.npz")
-    with pytest.raises(InputError, match="known by its suffix"):
+    with pytest.raises(InputError, match="a folder without a model that is known; name the file in it"):
         load(tmp_path)
     (tmp_path / "a.xyz").write_text("1")
     with pytest.raises(InputError, match="known by its suffix"):

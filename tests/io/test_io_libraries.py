@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -360,6 +359,5 @@ def test_tables_and_words_are_one_side(tmp_path: Path) -> None:
             load(tmp_path / name, kind="factors")
 
 
-def test_faiss_is_offered_where_it_is_installed() -> None:
-    assert ("faiss" in {f.name for f in formats()}) == (find_spec("faiss") is not None)
+def test_formats_have_names_of_their_own() -> None:
     assert len({f.name for f in formats()}) == len(formats())

@@ -1,19 +1,23 @@
-"""NumPy's own files: `.npy` stays on disk, `.npz` is read by the names of its arrays."""
+"""Arrays in files: `.npy` stays on disk, `.npz` is read by the names of its arrays, `.mtx` holds one matrix."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
+from numpy.typing import NDArray
+
 from embaudit.errors import must_be
 from embaudit.io.codecs import npy
-from embaudit.io.codecs.arrays import UNNAMED
-from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, Read
+from embaudit.io.codecs.matrix_market import MatrixMarket
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import Draft
-from embaudit.io.files import existing_file
+from embaudit.io.files import existing_file, plain_suffix
 from embaudit.io.intake import Intake
 from embaudit.io.readers.assemble import assemble, looked
 from embaudit.io.readers.layout import FACTORS, plain
@@ -21,11 +25,30 @@ from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
 FILES = ("left", "bias", "left_bias", "embedding")
-"""Options that name other `.npy` files beside a single one."""
+"""Options that name other files of one array beside a single one."""
+
+
+class Beside:
+    """Arrays that have a file each, under the names of options; none is read before it is asked for."""
+
+    def __init__(self, paths: Mapping[str, Path]) -> None:
+        self._files: dict[str, Arrays] = {option: _codec(path)(path) for option, path in paths.items()}
+        self.tensors = {option: file.tensors[UNNAMED] for option, file in self._files.items()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._files[name][UNNAMED]
+
+    def open(self, name: str) -> AbstractContextManager[Read]:
+        """Read pieces of one of them."""
+        return self._files[name].open(UNNAMED)
+
+
+def _codec(path: Path) -> type[Npy | MatrixMarket]:
+    return MatrixMarket if plain_suffix(path) == ".mtx" else Npy
 
 
 def read(path: Path, request: Request) -> FactorModel:
-    """Read an `.npz` by the names of its arrays, or a `.npy` with `left` and `bias` naming files beside it.
+    """Read an `.npz` by the names of its arrays, or a single array with `left` and `bias` naming files beside it.
 
     Raises
     ------
@@ -59,11 +82,11 @@ def look(path: Path, request: Request) -> Intake:
     return replace(found, files=tuple(map(str, paths.values())), parts=parts)
 
 
-def _beside(path: Path, request: Request) -> tuple[Memory, dict[str, Path], Request]:
-    """Open a single array and those beside it, which stay on disk, and ask for them by their options."""
+def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Request]:
+    """Open a single array and those beside it, and ask for them by their options."""
     beside = {option: getattr(request, option) for option in FILES if getattr(request, option) is not None}
     paths = {"weight": path, **{option: existing_file(name) for option, name in beside.items()}}
-    files = Memory({option: Npy(file)[UNNAMED] for option, file in paths.items()})
+    files = Beside(paths)
     shape = files.tensors["weight"].shape
     if len(shape) != 2:
         raise must_be(f"{path}", "a matrix, one row an entity", f"shape {shape}")

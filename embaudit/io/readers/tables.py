@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
@@ -17,7 +17,7 @@ from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Intake
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
-from embaudit.io.request import Request
+from embaudit.io.request import Request, as_one_side
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns
 from embaudit.model import FactorModel
 
@@ -36,10 +36,9 @@ def read(path: Path, request: Request) -> FactorModel:
     InputError
         If it is damaged, or its columns leave open which hold the id and the vectors.
     """
-    if request.kind == "factors":
-        raise InputError('kind must be "vectors" or "head" for a table, which is one side; got "factors".')
+    as_one_side(request, "a table")
     table = opened(path)
-    return _from_arrow(table, request) if table.text is None else _from_text(table, request)
+    return from_arrow(table, arrow.table(path), request) if table.text is None else _from_text(table, request)
 
 
 def look(path: Path, request: Request) -> Intake:
@@ -98,8 +97,14 @@ def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> N
         raise must_be(what, "an index, each value once", "some more than once", remedy)
 
 
-def _from_arrow(table: TableFile, request: Request) -> FactorModel:
-    content = arrow.table(table.path)
+def from_arrow(table: TableFile, content: pa.Table, request: Request) -> FactorModel:
+    """Make a model of columns that are at hand.
+
+    Raises
+    ------
+    InputError
+        As `read` does.
+    """
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = of_arrow(table, content.schema, request)

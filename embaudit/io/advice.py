@@ -1,0 +1,92 @@
+"""What to do with a file that no reader takes: what it is, by its name and first bytes, and what settles it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from embaudit.errors import InputError, must_be
+
+MAGIC = {
+    b"PAR1": ("Parquet", ".parquet"),
+    b"ARROW1": ("Arrow", ".feather"),
+    b"\x93NUMPY": ("a NumPy array", ".npy"),
+    b"\x89HDF\r\n\x1a\n": ("HDF5", ".h5"),
+    b"%%MatrixMarket": ("Matrix Market", ".mtx"),
+    b"IxF": ("a FAISS index", ".faiss"),
+}
+"""What files of known formats begin with; renaming one helps."""
+_VECTORS = "export the vectors in Python: numpy.save('vectors.npy', {})"
+_ANNOY = _VECTORS.format("[index.get_item_vector(i) for i in range(index.get_n_items())]")
+_HNSW = _VECTORS.format("index.get_items(sorted(index.get_ids_list()))")
+_FIT = "factorize it first: embaudit fit {path} --objective product"
+_UNPACK = "unpack it, and give what is in it"
+ADVICE = {
+    ".ann": ("an index of Annoy", _ANNOY),
+    ".annoy": ("an index of Annoy", _ANNOY),
+    ".hnsw": ("an index of hnswlib", _HNSW),
+    ".usearch": ("an index of USearch", _VECTORS.format("index.get(index.keys)")),
+    ".dat": ("a table of interactions by its name", _FIT),
+    ".data": ("a table of interactions by its name", _FIT),
+    ".inter": ("a table of interactions by its name", _FIT),
+    ".gguf": ("a model of llama.cpp", "give the checkpoint in safetensors that it was converted from"),
+    ".mat": ("a file of MATLAB", "convert it in Python: numpy.savez('model.npz', **{{k: v for k, v in "
+             "scipy.io.loadmat('{path}').items() if k[0] != '_'}})"),
+    ".pb": ("a graph of TensorFlow", "save the live model's weights in Python: numpy.savez('model.npz', W=..., b=...)"),
+    ".tflite": ("a graph of TensorFlow Lite", "save the live model's weights in Python: numpy.savez('model.npz', ...)"),
+    ".zip": ("an archive", _UNPACK), ".tar": ("an archive", _UNPACK), ".tgz": ("an archive", _UNPACK),
+    ".7z": ("an archive", _UNPACK), ".zst": ("a packed file", _UNPACK), ".bz2": ("a packed file", _UNPACK),
+    ".xz": ("a packed file", _UNPACK),
+}  # fmt: skip
+"""By suffix: what a file is, and what to do."""
+ZEROS = bytes(8)
+"""What hnswlib writes first, whatever the name: the offset of its lowest level."""
+
+
+def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
+    """Say of a file or folder that is none of the known formats what would help.
+
+    Examples
+    --------
+    >>> print(refusal(Path("index.ann"), (".npz", ".npy")))
+    the input must be a model or vectors; got index.ann, an index of Annoy; export the vectors in Python: \
+numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_items())]).
+    """
+    if path.is_dir():
+        remedy = "name the file in it; folders are read of safetensors checkpoints and of ALS models of Spark"
+        return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
+    suffix = path.suffix.lower()
+    if suffix in ADVICE:
+        what, remedy = ADVICE[suffix]
+        return must_be("the input", "a model or vectors", f"{path}, {what}", remedy.format(path=path))
+    found = _by_content(path)
+    if found is not None:
+        kind, ending = found
+        remedy = f"rename it so that it ends in {ending}"
+        return must_be("the input", "a file whose name tells its format", f"{path}, which is {kind}", remedy)
+    remedy = "write the vectors as .npy or .parquet, or name its format with format (--format) if it is one of these"
+    return must_be("the input", "a model in a format known by its suffix: " + " ".join(suffixes), path, remedy)
+
+
+def _by_content(path: Path) -> tuple[str, str] | None:
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        beginning = file.read(16)
+    return next((found for magic, found in MAGIC.items() if beginning.startswith(magic)), None)
+
+
+def refuse_indexes(path: Path) -> None:
+    """Refuse an index of hnswlib, which people call `.bin` as vectors of word2vec are called.
+
+    Raises
+    ------
+    InputError
+        With the conversion to run instead.
+    """
+    if path.suffix.lower() != ".bin" or not path.is_file():
+        return
+    with path.open("rb") as file:
+        beginning = file.read(len(ZEROS))
+    if beginning == ZEROS:
+        raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)

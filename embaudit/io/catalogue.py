@@ -1,0 +1,168 @@
+"""The formats embaudit reads and writes, a row each, and which of them a file is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from embaudit.errors import must_be
+from embaudit.io.advice import refusal, refuse_indexes
+from embaudit.io.files import AnyPath, plain_suffix
+from embaudit.io.pickles import refuse_pickles
+
+
+@dataclass(frozen=True)
+class Format:
+    """One file format."""
+
+    name: str
+    """What to pass as `format`."""
+    suffixes: tuple[str, ...]
+    """File name endings; "/" stands for a directory."""
+    reads: bool
+    """Whether `load` reads it."""
+    writes: bool
+    """Whether `save` writes it."""
+    what: str
+    """Where such files come from."""
+    holds: str
+    """What they hold."""
+    options: tuple[str, ...] = ()
+    """The options of `load` it understands, besides those that every format takes."""
+    module: str = field(default="", repr=False)
+    """Where its reader and writer are."""
+    needs: str = ""
+    """The package it needs beside those that embaudit brings, called as its extra is; empty for none."""
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether what it needs is installed here."""
+        return not self.needs or find_spec(PACKAGES[self.needs]) is not None
+
+
+PACKAGES = {"faiss": "faiss"}
+"""What to import, by the extra that brings it."""
+_COLUMNS = ("id", "vector", "bias", "ignore")
+_ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
+
+# fmt: off
+FORMATS = (
+    Format("embaudit", (".npz",), True, True, "embaudit's own model file", "everything a model has", (), "native"),
+    Format("implicit", (".npz",), True, False, "models saved by implicit", "users, items, biases", (), "implicit"),
+    Format("npz", (".npz",), True, False, "named NumPy arrays", "factors, head, vectors", _ARRAYS, "numpy_arrays"),
+    Format(
+        "npy", (".npy",), True, True, "one NumPy array, kept on disk", "vectors, others beside",
+        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
+    ),
+    Format(
+        "mtx", (".mtx",), True, False, "Matrix Market, one dense matrix", "vectors, others beside",
+        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
+    ),
+    Format(
+        "safetensors", (".safetensors",), True, True, "checkpoints in one file",
+        "a head, factors or vectors", _ARRAYS, "safetensors",
+    ),
+    Format(
+        "shards", (".json", "/"), True, False, "checkpoints in a directory or in shards",
+        "a head, factors or vectors", _ARRAYS, "safetensors",
+    ),
+    Format("spark", ("/",), True, False, "ALS models of Spark ML or MLlib", "users, items, ids", (), "spark"),
+    Format(
+        "parquet", (".parquet", ".pq"), True, True, "ids and a column of lists, or numeric columns",
+        "vectors, ids, biases", _COLUMNS, "tables",
+    ),
+    Format(
+        "table", (".feather", ".arrow", ".arrows", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
+        "vectors, ids, biases", _COLUMNS, "tables",
+    ),
+    Format(
+        "json", (".json", ".jsonl", ".ndjson"), True, False, "lists, records or a map in JSON",
+        "vectors, ids, biases", _COLUMNS, "json_vectors",
+    ),
+    Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
+    Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),
+    Format("faiss", (".faiss", ".index"), True, False, "flat FAISS indexes", "vectors", (), "faiss", "faiss"),
+)
+# fmt: on
+
+
+def formats() -> tuple[Format, ...]:
+    """List the formats; some need a package that is not always there.
+
+    Examples
+    --------
+    >>> formats()[0].name
+    'embaudit'
+    """
+    return FORMATS
+
+
+def module_of(chosen: Format) -> Any:
+    """Import the reader and writer of a format.
+
+    Raises
+    ------
+    InputError
+        If it needs a package that is not installed.
+    """
+    if not chosen.is_usable:
+        remedy = f"install it: pip install 'embaudit[{chosen.needs}]'"
+        what = f"the package {PACKAGES[chosen.needs]}, which {chosen.name} files need,"
+        raise must_be(what, "installed", "none", remedy)
+    return import_module(f"embaudit.io.readers.{chosen.module}")
+
+
+def named(name: str) -> Format:
+    """Find a format by its name.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    for candidate in formats():
+        if candidate.name == name:
+            return candidate
+    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name))
+
+
+def detected(path: Path) -> Format:
+    """Tell the format of a file or directory by its name and content.
+
+    Raises
+    ------
+    InputError
+        If none reads it, with what would help.
+    """
+    refuse_pickles(path)
+    refuse_indexes(path)
+    suffix = "/" if path.is_dir() else plain_suffix(path)
+    for candidate in formats():
+        if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):
+            return candidate
+    raise refusal(path, dict.fromkeys(s for f in formats() if f.reads for s in f.suffixes if s != "/"))
+
+
+def _recognises(candidate: Format, path: Path) -> bool:
+    """Ask the reader; the suffix is enough where it does not look at the content."""
+    look = getattr(module_of(candidate), "recognises", None)
+    return look is None or look(path)
+
+
+def writer_of(path: AnyPath) -> Format:
+    """Tell the format of an output by its suffix.
+
+    Raises
+    ------
+    InputError
+        If none of that suffix can be written.
+    """
+    suffix = plain_suffix(Path(path))
+    for candidate in formats():
+        if candidate.writes and suffix in candidate.suffixes and Path(path).suffix.lower() != ".gz":
+            return candidate
+    known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
+    raise must_be("the output", "a file that ends in one of " + " ".join(known), path)

@@ -1,0 +1,113 @@
+"""Vectors in JSON: lists, `{id: vector}`, records of an id and a vector, or columns; whole, or one record a line."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.delimited import open_bytes
+from embaudit.io.files import plain_suffix
+from embaudit.io.json_text import parsed, parsed_once
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+LINES = (".jsonl", ".ndjson")
+ALLOWED = "vectors: lists of numbers, {id: vector}, or records of an id and a vector"
+BLOCK = 2**26
+"""A line must fit into so many bytes, which is a vector of some million dimensions."""
+
+
+def table(path: Path) -> pa.Table:
+    """Read all of a file as a table; its columns keep their names where they have any.
+
+    Raises
+    ------
+    InputError
+        If it is no JSON, or holds something else than vectors.
+    """
+    import pyarrow as pa
+
+    try:
+        with open_bytes(path) as file:
+            if plain_suffix(path) not in LINES:
+                return _of(parsed_once(file.read()), path)
+            if file.read(1) != b"{":
+                file.seek(0)
+                return _of([parsed(line) for line in file if line.strip()], path)
+            file.seek(0)
+            return _records(file)
+    except InputError:
+        raise
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path} cannot be read: {error}.") from error
+    except (ValueError, TypeError, pa.ArrowException) as error:
+        raise must_be(f"{path}", f"JSON of {ALLOWED}", _reason(error), "write it again") from error
+
+
+def _reason(error: Exception) -> str:
+    return str(error).splitlines()[0].rstrip(".")[:200]
+
+
+def _records(file: Any) -> pa.Table:
+    from pyarrow import json
+
+    return json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+
+
+def _of(content: Any, path: Path) -> pa.Table:
+    import pyarrow as pa
+
+    if isinstance(content, list) and content:
+        if all(isinstance(row, dict) for row in content):
+            return pa.Table.from_pylist(content)
+        if all(_is_vector(row) for row in content):
+            return pa.table({"vector": _vectors(content)})
+    if isinstance(content, dict) and content:
+        if all(_is_vector(value) for value in content.values()):
+            return pa.table({"id": _ids(list(content)), "vector": _vectors(list(content.values()))})
+        if any(isinstance(value, list) and value and _is_vector(value[0]) for value in content.values()):
+            return _columns(content)
+    raise _other(content, path)
+
+
+def _columns(content: dict[str, Any]) -> pa.Table:
+    """Take what is as long as the vectors, as columns; an entry of another kind is no column."""
+    import pyarrow as pa
+
+    lists = {name: value for name, value in content.items() if isinstance(value, list)}
+    rows = max(len(value) for value in lists.values() if value and _is_vector(value[0]))
+    whole = {name: value for name, value in lists.items() if len(value) == rows}
+    return pa.table({name: _vectors(x) if _is_vector(x[0]) else pa.array(x) for name, x in whole.items()})
+
+
+def _is_vector(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(type(x) in (int, float) for x in value)
+
+
+def _vectors(rows: list[list[float]]) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(rows, pa.list_(pa.float64()))
+
+
+def _ids(keys: list[str]) -> list[Any]:
+    """Return keys, which JSON has as text only, as the integers that all of them write."""
+    return [int(key) for key in keys] if all(key.isdecimal() and key == str(int(key)) for key in keys) else keys
+
+
+def _other(content: Any, path: Path) -> InputError:
+    """Say what a file holds instead, and what it is good for."""
+    got, remedy = type(content).__name__, "write vectors with json.dump({id: vector.tolist()})"
+    if isinstance(content, dict):
+        if "embaudit_version" in content:
+            got, remedy = "an audit", "give the model that was audited"
+        elif content and all(type(value) is int for value in content.values()):
+            got, remedy = "a vocabulary", f"give the head, and this with labels (--labels {path})"
+        elif "model_type" in content or "architectures" in content:
+            got, remedy = "a configuration", "give its folder"
+        elif "added_tokens" in content:
+            got, remedy = "a tokenizer", "give its folder"
+    return must_be(f"{path}", ALLOWED, got, remedy)

@@ -1,0 +1,174 @@
+"""Vectors in JSON, JSON lines and Matrix Market."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite
+
+from embaudit.errors import InputError
+from embaudit.io import load, look
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = np.random.default_rng(3).normal(size=(6, 3))
+ROWS = X.tolist()
+IDS = [f"item {i}" for i in range(6)]
+
+
+def written(path: Path, content: Any, *, lines: bool = False) -> Path:
+    text = "".join(json.dumps(one) + "\n" for one in content) if lines else json.dumps(content, indent=1)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+RECORDS = [{"id": each, "title": each.upper(), "vector": row} for each, row in zip(IDS, ROWS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        (ROWS, None),
+        (dict(zip(IDS, ROWS, strict=True)), IDS),
+        (RECORDS, IDS),
+        ({"ids": IDS, "embeddings": ROWS, "model": "x"}, None),
+        ({"id": IDS, "embeddings": ROWS, "documents": IDS, "uris": None}, IDS),
+        ({str(i): row for i, row in enumerate(ROWS, 5)}, list(range(5, 11))),
+        ({f"0{i}": row for i, row in enumerate(ROWS)}, [f"0{i}" for i in range(6)]),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".json", ".json.gz"])
+def test_documents(tmp_path: Path, content: Any, ids: list[Any] | None, suffix: str) -> None:
+    path = written(tmp_path / f"v{suffix}", content)
+    model = load(path)
+    np.testing.assert_array_equal(model.right, X)
+    assert (None if model.right_ids is None else model.right_ids.tolist()) == ids
+    (right, *_) = look(path).parts
+    assert (right.became, right.shape) == ("right", (6, None))
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".ndjson", ".jsonl.gz"])
+def test_lines(tmp_path: Path, suffix: str) -> None:
+    model = load(written(tmp_path / f"v{suffix}", RECORDS, lines=True))
+    np.testing.assert_array_equal(model.right, X)
+    assert model.right_ids is not None
+    assert (model.right_ids.tolist(), model.names("right")[5]) == (IDS, "ITEM 5")
+    bare = load(written(tmp_path / f"w{suffix}", ROWS, lines=True))
+    np.testing.assert_array_equal(bare.right, X)
+    whole = [{"id": i, "vector": [i, i + 1, i + 2]} for i in range(4)]
+    np.testing.assert_array_equal(load(written(tmp_path / f"x{suffix}", whole, lines=True)).right[3], [3, 4, 5])
+
+
+def test_a_bias_of_records_is_settled_as_in_tables(tmp_path: Path) -> None:
+    path = written(tmp_path / "v.json", [one | {"bias": 0.5} for one in RECORDS])
+    with pytest.raises(InputError, match=r"got bias, which is called a bias; name it with bias \(--bias bias\)"):
+        load(path)
+    np.testing.assert_array_equal(load(path, bias="bias").right_bias, np.full(6, 0.5))
+    assert load(path, ignore="bias", id="title").names("right")[0] == "ITEM 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"a": [1, 2], "a": [3, 4]}', "got the key 'a' twice; write it again."),
+        ('{"a": [1, 2], "b": [3]}', "vectors of 2 numbers, as the first is; got 1 in row 1"),
+        ('[{"id": 1, "v": [1]}, {"id": 2}]', "a vector in every row; got none in row 1"),
+        ("[[1, 2], [3, null]]", "or records of an id and a vector; got list; write vectors with json.dump({id: "),
+        ("[[1, 2], [3, true]]", "got list; write vectors with"),
+        ("[]", "got list; write vectors with"),
+        ("3", "got int; write vectors with"),
+        ('{"a": 0, "b": 1}', "got a vocabulary; give the head, and this with labels (--labels PATH)."),
+        ('{"model_type": "llama"}', "got a configuration; give its folder."),
+        ('{"added_tokens": [], "model": {}}', "got a tokenizer; give its folder."),
+        ('{"embaudit_version": "1"}', "got an audit; give the model that was audited."),
+        ("{", "must be JSON of vectors: lists of numbers"),
+        ("[" * 100_000, "got nested too deeply; write it again."),
+        ("[[1, NaN]]", "item factors must be finite; got nan at row 0, column 1"),
+    ],
+)
+def test_other_documents(tmp_path: Path, text: str, sentence: str) -> None:
+    path = tmp_path / "v.json"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert sentence.replace("PATH", str(path)) in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ['{"id": 1, "v": [1]\n', '{"id": 1, "v": [1]}\n{"id": 2, "v": [1', "[1]\n[2"])
+def test_lines_that_are_cut_off(tmp_path: Path, text: str) -> None:
+    (tmp_path / "v.jsonl").write_text(text)
+    with pytest.raises(InputError, match="must be JSON of vectors"):
+        load(tmp_path / "v.jsonl")
+    with pytest.raises(InputError, match='kind must be "vectors" or "head" for JSON, which is one side; got "factors"'):
+        load(tmp_path / "v.jsonl", kind="factors")
+
+
+# Matrix Market
+
+
+@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
+@pytest.mark.parametrize("matrix", [X, np.arange(18).reshape(6, 3)])
+def test_matrix_market(tmp_path: Path, suffix: str, matrix: Any) -> None:
+    path = tmp_path / f"m{suffix}"
+    with gzip.open(path, "wb") if suffix.endswith("gz") else path.open("wb") as file:
+        mmwrite(file, matrix, comment="two\nlines")
+    model = load(path)
+    np.testing.assert_array_equal(model.right, matrix)
+    assert look(path).explain() == (
+        f"Read as mtx: {path} (6 × 3) as right factors. Item ids: none, so rows go by their number."
+    )
+    np.testing.assert_array_equal(load(path, transpose="right").right, matrix.T)
+
+
+def test_files_beside_a_matrix(tmp_path: Path) -> None:
+    mmwrite(tmp_path / "q.mtx", X)
+    mmwrite(tmp_path / "p.mtx", X[:4] + 1)
+    np.save(tmp_path / "b.npy", np.arange(6.0))
+    model = load(tmp_path / "q.mtx", left=str(tmp_path / "p.mtx"), bias=str(tmp_path / "b.npy"))
+    np.testing.assert_allclose(model.scores(), (X[:4] + 1) @ X.T + np.arange(6.0))
+
+
+def test_interactions_in_matrix_market_are_to_be_factorized(tmp_path: Path) -> None:
+    path = tmp_path / "m.mtx"
+    mmwrite(path, sparse.coo_array(np.eye(6, 3)))
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert str(refused.value) == (
+        f"{path} must be a dense matrix, one vector a row; got a sparse one with 3 of 6 × 3 entries, as interactions "
+        f"are; in Python, factorize it: embaudit.ProductPenaltyMF(50).fit(scipy.io.mmread('{path}').tocsr())."
+    )
+
+
+def test_matrices_that_are_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "m.mtx"
+    mmwrite(path, X)
+    whole = path.read_bytes()
+    for size in (5, 40, 43, 60, 90, len(whole) - 24):
+        path.write_bytes(whole[:size])
+        with pytest.raises(
+            InputError, match=r"m\.mtx must be (a whole Matrix Market file|18 numbers, as it says; got)"
+        ):
+            load(path)
+    for more in (b"x", b"1.0\n", b"1.0\0\0\n", b"1 2\n"):
+        path.write_bytes(whole + more)
+        with pytest.raises(
+            InputError, match=r"m\.mtx must be (a whole Matrix Market file|18 numbers, as it says; got)"
+        ):
+            load(path)
+    mmwrite(path, X * 1j)
+    with pytest.raises(
+        InputError, match="must be a general matrix of real numbers; got a general one of complex numbers"
+    ):
+        load(path)
+    mmwrite(path, np.eye(3), symmetry="symmetric")
+    with pytest.raises(
+        InputError, match="must be a general matrix of real numbers; got a symmetric one of real numbers"
+    ):
+        load(path)
