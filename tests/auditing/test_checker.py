@@ -54,30 +54,54 @@ def shifted_extremes(c, a, b, r):
     return cosines.min(), cosines.max()
 
 
+def shifted(c, a, b, r):
+    """Least and largest cosine that the checker finds."""
+    with np.errstate(all="ignore"):
+        t = np.sqrt((1 - np.array([c])) / (1 + np.array([c])))
+        most, least = checker.inscribed(t, np.array([float(a)]), np.array([float(b)]), r)
+    return np.ravel(checker.cosine(np.array([most, least])))
+
+
 @pytest.mark.parametrize(
     ("c", "a", "b", "r"),
     [(0.3, 1, 2, 0.4), (-0.5, 2, 1.5, 0.9), (0.9, 1, 3, 0.5), (0.1, 1, 1, 0.9), (-0.95, 3, 1, 0.3), (0.8, 5, 1, 0.7)],
 )
 def test_a_shift_makes_the_least_and_largest_cosine_that_inscribed_angles_have(c, a, b, r):
-    found = checker.inscribed(*(np.array([float(v)]) for v in (c, a, b)), r)
-    assert np.ravel(found) == pytest.approx(shifted_extremes(c, a, b, r), abs=1e-6)
+    assert shifted(c, a, b, r) == pytest.approx(shifted_extremes(c, a, b, r), abs=1e-6)
 
 
 @pytest.mark.parametrize(
     ("given", "ends"),
-    [((0.3, 1.0, 2.0, 1.5), (-1, 1)), ((0.3, 2.0, 1.0, 1.5), (-1, 1)), ((1.0, 2.0, 2.0, 0.5), (1, 1))],
+    [
+        ((0.3, 1.0, 2.0, 1.5), (-1, 1)),
+        ((0.3, 2.0, 1.0, 1.5), (-1, 1)),
+        ((1.0, 2.0, 2.0, 0.5), (1, 1)),
+        ((-1.0, 2.0, 2.0, 0.0), (-1, -1)),
+    ],
 )
 def test_shifts_past_a_row_reach_everything_and_equal_rows_stay_equal(given, ends):
-    *arrays, r = given
-    found = checker.inscribed(*(np.array([v]) for v in arrays), r)
-    assert np.ravel(found).tolist() == list(ends)
+    assert shifted(*given).tolist() == list(ends)
 
 
 @pytest.mark.parametrize("b", [1.0, 2.0])
 def test_a_shift_as_long_as_the_shorter_row_turns_it_by_half_a_turn(b):
     # What is left of that row points anywhere on its own half of the plane.
-    found = checker.inscribed(np.array([0.0]), np.array([1.0]), np.array([b]), 1.0)
-    assert np.ravel(found) == pytest.approx((-1, b / np.hypot(1, b)), abs=1e-12)
+    assert shifted(0.0, 1.0, b, 1.0) == pytest.approx((-1, b / np.hypot(1, b)), abs=1e-12)
+
+
+@pytest.mark.parametrize("angle", [1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize(("a", "b", "r"), [(1.0, 1.0, 0.9), (2.0, 2.0, 0.5), (1.0, 1.0, 0.1)])
+def test_shifts_of_nearly_parallel_rows_keep_their_digits(angle, a, b, r):
+    # Rows of equal length a: tan(θ/2) is a sin(θ/2) to a cos(θ/2) -+ r, shifted along the bisector.
+    half, one = angle / 2, np.array([a])
+    known = a * np.sin(half) / (a * np.cos(half) + np.array([-r, r]))
+    found = np.ravel(checker.inscribed(np.array([np.tan(half)]), one, one, r))
+    assert np.allclose(found, known, rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize(("t", "value"), [(0.0, 1), (1.0, 0), (np.inf, -1), (0.5, 0.6), (2.0, -0.6)])
+def test_a_cosine_of_a_half_angle(t, value):
+    assert checker.cosine(t) == pytest.approx(value, abs=1e-15)
 
 
 def cosines_of_corners(x, y, square):

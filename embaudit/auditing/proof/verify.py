@@ -17,16 +17,8 @@ import numpy as np
 
 EPS, TIE = 2.0**-52, 1e-9  # cosines closer than TIE are one cosine
 SHOWN = "moved origin origin-decides norm norm-decides shortest stretched reached declared identification"
-VALUE = {
-    "moved": "mean",
-    "stretched": "mean",
-    "shortest": "length",
-    "origin": "lost",
-    "norm": "lost",
-    "norm-decides": "lost",
-    "identification": "largest",
-    "free": "largest",
-}
+VALUE = {"moved": "mean", "stretched": "mean", "shortest": "length", "origin": "lost"}
+VALUE |= {"norm": "lost", "norm-decides": "lost", "identification": "largest", "free": "largest"}
 
 
 def digest(*parts: Any) -> str:
@@ -50,17 +42,22 @@ def unit(x: Any) -> Any:
     return x / np.sqrt(np.einsum("ij,ij->i", x, x))[:, None]
 
 
-def inscribed(c: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
-    """Least and largest cosine that a shift up to r makes of rows of lengths a, b and cosine c (inscribed angles)."""
-    base = np.sqrt((a - b) ** 2 + 2 * a * b * (1 - c))
-    area, near, turn = a * b * np.sqrt((1 - c) * (1 + c)), np.minimum(np.minimum(a, b), r), np.minimum(a, b) < r
-    inner, root = a * b * c - near**2, np.sqrt((a - near) * (a + near) * (b - near) * (b + near))
-    acute = (inner > 0) | (b * c >= a) | (a * c >= b)  # two forms of tan(θ/2), so that neither cancels
+def cosine(t: Any) -> Any:
+    """Cosine of an angle θ by t = tan(θ/2), which keeps the digits that a cosine near 1 has lost."""
+    return 2 / (1 + t * t) - 1
+
+
+def inscribed(t: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
+    """Largest and least tan(θ/2) that a shift up to r makes of t, of rows of lengths a, b (inscribed angles)."""
+    dot, small, past = a * b * cosine(t), np.minimum(t, 1 / t), np.minimum(a, b) < r
+    area, base = 2 * a * b * small / (1 + small**2), np.sqrt((a - b) ** 2 + 4 * a * b / (1 + (1 / t) ** 2))
+    near = np.minimum(np.minimum(a, b), r)
+    inner, root = dot - near**2, np.sqrt((a - near) * (a + near) * (b - near) * (b + near))
+    acute = (inner > 0) | (dot >= a * a) | (dot >= b * b)  # two forms of one number, so that neither cancels
     more, less = area + near * base, np.maximum(area * (1 - 16 * EPS) - near * base, 0)
-    low = np.arctan2(np.where(acute, more, root - inner), np.where(acute, inner + root, less))
-    high = np.arctan2(np.where(acute, less, root - inner), np.where(acute, inner + root, more))
-    low, high = np.where(turn, -1, np.cos(2 * low)), np.where(turn, 1, np.cos(2 * high))
-    return np.where(base == 0, c, low), np.where(base == 0, c, high)
+    most = np.where(acute, more, root - inner) / np.where(acute, inner + root, less)
+    least = np.where(acute, less, root - inner) / np.where(acute, inner + root, more)
+    return np.where(base == 0, t, np.where(past, np.inf, most)), np.where(base == 0, t, np.where(past, 0, least))
 
 
 def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
@@ -171,40 +168,44 @@ class Claim:
         )
         return sum(total) / sum(count), max(largest)
 
-    def kept(self, side: str) -> float:
-        """Share of the entries of nearest lists that stay among as many nearest, or tie with the last of them."""
+    def lost(self, side: str) -> Any:
+        """Share of the entries of nearest lists that fall behind as many others by a tie, give or take its half."""
         key = json.dumps([side, self.proof["arrays"]], sort_keys=True)
         if key in self.known:
-            return float(self.known[key])
-        lists, n, stay = self["lists"], self["lists"].shape[1], 0
+            return self.known[key]
+        lists, n, out, ties = (
+            self["lists"],
+            self["lists"].shape[1],
+            0,
+            max(TIE, 16 * self.storage) * np.array([1.5, 0.5]),
+        )
         for part, *both in self.tiles((side, side), self["listed"], None, self.rows, self.other):
             last = [np.partition(tile, -n, axis=1)[:, -n, None] for tile in both]
             before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
             require(before >= last[0] - TIE, "a list does not hold the nearest rows")
-            stay += int((after >= last[1] - max(TIE, 16 * self.storage)).sum())
-        self.known[key] = stay / lists.size
-        return float(self.known[key])
+            out = out + (after < last[1] - ties[:, None, None]).sum(axis=(1, 2))
+        self.known[key] = out / lists.size
+        return self.known[key]
 
-    def certified(self, kappa: float, shift: float) -> tuple[float, float]:
-        """Share of whole lists, and of entries, that stay ahead of all others by 2 ln κ in artanh."""
+    def certified(self, kappa: float, shift: float) -> tuple[Any, Any]:
+        """Share of whole lists, and of entries, for which all others keep κ² times as large a tan(θ/2)."""
         key = json.dumps([self.role, shift, self.proof["arrays"]], sort_keys=True)
         if key not in self.known:
-            self.known[key] = np.vstack(list(self.gaps(shift)))
-        ahead = self.known[key] > 2 * np.log(kappa)
-        return float(ahead.all(axis=1).mean()), float(ahead.mean())
+            self.known[key] = np.vstack(list(self.ratios(shift)))
+        ahead = [self.known[key] > kappa**2 * edge for edge in (1 - 1e-6, 1 + 1e-6)]  # at the edge either way
+        return np.array([x.all(axis=1).mean() for x in ahead]), np.array([x.mean() for x in ahead])
 
-    def gaps(self, shift: float) -> Any:
-        """Yield by how much the entries of lists stay ahead of all others in artanh; nothing where they tie."""
+    def ratios(self, shift: float) -> Any:
+        """Yield how many times the tan(θ/2) of an entry that of any other is at least; 0 where they tie."""
         length, lists = np.linalg.norm(self.rows(self.role), axis=1), self["lists"]
         for part, tile in self.tiles((self.role, self.role), self["listed"], None, self.rows):
-            rest, own = tile.copy(), length[self["listed"][part], None]
-            np.put_along_axis(rest, lists[part], -2, axis=1)
-            low, high = np.take_along_axis(tile, lists[part], axis=1), np.where(rest < -1, -1, rest)
-            tied = low <= high.max(axis=1, keepdims=True) + TIE
+            entries, own = np.take_along_axis(tile, lists[part], axis=1), length[self["listed"][part], None]
+            np.put_along_axis(tile, lists[part], -2, axis=1)
+            near, far = (np.sqrt((1 - c) / np.maximum(1 + c, 0)) for c in (entries, tile))
             if shift:
-                low = inscribed(low, own, length[lists[part]], shift)[0]
-                high = np.where(rest < -1, -1, inscribed(high, own, length, shift)[1])
-            yield np.where(tied, 0.0, np.arctanh(low) - np.arctanh(high.max(axis=1, keepdims=True)))
+                near, far = inscribed(near, own, length[lists[part]], shift)[0], inscribed(far, own, length, shift)[1]
+            ratio = np.where(tile < -1, np.inf, far).min(axis=1, keepdims=True) / near
+            yield np.where(entries <= tile.max(axis=1, keepdims=True) + TIE, 0, ratio)
 
     def reach(self, group: str, kappa: float, shift: float) -> tuple[Any, Any, Any]:
         """Cosines of the pairs, and the least and largest that gauges within a budget make of them."""
@@ -212,7 +213,8 @@ class Claim:
         x, y = (self.rows(s, i) for s, i in zip(sides, self["pairs"].T, strict=True))
         known, kappa = x.any(axis=1) & y.any(axis=1), kappa if x.shape[1] > 1 else 1.0
         x, y, s, step = x[known], y[known], self["slopes"], float(np.log(kappa))
-        c, a, b = np.clip((unit(x) * unit(y)).sum(axis=1), -1, 1), *(np.linalg.norm(z, axis=1) for z in (x, y))
+        t = np.linalg.norm(unit(x) - unit(y), axis=1) / np.linalg.norm(unit(x) + unit(y), axis=1)
+        c, a, b = cosine(t), np.linalg.norm(x, axis=1), np.linalg.norm(y, axis=1)
         if group == "diagonal" and self.role != "cross":
             low, high = self["ends"][known].T
             for end, sign in ((high, 1), (low, -1)):
@@ -227,16 +229,16 @@ class Claim:
             near, far = ((x * y).sum(axis=1) / size.sum(axis=1) for size in sizes)
             return c, np.minimum(near, far), np.maximum(near, far)
         if self.role != "cross":
-            low, high = inscribed(c, a, b, shift) if shift else (c, c)
-            low, high = (np.where((x.shape[1] == 1) & (abs(z) < 1), c, z) for z in (low, high))
-            return c, np.tanh(np.arctanh(low) - step), np.tanh(np.arctanh(high) + step)
-        ratio = shift / (b if self.rows_free else a)  # right rows are shifted where they may be
+            most, least = inscribed(t, a, b, shift) if shift else (t, t)
+            most, least = (np.where((x.shape[1] == 1) & (z > 0) & (z < np.inf), t, z) for z in (most, least))
+            return c, cosine(most * kappa), cosine(least / kappa)
+        ratio, ends = shift / (b if self.rows_free else a), []  # right rows are shifted where they may be
         turn = np.where(ratio > 1, np.pi, np.arcsin(np.minimum(ratio, 1)) * (x.shape[1] > 1))
-        ends = (
-            (np.cos(np.minimum(np.arccos(c) + turn, np.pi)), -step),
-            (np.cos(np.maximum(np.arccos(c) - turn, 0)), step),
-        )
-        return c, *(np.sign(z) / np.cosh(np.maximum(np.arccosh(1 / abs(z)) - np.sign(z) * e, 0)) for z, e in ends)
+        for way in (1, -1):  # |cos θ| = sech w, |tan θ| = sinh w: gauges take ln κ to or from w
+            angle = np.clip(2 * np.arctan(t) + way * turn, 0, np.pi)
+            sign, depth = np.sign(np.cos(angle)), np.arcsinh(abs(np.tan(angle)))
+            ends.append(sign / np.cosh(np.maximum(depth + way * sign * step, 0)))
+        return c, *ends
 
     def shown(self) -> dict[str, float]:
         """Numbers of a claim that a witness shows: an equal model, or under a guard one that is not equal."""
@@ -256,7 +258,7 @@ class Claim:
         if self["pairs"] is not None or self.about not in ("reached", "free", "identification"):
             found["mean"], found["largest"] = self.movement(self.role, self["pairs"])
         if self["lists"] is not None:
-            found["lost"] = 1 - self.kept(self.role)
+            found["lost"] = self.lost(self.role)
         if self.about.startswith("norm"):  # gains stand on the diagonal, and nothing is shifted
             a, shifts = self["gauge_left"], (self["shift_left"], self["shift_right"])
             require(not (a - np.diag(a.diagonal())).any() and not any(s.any() for s in shifts), "it holds no gains")
@@ -346,8 +348,11 @@ class Claim:
         require(self.claim["kind"] == ("shown" if kind else "proven"), "it is of another kind")
         found = self.shown() if kind else self.proven()
         for name, number in (self.proof["numbers"] | {"value": self.claim["value"]}).items():
-            close = number is None or abs(found[name] - number) <= self.tolerance * max(1, abs(number))
-            require(close, f"{name} is {found[name]}, not {number}")
+            require((number is None) == (found[name] is None), f"{name} is {found[name]}, not {number}")
+            if number is not None:
+                nearest = np.clip(number, np.min(found[name]), np.max(found[name]))
+                close = abs(number - nearest) <= self.tolerance * max(1, abs(number))
+                require(close, f"{name} is {nearest}, not {number}")
 
 
 def verify(arrays: Any, model: Any) -> list[tuple[str, str]]:
