@@ -75,13 +75,13 @@ class Attack(Result):
         --------
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
-        'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average; proven: by at most 0.80.'
+        'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average. Proven: by at most 0.80.'
         """
         reached = self.reached(roles)
         if self.objective == "movement":
-            return f"{reached}; proven: by at most {self.bound:.2f}."
+            return f"{reached}. Proven: by at most {self.bound:.2f}."
         ties = ", because of ties" if self._budget == 1 and self.bound > 0 else ""
-        return f"{reached}; proven: at most {percent(self.bound)}{ties}."
+        return f"{reached}. Proven: at most {percent(self.bound)}{ties}."
 
     @property
     def _budget(self) -> float:

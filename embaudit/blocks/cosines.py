@@ -76,8 +76,8 @@ class BlockCosines(Drawn):
     >>> result.cosines, result.global_cosine, result.norm_cosine
     (array([1., 1.]), 0.9486832980505138, 0.9486832980505138)
     >>> print(result.local_threshold(1.0))
-    Every local cosine is at least 1; if all were, the global cosine would be at least 0.9487 with these norms and 0
-    without them; it is 0.9487.
+    Every local cosine is at least 1. If all were, the global cosine would be at least 0.9487 with these norms and 0
+    without them. It is 0.9487.
     """
 
     sums: BlockSums

@@ -88,9 +88,9 @@ class LocalThreshold(Result):
         """Say it in a sentence."""
         verb = "Every" if self.holds else f"Not every ({self.n_below} below)"
         return (
-            f"{verb} local cosine is at least {self.level:g}; if all were, the global cosine would be at least "
-            f"{self.guaranteed:.4f} with these norms and {self.guaranteed_without_norms:g} without them; "
-            f"it is {self.global_cosine:.4f}."
+            f"{verb} local cosine is at least {self.level:g}. If all were, the global cosine would be at least "
+            f"{self.guaranteed:.4f} with these norms and {self.guaranteed_without_norms:g} without them. "
+            f"It is {self.global_cosine:.4f}."
         )
 
     __str__ = explain

@@ -11,11 +11,13 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.span import turned
 from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Role
 from embaudit.model.equivalence import Equivalence
 
 CANONICAL = "canonical"
 """The kind of the models at an exponent."""
+PREDICTS: dict[Role, float] = {"right": EXPONENTS["left-whitened"], "left": EXPONENTS["right-whitened"]}
+"""The exponent at which the cosines within a side are prediction cosines."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,19 @@ class EquivalentModel:
             shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
         return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
 
+    def called(self, role: Role) -> str:
+        """Name it to people by what its cosines of one kind of pairs are.
+
+        Examples
+        --------
+        >>> first, *_ = canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))
+        >>> first.name, first.called("right"), first.called("left")
+        ('exponent 0 (users whitened)', 'prediction cosine (users whitened)', 'users whitened')
+        """
+        if self.kind == CANONICAL and self.exponent == PREDICTS.get(role):
+            return f"prediction cosine ({self.title})"
+        return self.title if self.kind == CANONICAL else self.name
+
     def of(self, model: FactorModel) -> FactorModel:
         """Make the equivalent model, by a gauge with as many columns as before."""
         if self.basis is not None:
@@ -90,7 +105,7 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
         "right-whitened": f"{model.title('right')}s whitened",
     }
     for name, exponent in EXPONENTS.items():
-        yield equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})")
+        yield replace(equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"), title=titles[name])
 
 
 def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> EquivalentModel:

@@ -74,11 +74,11 @@ class NormalisationTest(Result):
         """Say in plain words what the test found."""
         if self.is_pinned:
             return (
-                f"Training on the cosine pinned the {self.title} vectors up to a rotation: their cosines are "
+                f"Training on the cosine pinned the {self.title} vectors up to a rotation. Their cosines are "
                 f"identified, if they were normalised during training and not only after it."
             )
         return (
-            f"Training on the cosine did not pin the {self.title} vectors: {self.needed - self.rank} of {self.needed} "
+            f"Training on the cosine did not pin the {self.title} vectors. {self.needed - self.rank} of {self.needed} "
             f"directions of a linear gauge keep the length of every row and still move the cosines between them."
         )
 

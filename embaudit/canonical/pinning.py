@@ -103,12 +103,13 @@ class Pinning(Result):
 
     def explain(self) -> str:
         """Say in plain words what the test found."""
-        count = "" if self.flip is not None else f" ({self.rank} of {self.needed} numbers of a gauge are fixed)"
+        count = "" if self.flip is not None else f" {self.rank} of {self.needed} numbers of a gauge are fixed."
+        because = f"{self.because[0].upper()}{self.because[1:]}.{count}"
         if self.status == "pinned":
-            return f"The predictions pin the cosines within each side, among {self.scope}: {self.because}{count}."
+            return f"The predictions pin the cosines within each side, among {self.scope}. {because}"
         if self.status == "undecided":
-            return f"Whether the predictions pin the cosines within each side is undecided: {self.because}{count}."
-        text = f"The predictions do not pin the cosines within each side: {self.because}{count}."
+            return f"Whether the predictions pin the cosines within each side is undecided. {because}"
+        text = f"The predictions do not pin the cosines within each side. {because}"
         if not self.moved:
             return text
         parts = [f"{m.mean_abs:.2g} on average and {m.max_abs:.2g} at most ({side})" for side, m in self.moved.items()]

@@ -21,7 +21,7 @@ def explain(position: Position) -> str:
     >>> from embaudit.model import FactorModel
     >>> from embaudit.canonical.positions import position
     >>> print(position(FactorModel.from_user_item(np.diag([9.0, 4.0, 1.0]), np.eye(3))).explain())
-    Your cosines sit at exponent 1.00: the items are whitened, ... directly.
+    Your cosines sit at exponent 1.00: the items are whitened. Every ... directly.
     """
     parts = [
         _where(position),
@@ -71,12 +71,12 @@ def _meaning(name: str, near: str, kappa: float, users: str, items: str) -> str:
         return f"{whitened(items, near)}."
     if name == "left-whitened":
         return (
-            f"the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines, which compare "
-            f"{items}s by their scores for all {users}s; the {users}s' own cosines are the doubtful ones."
+            f"the {users}s are {near}whitened, so the {items}s' cosines are {near}prediction cosines. Those compare "
+            f"{items}s by their scores for all {users}s. The {users}s' own cosines are the doubtful ones."
         )
     return (
         f"{near}balanced, each latent direction shared out equally between {users}s and {items}s within κ = "
-        f"{kappa:.3f}, as equal weight decay on both sides leaves them; a convention of training, which the "
+        f"{kappa:.3f}. Equal weight decay on both sides leaves them so: a convention of training, which the "
         f"predictions do not ask for."
     )
 
@@ -87,11 +87,11 @@ def whitened(items: str, near: str = "") -> str:
     Examples
     --------
     >>> print(whitened("item"))
-    the items are whitened, so every latent direction counts the same in their cosines, ... say nothing
+    the items are whitened. Every latent direction counts the same in their cosines, ... such cosines say nothing
     """
     return (
-        f"the {items}s are {near}whitened, so every latent direction counts the same in their cosines, however "
-        "little it matters to a score; at full rank such cosines say nothing"
+        f"the {items}s are {near}whitened. Every latent direction counts {near}the same in their cosines, however "
+        "little it matters to a score. At full rank such cosines say nothing"
     )
 
 
@@ -106,7 +106,7 @@ def _counted(position: Position) -> str:
 
 
 _LIBRARIES = {
-    Habit.TRUNCATED_SVD: "scikit-learn's TruncatedSVD and LensKit's BiasedSVD write factors of this shape (UΣ, V).",
+    Habit.TRUNCATED_SVD: "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this shape (UΣ, V).",
     Habit.PURE_SVD: "RecTools' PureSVD writes factors of this shape (U, VΣ).",
     Habit.ALIGNED: "The columns are singular directions with scales of their own, as a product penalty leaves them.",
 }
@@ -129,7 +129,7 @@ def _biases(position: Position) -> str:
         where = "A mixture of columns" if bias.column is None else f"Column {bias.column}"
         sentences.append(
             f"{where} of the {constant}s is constant, so the {other}s hold a bias there that their cosines count "
-            f"as a likeness; split it off."
+            f"as a likeness. Split it off."
         )
     return " ".join(sentences)
 

@@ -43,9 +43,14 @@ def fit(
     ],
     rank: Annotated[int, typer.Option(help="Number of latent dimensions.")] = 50,
     alpha: Annotated[float, typer.Option(help="Strength of the penalty.")] = 1.0,
-    exponent: Annotated[
+    split: Annotated[
         str | None,
-        typer.Option(help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.", show_default="0.5"),
+        typer.Option(
+            "--split",
+            "--exponent",
+            help="Split of Eq. 1: 0 to 1, or identity, g^1/2, g^-1/2, sigma^-1/2.",
+            show_default="0.5",
+        ),
     ] = None,
     user: Annotated[str | None, typer.Option(help="Column of the users, by name or position.")] = None,
     item: Annotated[str | None, typer.Option(help="Column of the items.")] = None,
@@ -87,7 +92,7 @@ def fit(
     names, untitled = None, 0
     if items is not None:
         names, untitled = titles_for(data.item_ids, *read_titles(items, id=id, title=title))
-    estimator = _estimator(objective, rank, alpha, exponent, seed).fit(data.matrix)
+    estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
     model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
     _summary(make_console(quiet=quiet), data, estimator, untitled, binarise=binarise)
@@ -95,23 +100,23 @@ def fit(
 
 
 def _estimator(
-    objective: Penalty, rank: int, alpha: float, exponent: str | None, seed: int
+    objective: Penalty, rank: int, alpha: float, split: str | None, seed: int
 ) -> ProductPenaltyMF | FactorPenaltyMF:
     from embaudit.errors import InputError
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
     if objective is Penalty.PRODUCT:
-        return ProductPenaltyMF(rank, alpha=alpha, exponent=_number_or_name(exponent), random_state=seed)
-    if exponent is not None:
-        raise InputError("--exponent goes with --objective product; the penalty on the factors leaves no choice of it.")
+        return ProductPenaltyMF(rank, alpha=alpha, split=_number_or_name(split), random_state=seed)
+    if split is not None:
+        raise InputError("--split goes with --objective product; the penalty on the factors leaves no choice of it.")
     return FactorPenaltyMF(rank, alpha=alpha, random_state=seed)
 
 
-def _number_or_name(exponent: str | None) -> float | str:
+def _number_or_name(split: str | None) -> float | str:
     try:
-        return 0.5 if exponent is None else float(exponent)
+        return 0.5 if split is None else float(split)
     except ValueError:
-        return str(exponent)
+        return str(split)
 
 
 def _summary(

@@ -57,7 +57,7 @@ class Agreement:
         if self.kl_divergence is None:
             return ""
         return (
-            "A small KL divergence proves little: it is decided by the few probable labels, so two models can be close "
+            "A small KL divergence proves little, as the few probable labels decide it. Two models can be close "
             "in it and far apart in their vectors. The distance of log-probability differences weighs all labels."
         )
 

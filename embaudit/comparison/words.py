@@ -142,7 +142,7 @@ def _next(comparison: Comparison) -> str:
             f"the scores. Compare what the models predict."
         )
     return (
-        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves: what "
+        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves. What "
         "differs there was learned, and is not a matter of coordinates."
     )
 

@@ -114,8 +114,8 @@ OBJECTIVES: Mapping[str, Objective] = {
             Linear.ROTATION,
             (),
             Status.CHOSEN,
-            "pinned by the penalty given the predictions, up to a common rotation: chosen by decay that counts each "
-            "row's interactions, so whether the factors obey it is judged by Gram matrices weighted with the counts",
+            "pinned by the penalty given the predictions, up to a common rotation. Such decay counts each row's "
+            "interactions: whether the factors obey it is judged by Gram matrices weighted with the counts",
             _SCORES,
         ),
         Objective(
@@ -162,8 +162,8 @@ OBJECTIVES: Mapping[str, Objective] = {
             Linear.IDENTITY,
             ("right",),
             Status.INPUTS,
-            "identified up to a translation of all labels where the inputs, with a constant, span every direction, and "
-            "they follow how the inputs were scaled",
+            "identified up to a translation of all labels where the inputs, with a constant, span every direction. "
+            "They follow how the inputs were scaled",
             ("softmax",),
         ),
         Objective(

@@ -130,7 +130,7 @@ class CertifiedNeighbours(Drawn):
         )
         return (
             f"Of the entries of top-{self.n} lists of {len(self.rows):,} {self.role} rows, no linear gauge displaces: "
-            f"{stay}; {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
+            f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
         )
 
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:

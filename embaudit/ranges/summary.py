@@ -55,11 +55,11 @@ class RangeSummary(Result):
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
         if self.max_shift != 0:
             budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
-        undefined = f"; {self.n_undefined:,} of them have none" if self.n_undefined else ""
+        undefined = f"{self.n_undefined:,} of them have none. " if self.n_undefined else ""
         return (
-            f"Under {self.group} gauges of {budget} the cosines of {self.n_pairs:,} {self.role} pairs{undefined} have "
-            f"ranges {self.width_mean:.2f} wide on average; {percent(self.sign_definite_share)} keep their sign and "
-            f"{percent(self.vacuous_share)} can be anything."
+            f"Under {self.group} gauges of {budget} the cosines of {self.n_pairs:,} {self.role} pairs have "
+            f"ranges {self.width_mean:.2f} wide on average. {undefined}"
+            f"{percent(self.sign_definite_share)} keep their sign and {percent(self.vacuous_share)} can be anything."
         )
 
 

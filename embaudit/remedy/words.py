@@ -77,7 +77,7 @@ def _reduction(remedy: Remedy) -> str:
         return ""
     return (
         f"Keeping {cost.dimensions} of {cost.rank} directions drops {cost.energy_lost:.2%} of the scores' sum of "
-        f"squares; over sampled pairs, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
+        f"squares. Over sampled pairs, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
         f"{cost.max_cosine_error:.3f}."
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
+from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import counted, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.auditing.limits import Certificate, Limits
     from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.model import FactorModel
+    from embaudit.model import FactorModel, SideName
     from embaudit.model.drift import Drift
     from embaudit.movements.levels import Levels
     from embaudit.movements.moved import Movement
@@ -79,7 +80,8 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     for index, first in enumerate(evidence.movement[0]):
         families: dict[str, list[Visit]] = {}
         for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
-            families.setdefault(equivalent.title, []).append((equivalent, records[index], drift))
+            family = equivalent.called(first.role) if equivalent.kind == CANONICAL else equivalent.title
+            families.setdefault(family, []).append((equivalent, records[index], drift))
         headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
@@ -206,10 +208,11 @@ def sentences(audit: Audit) -> list[str]:
 
 def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
     """Lay neighbours side by side in two equivalent models: of a head, those without its mean row."""
-    shown_in, examples = audit.evidence.shown_in or "", audit.evidence.examples
+    name, examples = audit.evidence.shown_in or "", audit.evidence.examples
     if audit.head is not None and audit.head.origin_is_free and not audit.evidence.chosen:
-        shown_in, examples = "mean row removed", audit.head.neighbours.examples
-    side = "left" if audit.evidence.about == "left" else "right"
+        name, examples = "mean row removed", audit.head.neighbours.examples
+    side: SideName = "left" if audit.evidence.about == "left" else "right"
+    shown_in = next((one.called(side) for one in audit.evidence.equivalents if one.name == name), name)
     usual = next((one.levels for one in audit.evidence.traits if one.role == side), None)
     return tuple(_neighbour_grid(example, shown_in, usual) for example in examples if example.before)
 

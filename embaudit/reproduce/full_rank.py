@@ -37,7 +37,7 @@ def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 10
     """
     data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
     fits = {
-        name: ProductPenaltyMF(n_items, alpha=alpha, exponent=name, svd_solver="lapack").fit(data).model(data)
+        name: ProductPenaltyMF(n_items, alpha=alpha, split=name, svd_solver="lapack").fit(data).model(data)
         for name in ("g^1/2", "g^-1/2")
     }
     items, users = fits["g^1/2"], fits["g^-1/2"]

@@ -63,7 +63,7 @@ def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
     """Fit both objectives to one data set."""
     taken = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
     matrix = data.matrix if taken.all() else data.matrix[:, taken]
-    first = ProductPenaltyMF(setting.rank, alpha=setting.alpha_product, exponent="identity").fit(matrix)
+    first = ProductPenaltyMF(setting.rank, alpha=setting.alpha_product, split="identity").fit(matrix)
     second = FactorPenaltyMF(setting.rank, alpha=setting.alpha_factors).fit(matrix)
     models = rescaled(first.model(matrix), first.singular_values_, setting.alpha_product)
     models[EQ2] = second.model(matrix)

@@ -68,12 +68,12 @@ class NielsenFigure:
         )
         text = (
             f"Adding one vector v to every label leaves all probabilities (largest change "
-            f"{moved['probability_change'].max():.0e}), while the cosine of labels 0 and 1 is {cosines}. "
+            f"{moved['probability_change'].max():.0e}). The cosine of labels 0 and 1 is then {cosines}. "
         )
         low, high = (self._pair("centred", labels) for labels in CONTRASTS["centred"])
         return text + (
             f"In a centred head labels {low['first']} and {low['second']} (cosine {two_decimals(low['cosine'])}) can "
-            f"share the probability ½/½, while labels {high['first']} and {high['second']} (cosine "
+            f"share the probability ½/½. Labels {high['first']} and {high['second']} (cosine "
             f"{two_decimals(high['cosine'])}) never both exceed {two_decimals(high['both_reach'])}: "
             "only edges of the convex hull decide."
         )

@@ -148,7 +148,7 @@ def remedy_records(solved: Solved, setting: NetflixSetting) -> list[dict[str, An
         entries: Any = changed.data if hasattr(changed, "indptr") else changed.ravel()
         size = float(entries @ entries)
         alpha = setting.alpha_product * size / matrix.nnz
-        fit = ProductPenaltyMF(setting.rank, alpha=alpha, exponent="identity").fit(changed)
+        fit = ProductPenaltyMF(setting.rank, alpha=alpha, split="identity").fit(changed)
         models = rescaled(fit.model(changed), fit.singular_values_, alpha)
         records += _of_product_fit(remedy.name, models, solved)
     return records

@@ -188,14 +188,14 @@ class Grouping:
         cov, n_groups = self.covariance, int(self.votes.sum())
         text = (
             f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
-            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}; "
+            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}. "
             f"{int(self.opposes.sum())} of {counted(n_groups, 'group')} with a vote "
             f"({self.share_reversed:.0%} of their rows) have the opposite sign. "
             f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
         )
         if self.kind in (Kind.REVERSAL, Kind.PARTIAL, Kind.VANISHING):
             tie = "higher" if cov["between"] > 0 else "lower"
-            text += f": where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
+            text += f". Where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
         return text + "."
 
     def notes(self) -> list[str]:

@@ -66,7 +66,7 @@ class ProductPenaltyMF(LinearEmbedding):
 
     With `X = U Σ Vᵀ` and `g = 1 / (1 + α/σ²)` the product is `A Bᵀ = V_k diag(g) V_kᵀ`, unique where
     `σ_k > σ_{k+1}`. How it is split into A and B the objective leaves open, up to any invertible matrix: here it is
-    `A = V_k diag(g)^e`, `B = V_k diag(g)^(1−e)`, and cosines depend on e.
+    `A = V_k diag(g)^s`, `B = V_k diag(g)^(1−s)`, and cosines depend on the split s.
 
     Parameters
     ----------
@@ -74,12 +74,14 @@ class ProductPenaltyMF(LinearEmbedding):
         Rank k, from 1 to min(n, p).
     alpha : float
         Weight α of the penalty, at least 0; the same as denoising with noise of variance α/n in every entry.
-    exponent : float or str
-        e, from 0 to 1; or the name of a rescaling of the symmetric solution, see `RESCALINGS`.
+    split : float or str
+        s, from 0 to 1; or the name of a rescaling of the symmetric solution, see `RESCALINGS`.
     svd_solver : str
         See `truncated_svd`.
     random_state : int, RandomState, Generator or None
         Where iterative solvers start.
+    exponent : float or str, optional
+        The name of `split` in earlier versions. The exponent of a canonical form (`at_exponent`) is another thing.
 
     Attributes
     ----------
@@ -127,30 +129,39 @@ class ProductPenaltyMF(LinearEmbedding):
         n_components: int = 50,
         *,
         alpha: float = 1.0,
-        exponent: float | str = 0.5,
+        split: float | str = 0.5,
         svd_solver: str = "auto",
         random_state: Any = None,
+        exponent: float | str | None = None,
     ) -> None:
         super().__init__(n_components, alpha=alpha, svd_solver=svd_solver, random_state=random_state)
+        self.split = split
         self.exponent = exponent
+
+    @property
+    def _split(self) -> float | str:
+        return self.split if self.exponent is None else self.exponent
 
     def _require_parameters(self, n: int, p: int) -> None:
         super()._require_parameters(n, p)
-        e: Any = self.exponent
-        known = e in RESCALINGS if isinstance(e, str) else isinstance(e, Real) and not isinstance(e, bool)
-        if not known or (not isinstance(e, str) and not 0 <= e <= 1):
-            raise must_be("exponent", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(e))
+        s: Any = self._split
+        if self.exponent is not None and self.split != 0.5:
+            raise must_be("split", "given once", f"{self.split!r} and exponent {s!r}", "exponent is its earlier name")
+        known = s in RESCALINGS if isinstance(s, str) else isinstance(s, Real) and not isinstance(s, bool)
+        if not known or (not isinstance(s, str) and not 0 <= s <= 1):
+            raise must_be("split", "from 0 to 1 or one of " + ", ".join(RESCALINGS), repr(s))
 
     def _scales(self, sigma: Floats) -> tuple[Floats, Floats]:
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.
         g = 1 / (1 + (np.sqrt(self.alpha) / sigma[live]) ** 2)
-        if isinstance(self.exponent, str):
-            d = RESCALINGS[self.exponent](g, sigma[live])
+        split = self._split
+        if isinstance(split, str):
+            d = RESCALINGS[split](g, sigma[live])
             left[live], right[live] = np.sqrt(g) * d, np.sqrt(g) / d
         else:
-            left[live], right[live] = g**self.exponent, g ** (1 - self.exponent)
+            left[live], right[live] = g**split, g ** (1 - split)
         return left, right
 
     @property

@@ -45,7 +45,7 @@ def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> 
         assert group.contains(attack.gauge)
         assert 0 < attack.achieved <= attack.bound + 1e-9
         assert attack.gap == attack.bound - attack.achieved
-        assert f"proven: by at most {attack.bound:.2f}." in attack.explain()
+        assert f"Proven: by at most {attack.bound:.2f}." in attack.explain()
     attack = quick(model, group, role=side, objective="neighbours", rng=seed)
     assert group.contains(attack.gauge)
     assert attack.achieved <= attack.bound
@@ -225,13 +225,13 @@ def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
     for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
         attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
         assert attack.explain(model.roles) == (
-            f"The worst gauge found within κ = 2 moves {pairs} cosines by {attack.achieved:.2f} on average; "
-            f"proven: by at most {attack.bound:.2f}."
+            f"The worst gauge found within κ = 2 moves {pairs} cosines by {attack.achieved:.2f} on average. "
+            f"Proven: by at most {attack.bound:.2f}."
         )
     attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
     assert attack.explain(("word", "label")) == (
         f"The worst gauge found within κ = 1.5 drives out {percent(attack.achieved)} of the entries of label-label "
-        f"lists; proven: at most {percent(attack.bound)}."
+        f"lists. Proven: at most {percent(attack.bound)}."
     )
 
 
@@ -241,10 +241,10 @@ def test_ties_are_named_where_nothing_else_can_be_meant() -> None:
     attack = worst_gauge(tied, still, objective="neighbours", n=1, rng=0)
     assert (attack.achieved, attack.bound) == (0, 1)
     assert attack.explain(tied.roles).endswith(
-        "drives out 0 % of the entries of item-item lists; proven: at most 100 %, because of ties."
+        "drives out 0 % of the entries of item-item lists. Proven: at most 100 %, because of ties."
     )
     clear = worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0)
-    assert clear.explain().endswith("proven: at most 0 %.")
+    assert clear.explain().endswith("Proven: at most 0 %.")
 
 
 def test_the_same_seed_gives_the_same_attack() -> None:

@@ -138,8 +138,8 @@ def test_of_a_head_the_equal_one_furthest_off_is_named():
 # EMB101, EMB102, EMB103, EMB105
 
 INSTEAD = (
-    "Rank by the dot product, or compare what is predicted for two items instead of their vectors (cosines of the "
-    "predictions do not depend on the gauge)."
+    "Rank by the dot product, or compare what is predicted for two items instead of their vectors. Cosines of the "
+    "predictions do not depend on the gauge."
 )
 CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
 MOVED = (equal(), moved(mean_abs=0.25), moved("left", 0.5), moved("cross", 0.9))
@@ -154,7 +154,7 @@ def trained(name, **fields):
 @pytest.mark.parametrize("name", [name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"])
 def test_what_training_says_of_free_cosines(name):
     row = OBJECTIVES[name]
-    text = f"Training minimised {row.loss}; under it they are {row.cosines}."
+    text = f"Training minimised {row.loss}. Under it they are {row.cosines}."
     code, severity, title, remedy, kind = {
         Status.FREE: ("EMB101", ISSUE, "the cosines are not identified", INSTEAD, Kind.ASSUMED),
         Status.CHOSEN: ("EMB103", TIP, "the cosines are chosen by the regulariser", CONVENTION, Kind.ASSUMED),
@@ -165,7 +165,7 @@ def test_what_training_says_of_free_cosines(name):
         ),
     }[row.status]  # fmt: skip
     if row.status is Status.UNKNOWN:
-        text = f"Training minimised {row.loss}; under it the cosines are {row.cosines}."
+        text = f"Training minimised {row.loss}. Under it the cosines are {row.cosines}."
     elif code == "EMB103":
         text += " The predictions alone would allow others."
     expected = (code, severity, title, text, remedy, 0.5, OF[0], kind, *OF[2:])
@@ -232,8 +232,8 @@ def test_factors_that_decay_would_not_leave_so():
     assert codes(balance(stretched(1.0999))) == []
     assert codes(balance(stretched(1.1001))) == ["EMB104"]
     law = (
-        "At a minimum with such decay, users and items have {}; a gauge of condition number 1.5 lies between that "
-        "and these factors (up to 1.1 counts as balanced)."
+        "At a minimum with such decay, users and items have {}. A gauge of condition number 1.5 lies between that "
+        "and these factors; up to 1.1 counts as balanced."
     )
     remedy = "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned."
     expected = (
@@ -340,15 +340,15 @@ def blind(side="right", n=6, rank=3, seen=1, share=0.25):
 def test_directions_that_no_prediction_sees():
     assert only(hidden_directions(blind())) == (
         "EMB203", ISSUE, "item rows reach into 2 dimensions that no prediction sees",
-        "Up to 25 % of a row's squared length lies in 2 of 3 dimensions that no user row has: no prediction sees them, "
-        "what items hold there is arbitrary, and their cosines count it in full.",
+        "Up to 25 % of a row's squared length lies in 2 of 3 dimensions that no user row has: no prediction sees them. "
+        "What items hold there is arbitrary, and their cosines count it in full.",
         "Project those directions out (the canonical models of this audit do), or compare predictions.",
         2.0, "outside:right", Kind.PROVEN, "item cosines", "the 3 latent dimensions", "fibre", False,
     )  # fmt: skip
     assert only(hidden_directions(blind("left", seen=2)))[2:4] == (
         "user rows reach into 1 dimension that no prediction sees",
-        "Up to 25 % of a row's squared length lies in 1 of 3 dimensions that no item row has: no prediction sees them, "
-        "what users hold there is arbitrary, and their cosines count it in full.",
+        "Up to 25 % of a row's squared length lies in 1 of 3 dimensions that no item row has: no prediction sees them. "
+        "What users hold there is arbitrary, and their cosines count it in full.",
     )
     assert list(hidden_directions(evidence())) == []
 
@@ -357,7 +357,7 @@ def test_directions_that_no_prediction_sees():
 def test_few_rows_cannot_span_what_they_are_to_see(n, severity):
     found = only(hidden_directions(blind(n=n)))
     assert found[1] is severity
-    why = f"{n} users cannot span 3 dimensions, what" if severity is TIP else "no prediction sees them, what"
+    why = f"{n} users cannot span 3 dimensions. What" if severity is TIP else "no prediction sees them. What"
     assert f"that no user row has: {why}" in found[3]
 
 
@@ -374,17 +374,17 @@ def constant(role, column, value=2.0, **fields):
 def test_a_constant_direction_acts_as_a_bias():
     assert only(absorbable(constant("left", 2))) == (
         "EMB204", TIP, "item cosines count what acts as a bias",
-        "Column 2 of the users is constant, 2: what items hold there adds a number to every score of one item, as a "
+        "Column 2 of the users is constant, 2. What items hold there adds a number to every score of one item, as a "
         "bias "
-        "does, and their cosines count it as a likeness.",
+        "does. Their cosines count it as a likeness.",
         "Make it the item bias: take 2 times that component of the items, then drop it from both sides.",
         2.0, "absorbable:right", Kind.MEASURED, "item cosines", "the model at hand", "position", False,
     )  # fmt: skip
     assert only(absorbable(constant("right", None, -1.2345, user_bias=np.zeros(6)))) == (
         "EMB204", TIP, "user cosines count what acts as a bias",
-        "A mixture of columns of the items is constant, -1.23: what users hold there adds a number to every score of "
+        "A mixture of columns of the items is constant, -1.23. What users hold there adds a number to every score of "
         "one "
-        "user, as a bias does, and their cosines count it as a likeness.",
+        "user, as a bias does. Their cosines count it as a likeness.",
         "The user bias could take it up: add -1.23 times that component of the users, then drop it from both sides.",
         -1.2345, "absorbable:left", Kind.MEASURED, "user cosines", "the model at hand", "position", False,
     )  # fmt: skip
@@ -410,7 +410,7 @@ def test_an_origin_that_decides_neighbours():
         "EMB301", ISSUE, "removing the mean row changes the nearest label of 35 % of labels",
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         "is a "
-        "convention; here the mean row is 0.5 of a typical row long, and it decides neighbours.",
+        "convention. Here the mean row is 0.5 of a typical row long, and it decides neighbours.",
         "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs.",
         0.35, "origin-decides", Kind.SHOWN, "label cosines", "the head less its mean row", "head", True,
     )  # fmt: skip
@@ -419,7 +419,7 @@ def test_an_origin_that_decides_neighbours():
 def test_an_origin_that_decides_cosines_alone():
     found = only(origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4321)))))
     assert found[2] == "removing the mean row moves label cosines by 0.43 on average"
-    assert found[3].endswith("here the mean row is 0.1 of a typical row long, and it decides cosines.")
+    assert found[3].endswith("Here the mean row is 0.1 of a typical row long, and it decides cosines.")
     assert found[5] == 0.4321
     assert list(origin(of_head(quiet()))) == list(origin(evidence())) == []
 
@@ -429,7 +429,7 @@ def test_a_mean_row_against_weight_decay(objective):
     model = HEAD.replace(objective=objective)
     assert only(undeclared_mean(of_head(head(model, mean_norm=0.0202)))) == (
         "EMB306", TIP, f"the mean row contradicts the declared objective ({objective})",
-        "Where weight decay on all labels has come to rest, the label rows add up to zero; here their mean is 0.01 "
+        "Where weight decay on all labels has come to rest, the label rows add up to zero. Here their mean is 0.01 "
         "of a "
         "typical row long.",
         "Check the declaration: was training stopped early, were some labels or a tied embedding decayed otherwise, or "
@@ -453,7 +453,7 @@ def test_affinely_independent_labels():
     found = head(projector=projector(4, 3), affine_rank=1)
     assert only(simplex(of_head(found))) == (
         "EMB302", TIP, "the labels are affinely independent",
-        "5 labels span 1 dimension, so inputs can produce any logits, and affine gauges any cosines: by itself this "
+        "5 labels span 1 dimension, so inputs can produce any logits, and affine gauges any cosines. By itself this "
         "head "
         "says nothing about which labels are alike. All its projector cosines are equal.",
         "Bring inputs and use logit cosines over them.",
@@ -483,7 +483,7 @@ def test_labels_that_cannot_lead():
         "EMB304", TIP, "3 of 5 labels asked can hardly be the most probable",
         "No input puts them ('label 0', 'label 2', 'label 3') ahead of every other label by more than 1e-06 of the "
         "spread "
-        "of its logits: their rows lie inside the hull of the others, or at its edge within that margin.",
+        "of its logits. Their rows lie inside the hull of the others, or at its edge within that margin.",
         "Greedy decoding hardly ever emits them; lengthen those rows, or give the head more dimensions or a bias.",
         3.0, "argmax", Kind.PROVEN, "5 labels asked", "all inputs, and leads above 1e-06 of the spread of the logits",
         "head", False,

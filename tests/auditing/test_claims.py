@@ -169,13 +169,12 @@ def test_the_equal_model_that_moves_most_on_average_is_named():
         (
             "moved:right", S, "item-item cosines", "translation of items 1", False,
             "In one (translation of items 1, κ = 1, a shift of 0.75) item-item cosines differ by 0.40 on average and "
-            "by "
-            "up to 1.25.",
+            "1.25 at most.",
             0.4, "movement", "witness",
         ),
         (
             "moved:left", S, "user-user cosines", "linear 1", False,
-            "In one (linear 1, κ = 2) user-user cosines differ by 0.30 on average and by up to 0.50.",
+            "In one (linear 1, κ = 2) user-user cosines differ by 0.30 on average and 0.50 at most.",
             0.3, "movement", "witness",
         ),
     ]  # fmt: skip
@@ -186,14 +185,13 @@ def test_lists_and_samples_are_told_of_movement():
     found = evidence(MODEL, (equal(kappa=1.2345), moved(exact=False, n_pairs=12_345, **lists)))
     (claim,) = movement.moved(found)
     assert claim.text == (
-        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average and by up to 0.50 among 12,345 "
-        "sampled "
-        "pairs, and 25 % of the 10 nearest stay."
+        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average and 0.50 at most among 12,345 "
+        "sampled pairs. Of the 10 nearest, 25 % stay."
     )
     canonical = replace(equal("exponent 0", "canonical", float("nan")), gauge=None)
     (claim,) = movement.moved(evidence(MODEL, (canonical, moved(**lists))))
     assert claim.text == (
-        "In one (exponent 0) item-item cosines differ by 0.20 on average and by up to 0.50, and 25 % of the 10 nearest "
+        "In one (exponent 0) item-item cosines differ by 0.20 on average and 0.50 at most. Of the 10 nearest, 25 % "
         "stay."
     )
     assert claim.witness is None
@@ -316,7 +314,7 @@ def test_one_side_alone_is_told():
 def test_training_that_was_declared_is_assumed(name):
     row = OBJECTIVES[name]
     model = MODEL.replace(link=row.links[0], objective=name)
-    text = f"Training: it minimised {row.loss}; under that objective the cosines are {row.cosines}."
+    text = f"Training: it minimised {row.loss}. Under that objective the cosines are {row.cosines}."
     subject, scope = "cosines within a side", "models of the same predictions"
     settled = {
         Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
@@ -344,13 +342,12 @@ def test_vectors_that_were_made_to_hold_cosines():
     [
         (
             "identity",
-            "product or none: free; factors or factors-counted: pinned by the penalty, given the predictions; "
-            "decoupled-decay: undecided",
+            "product or none: free; factors or factors-counted: pinned by the penalty; decoupled-decay: undecided",
         ),
         (
             "softmax",
-            "decoupled-decay: undecided; softmax: free; softmax-decay: pinned by the penalty, given the predictions; "
-            "logistic or logistic-decay: tied to the scaling of the inputs",
+            "decoupled-decay: undecided; softmax: free; softmax-decay: pinned by the penalty; "
+            "logistic or logistic-decay: tied to the inputs",
         ),
         ("cosine", "cosine: what was trained"),
     ],
@@ -383,7 +380,7 @@ def test_ranges():
     assert records(limits.ranges(found)) == [
         (
             "range:right:linear:1.5", P, "1,234 pairs of item-item cosines", "linear gauges within κ = 1.5", False,
-            "No gauge among linear gauges within κ = 1.5 brings a cosine out of its range; half of the ranges are "
+            "No gauge among linear gauges within κ = 1.5 brings a cosine out of its range. Half of the ranges are "
             "wider "
             "than 0.62.",
             0.625, "ranges",
@@ -392,8 +389,8 @@ def test_ranges():
             "range:cross:affine:1.5", P, "1,234 pairs of user-item cosines",
             "affine gauges within κ = 1.5 and a shift of 1 typical rows", False,
             "No gauge among affine gauges within κ = 1.5 and a shift of 1 typical rows brings a cosine out of its "
-            "range; "
-            "half of the ranges are wider than 0.62.",
+            "range. "
+            "Half of the ranges are wider than 0.62.",
             0.625, "ranges",
         ),
     ]  # fmt: skip

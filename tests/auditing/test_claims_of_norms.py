@@ -45,13 +45,13 @@ def test_what_folding_does_is_shown_by_its_gauge():
     (claim,) = folded(evidence(HEAD, norm=measured(RMS)))
     assert (claim.name, claim.kind, claim.value, claim.evidence) == ("norm", Kind.SHOWN, 0.32, "final_norm")
     assert claim.text == (
-        "Multiplied into the rows, the gains of the final RMSNorm (κ = 4) change no logit, and 32 % of labels have "
-        "another nearest label then."
+        "Multiplied into the rows, the gains of the final RMSNorm (κ = 4) change no logit. Then 32 % of labels have "
+        "another nearest label."
     )
     assert str(claim.scope) == "the head with the gains of its final norm folded in"
     np.testing.assert_array_equal(claim.witness.right, np.diag([1.0, 2.0, 4.0]))
     (claim,) = folded(evidence(HEAD, norm=measured(LAYER, n_copies=3)))
-    assert "the final LayerNorm (κ = 4) change no logit, and 32 % of labels without a copy have" in claim.text
+    assert "the final LayerNorm (κ = 4) change no logit. Then 32 % of labels without a copy have" in claim.text
     assert list(folded(evidence(HEAD))) == []
 
 
@@ -63,7 +63,7 @@ def test_gains_of_zero_have_no_gauge_to_show():
     (claim,) = folded(evidence(HEAD, norm=measured(FinalNorm("rms", [1.0, 0.0, 4.0]))))
     assert (claim.kind, claim.witness) == (Kind.MEASURED, None)
     assert claim.text == (
-        "Gains of the final RMSNorm are 0, so that some dimensions reach no logit; multiplied into the rows, they give "
+        "Gains of the final RMSNorm are 0, so that some dimensions reach no logit. Multiplied into the rows, they give "
         "32 % of labels another nearest one."
     )
     (found,) = final_norm(evidence(HEAD, norm=measured(FinalNorm("rms", [1.0, 0.0, 4.0]))))
@@ -74,8 +74,8 @@ def test_the_ones_vector_is_told_of_behind_a_layernorm_alone():
     (claim,) = ones(evidence(HEAD, norm=measured(LAYER, ones=0.123)))
     assert (claim.name, claim.kind, claim.value) == ("ones", Kind.MEASURED, 0.123)
     assert claim.text == (
-        "States behind a LayerNorm sum to 0, so that any number may be added along the ones vector to each folded row, "
-        "another one to each: no logit shows it, and the cosine of any two labels can be brought near 1 and near −1. "
+        "States behind a LayerNorm sum to 0. So any number may be added along the ones vector to each folded row, "
+        "another one to each: no logit shows it. The cosine of any two labels can be brought near 1 and near −1. "
         "Here the median row has 0.12 times the length of its rest there."
     )
     assert str(claim.scope) == "states behind a LayerNorm"
@@ -91,7 +91,7 @@ def test_an_issue_from_one_label_in_twenty_on():
         "by 0.06 on average. The two conventions furthest apart, 'as stored' and 'folded', differ for 32 % of labels."
     )
     assert found.remedy == (
-        "Name the convention where you report label cosines, and compare heads in one: `embaudit fix --as "
+        "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
         "folded-centred` writes the form that holds nothing no probability shows but the axes."
     )
     assert (found.claim.name, found.claim.kind) == ("norm-decides", Kind.SHOWN)

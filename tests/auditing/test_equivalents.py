@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit import gauges
+from embaudit import gauges, identified_cosines
 from embaudit.auditing import equivalents as module
 from embaudit.auditing.equivalents import (
     GROUPS,
@@ -152,6 +152,20 @@ def test_families_by_name():
     known = "canonical, diagonal, linear, orthogonal, translation, affine"
     with pytest.raises(InputError, match=f"group must be one of {known}; got 'magic'"):
         require_kinds(["linear", "magic"])
+
+
+def test_canonical_models_are_called_what_their_cosines_are():
+    whitened = [made for made in equivalent_models(MODELS["right bias"], rng=0) if made.kind in ("canonical", "linear")]
+    called = {role: [made.called(role) for made in whitened[:4]] for role in ("right", "left", "cross")}
+    plainly = ["users whitened", "balanced", "items whitened", "linear 1"]
+    assert called["cross"] == plainly
+    assert called["right"] == ["prediction cosine (users whitened)", *plainly[1:]]
+    assert called["left"] == [*plainly[:2], "prediction cosine (items whitened)", "linear 1"]
+    model = MODELS["right bias"]
+    pairs = np.array([[0, 1], [1, 2], [0, 3]])
+    for made, role in ((whitened[0], "right"), (whitened[2], "left")):
+        pinned = identified_cosines(model, role=role, pairs=pairs)
+        np.testing.assert_allclose(made.of(model).cosines(role, pairs), pinned, atol=1e-12)
 
 
 def test_how_many_models_are_visited_and_what_they_are_called():

@@ -79,8 +79,8 @@ def test_orthonormal_columns_are_called_what_they_are_where_users_are_at_hand():
     assert found == (
         "EMB410",
         "the item vectors are right-whitened: their columns are orthonormal",
-        "The items are whitened, so every latent direction counts the same in their cosines, however little it matters "
-        "to a score; at full rank such cosines say nothing.",
+        "The items are whitened. Every latent direction counts the same in their cosines, however little it matters "
+        "to a score. At full rank such cosines say nothing.",
         "If they are the V of a singular value decomposition, multiply the columns by its singular values. "
         "With the other side at hand, `embaudit fix` does so.",
         None,
@@ -190,7 +190,7 @@ def test_too_few_rows_of_length_one_stay_undecided_however_it_is_said():
     for way in ({"link": "cosine"}, {"objective": "cosine"}):
         found = audit(few.replace(**way), n_gauges=1, n_pairs=50)
         assert str(found.answer) == "CANNOT BE SAID: nobody knows whether an equal model has other item-item cosines."
-        assert "the item rows leave 3 directions, which the other side may fix (3 of 6" in found.verdict
+        assert "The item rows leave 3 directions, which the other side may fix. 3 of 6 numbers" in found.verdict
         (tip,) = found.findings
         assert (tip.code, tip.title) == ("EMB105", "whether the scores fix the cosines is undecided")
 

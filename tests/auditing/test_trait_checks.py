@@ -195,7 +195,7 @@ def test_emb407_tells_what_vectors_alone_have_in_common():
         "EMB407",
         "something is the same in every item row",
         "Column 3 is 2.5 in every row. In a dot product it makes a number that is the same for all items, as a bias "
-        "does; cosines count it as a likeness of any two.",
+        "does. Cosines count it as a likeness of any two.",
         "Leave it out before taking cosines, if it was a bias.",
         pytest.approx(2.5, rel=1e-12),
     )

@@ -151,7 +151,7 @@ def test_a_missing_side_may_pin_what_the_other_leaves():
     assert pinned_test(FactorModel(None, rows(9, 3), link="cosine")).status == "pinned"
     found = pinned_test(FactorModel(None, rows(5, 3), link="cosine"))
     assert (found.status, found.rank, found.needed, found.witness) == ("undecided", 5, 6, None)
-    assert "which the other side may fix (5 of 6" in found.explain()
+    assert "which the other side may fix. 5 of 6 numbers" in found.explain()
 
 
 def test_labels_of_one_direction_tell_nothing_of_their_inputs():
@@ -214,7 +214,7 @@ def test_what_is_too_large_says_so():
     wide = FactorModel(None, rows(200, 70), link=UNIT)
     assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
     assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
-    assert "up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
+    assert "Up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
 
 
 def test_twin_and_arguments_are_refused_where_there_is_nothing():

@@ -47,8 +47,8 @@ def test_fit_refuses_bad_tables(embaudit, tmp_path, case):
         (("--rank", 0), ("n_components must be", "0")),
         (("--alpha", -1), ("alpha must be", "-1")),
         (("--alpha", "nan"), ("alpha must be", "nan")),
-        (("--exponent", "2"), ("exponent must be", "2")),
-        (("--exponent", "magic"), ("exponent must be", "magic", "g^1/2")),
+        (("--split", "2"), ("split must be", "2")),
+        (("--exponent", "magic"), ("split must be", "magic", "g^1/2")),
         (("--items", "nothing.csv"), ("nothing.csv",)),
         (("--duplicates", "magic"), ("duplicates must be", "magic")),
         (("--out", "model.xyz"), ("the output must be", "model.xyz")),
@@ -68,8 +68,8 @@ def test_a_penalty_that_leaves_nothing_is_refused(embaudit, ratings):
     assert_refused(embaudit("fit", ratings, "--objective", "factors", "--rank", 4, "--alpha", 1e6), "alpha", "zero")
 
 
-def test_an_exponent_without_a_choice_is_refused(embaudit, ratings):
-    assert_refused(embaudit("fit", ratings, "--objective", "factors", "--rank", 4, "--exponent", 1), "--exponent")
+def test_a_split_without_a_choice_is_refused(embaudit, ratings):
+    assert_refused(embaudit("fit", ratings, "--objective", "factors", "--rank", 4, "--split", 1), "--split goes with")
 
 
 @pytest.fixture

@@ -41,8 +41,11 @@ def test_fit_says_what_it_read_and_how_well_it_solved(embaudit, ratings):
 @pytest.mark.parametrize("split", ["0", "1", "identity", "g^1/2", "sigma^-1/2"])
 def test_fit_takes_every_split_of_the_paper(embaudit, ratings, split):
     out = "split.npz"
-    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--exponent", split, "--out", out).code == 0
+    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--split", split, "--out", out).code == 0
+    before = ("--exponent", split, "--out", "before.npz")  # its name in earlier versions
+    assert embaudit("fit", ratings, "--objective", "product", "--rank", 4, *before).code == 0
     assert ea.load(out).rank == 4
+    np.testing.assert_array_equal(ea.load("before.npz").right, ea.load(out).right)
 
 
 def test_audit_prints_tables_neighbours_and_a_verdict(model, embaudit):

@@ -16,6 +16,7 @@ from shlex import split
 
 import numpy as np
 import pytest
+from reading import too_long
 
 import embaudit as ea
 from embaudit.auditing.answer import Word
@@ -42,6 +43,8 @@ def assert_a_screen(text):
     assert max(map(len, lines)) <= WIDTH
     assert "\n\n\n" not in text
     assert not [line for line in lines if line != line.rstrip()]
+    head, *rest = text.split("\n\n")
+    assert too_long(" ".join(head.splitlines()[1:]), *rest) == []
 
 
 def commands(screen):

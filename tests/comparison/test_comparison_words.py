@@ -20,7 +20,7 @@ AGREEMENT = Agreement(
 )  # fmt: skip
 SAME = replace(AGREEMENT, same=True)
 LOOK_AT_PREDICTIONS = (
-    "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves: what differs "
+    "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves. What differs "
     "there was learned, and is not a matter of coordinates."
 )
 
@@ -156,7 +156,7 @@ def test_what_the_models_predict():
     divergent = replace(AGREEMENT, kl_divergence=0.0123)
     assert (
         "are shared. KL divergence 0.012, distance of log-probability differences 0.046 of their size. A small KL "
-        "divergence proves little: it is decided by the few probable labels, so two models can be close in it and far "
+        "divergence proves little, as the few probable labels decide it. Two models can be close in it and far "
         "apart in their vectors. The distance of log-probability differences weighs all labels. The items'"
     ) in comparison(changed(), agreement=divergent).explain()
     assert AGREEMENT.kl_warning == ""

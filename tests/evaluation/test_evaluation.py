@@ -147,7 +147,7 @@ def test_movielens_genres(shared_data):
     users, rows = np.unique(ratings["userId"], return_inverse=True)
     items, columns = np.unique(ratings["movieId"], return_inverse=True)
     table = csr_array((np.ones(len(ratings)), (rows, columns)), shape=(len(users), len(items)))
-    model = ProductPenaltyMF(20, alpha=50.0, exponent=1.0).fit(table).model(table)
+    model = ProductPenaltyMF(20, alpha=50.0, split=1.0).fit(table).model(table)
     found = evaluate_similarities(model, films["genres"].reindex(items).tolist(), n_queries=150)
     assert found.n_left_out > 0  # "(no genres listed)"
     assert found.value("prediction cosine") > found.chance + 0.1

@@ -52,7 +52,7 @@ def test_cosines_of_eq_1_differ_although_predictions_do_not(figure):
 
 @pytest.mark.parametrize("name", SCALINGS)
 def test_each_rescaling_is_the_closed_form_of_the_estimator(solved, name):
-    direct = ProductPenaltyMF(TINY.rank, alpha=TINY.alpha_product, exponent=name).fit(solved.matrix)
+    direct = ProductPenaltyMF(TINY.rank, alpha=TINY.alpha_product, split=name).fit(solved.matrix)
     expected = cosine_matrix(direct.components_.T)
     np.testing.assert_allclose(cosine_matrix(solved.models[name].right), expected, atol=1e-9)
 
@@ -112,7 +112,7 @@ def test_other_rescalings_reach_beyond_the_four(solved):
 def test_full_rank_statements_hold_and_fail_at_lower_rank():
     assert full_rank_checks()["holds"].all()
     data = TINY.simulate(0).matrix.toarray()
-    items = ProductPenaltyMF(10, alpha=100.0, exponent="g^1/2").fit(data).model(data)
+    items = ProductPenaltyMF(10, alpha=100.0, split="g^1/2").fit(data).model(data)
     assert np.abs(cosine_matrix(items.right) - np.eye(items.n_right)).max() > 0.5
 
 

@@ -161,10 +161,10 @@ def test_symmetry_is_that_of_the_effective_rank() -> None:
     assert FactorPenaltyMF(3, alpha=0.0).fit(X).symmetry == GeneralLinear(3)
 
 
-@pytest.mark.parametrize("exponent", [0.0, 0.3, 0.5, 1.0, *RESCALINGS])
-def test_every_split_has_one_product(exponent: float | str) -> None:
+@pytest.mark.parametrize("split", [0.0, 0.3, 0.5, 1.0, *RESCALINGS])
+def test_every_split_has_one_product(split: float | str) -> None:
     X, alpha, k = data(20, 8), 2.5, 4
-    mf = ProductPenaltyMF(k, alpha=alpha, exponent=exponent).fit(X)
+    mf = ProductPenaltyMF(k, alpha=alpha, split=split).fit(X)
     _, sigma, right = np.linalg.svd(X)
     g = 1 / (1 + alpha / sigma[:k] ** 2)
     np.testing.assert_allclose(mf.projection_ @ mf.components_, (right[:k].T * g) @ right[:k], atol=1e-12)
@@ -184,12 +184,12 @@ def test_named_rescalings_are_those_of_the_paper() -> None:
     }
     assert set(RESCALINGS) == set(expected)
     for name, (A, B) in expected.items():
-        mf = ProductPenaltyMF(8, alpha=alpha, exponent=name).fit(X)
+        mf = ProductPenaltyMF(8, alpha=alpha, split=name).fit(X)
         np.testing.assert_allclose(cosines(X @ mf.projection_, X @ mf.projection_), cosines(X @ A, X @ A), atol=1e-10)
         np.testing.assert_allclose(mf.projection_ @ mf.projection_.T, A @ A.T, atol=1e-10)
         np.testing.assert_allclose(mf.components_.T @ mf.components_, B @ B.T, atol=1e-10)
     for name, e in (("identity", 0.5), ("g^1/2", 1.0), ("g^-1/2", 0.0)):
-        named, numbered = (ProductPenaltyMF(8, alpha=alpha, exponent=x).fit(X) for x in (name, e))
+        named, numbered = (ProductPenaltyMF(8, alpha=alpha, split=x).fit(X) for x in (name, e))
         np.testing.assert_allclose(named.projection_, numbered.projection_, atol=1e-14)
 
 
@@ -207,12 +207,12 @@ def test_symmetric_split_has_one_matrix_for_both_sides() -> None:
 
 def test_full_rank_facts_of_the_paper() -> None:
     X, alpha = data(30, 8, seed=3), 3.0
-    into_a = ProductPenaltyMF(8, alpha=alpha, exponent="g^1/2").fit(X)
+    into_a = ProductPenaltyMF(8, alpha=alpha, split="g^1/2").fit(X)
     items, users = into_a.components_.T, into_a.transform(X)
     np.testing.assert_allclose(cosines(items, items), np.eye(8), atol=1e-12)
     order = np.argsort(cosines(users, items), axis=1)
     np.testing.assert_array_equal(order, np.argsort(users @ items.T, axis=1))
-    into_b = ProductPenaltyMF(8, alpha=alpha, exponent="g^-1/2").fit(X)
+    into_b = ProductPenaltyMF(8, alpha=alpha, split="g^-1/2").fit(X)
     users = into_b.transform(X)
     np.testing.assert_allclose(cosines(users, users), cosines(X, X), atol=1e-12)
     # Neither holds for the symmetric split.
@@ -237,10 +237,10 @@ def test_factors_of_the_second_objective() -> None:
     assert not mf.transform(X)[:, ~live].any()
 
 
-@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, *RESCALINGS])
-def test_directions_the_data_lack_are_zero(exponent: float | str) -> None:
+@pytest.mark.parametrize("split", [0.0, 0.5, 1.0, *RESCALINGS])
+def test_directions_the_data_lack_are_zero(split: float | str) -> None:
     X = data(20, 9, rank=3)
-    mf = ProductPenaltyMF(6, alpha=0.5, exponent=exponent).fit(X)
+    mf = ProductPenaltyMF(6, alpha=0.5, split=split).fit(X)
     assert mf.effective_rank_ == 3
     assert np.isfinite(mf.projection_).all()
     assert not mf.projection_[:, 3:].any()
@@ -318,10 +318,23 @@ def test_alpha_out_of_range_is_refused(kind: type, alpha: Any) -> None:
         kind(2, alpha=alpha).fit(data())
 
 
-@pytest.mark.parametrize("exponent", [-0.1, 1.1, np.nan, "g^2", None, True])
-def test_exponent_out_of_range_is_refused(exponent: Any) -> None:
-    with pytest.raises(InputError, match=r"exponent must be from 0 to 1 or one of identity, g\^1/2"):
-        ProductPenaltyMF(2, exponent=exponent).fit(data())
+@pytest.mark.parametrize("split", [-0.1, 1.1, np.nan, "g^2", None, True])
+def test_split_out_of_range_is_refused(split: Any) -> None:
+    with pytest.raises(InputError, match=r"split must be from 0 to 1 or one of identity, g\^1/2"):
+        ProductPenaltyMF(2, split=split).fit(data())
+
+
+@pytest.mark.parametrize("split", [0.0, 0.3, 1.0, *RESCALINGS])
+def test_exponent_is_an_earlier_name_of_the_split(split: float | str) -> None:
+    now, before = (ProductPenaltyMF(4, **{name: split}).fit(data()) for name in ("split", "exponent"))
+    np.testing.assert_array_equal(before.projection_, now.projection_)
+    np.testing.assert_array_equal(before.components_, now.components_)
+    later = ProductPenaltyMF(4, split=0.7).set_params(split=0.5, exponent=split).fit(data())
+    np.testing.assert_array_equal(later.components_, now.components_)
+    with pytest.raises(InputError, match=r"split must be given once; got 0\.7 and exponent 0\.2; exponent is its earl"):
+        ProductPenaltyMF(4, split=0.7, exponent=0.2).fit(data())
+    with pytest.raises(InputError, match=r"split must be from 0 to 1 or one of .*; got 1\.1"):
+        ProductPenaltyMF(4, exponent=1.1).fit(data())
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -217,7 +217,7 @@ def shapes() -> Iterator[Row]:
     other = ("Training minimised", "have length 1", "is not known", "does not show what that fixes", "moves")
     for name, declared in (("link", {"link": "cosine"}), ("objective", {"objective": "cosine"})):
         yield Row(f"unit rows, {name} cosine", unit.replace(**declared), {"right": "P"}, {}, same, other, whole=False)
-    said = ("every latent direction counts the same", "at full rank such cosines say nothing", "right-whitened")
+    said = ("Every latent direction counts the same", "At full rank such cosines say nothing", "right-whitened")
     turned = vectors(orthonormal(9, 3))
     yield Row("orthonormal columns alone", turned, alone, {"EMB410": "tip", **TWO}, said, answer=OPEN)
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
@@ -296,7 +296,7 @@ def wrong_before() -> Iterator[Row]:
     biased = line.replace(left_bias=np.zeros(9), right_bias=np.zeros(8))
     yield Row("1 both biases on a line", biased, FREE, TWO, turned, **here)
     wide = user(drawn(30, 16), drawn(30, 16, 1), link="cosine")
-    yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("another metric keeps every length",))
+    yield Row("2 thirty unit rows", wide, FREE, {"EMB101": "issue"}, ("Another metric keeps every length",))
     axes = head(np.vstack([np.eye(3), -np.eye(3)]))
     says = ("6 of 9 numbers of a gauge are fixed", "0.8 at most", "whose removal changes no probability")
     never = ("only rotations", "part of what the model predicts", "that is another head")
@@ -426,20 +426,20 @@ def norms() -> Iterator[Row]:
     says = ("the gains of the final RMSNorm (κ = 10) change no logit", "final norm decides the nearest")
     options = {"final_norm": FinalNorm("rms", gains)}
     yield Row("n gains decide", head, alone, turns, says, ("along the ones vector",), options, "NO")
-    says = ("sum to 0, so that any number may be added along the ones vector", "(κ = 10) change no logit")
+    says = ("So any number may be added along the ones vector", "(κ = 10) change no logit")
     yield Row("n behind a LayerNorm", head, alone, turns, says, (), {"final_norm": FinalNorm("layer", gains)}, "NO")
     never = ("folding the final norm", "along the ones vector")
     options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
-    yield Row("n gains hardly differ", head, alone, TWO, ("and 0 % of labels have another",), never, options, OPEN)
+    yield Row("n gains hardly differ", head, alone, TWO, ("Then 0 % of labels have another",), never, options, OPEN)
     options = {"final_norm": FinalNorm("rms", np.full(5, 3.0))}
     yield Row("n equal gains", head, alone, TWO, (), ("change no logit", *never), options, OPEN)
     options = {"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])}
     says = (
-        "and 5 % of labels have another nearest",
+        "Then 5 % of labels have another nearest",
         "gives 5 % of the labels asked another nearest one and changes no",
     )
     yield Row("n 2 of 40 labels turn", _turning(15), alone, turns, says, (), options, "NO")
-    says, never = ("and 5 % of labels have another nearest",), ("folding the final norm",)
+    says, never = ("Then 5 % of labels have another nearest",), ("folding the final norm",)
     yield Row("n 2 of 42 labels turn", _turning(16), alone, TWO, says, never, options, OPEN)
 
 

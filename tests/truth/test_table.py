@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reading import too_long
 from safetensors.numpy import save_file
 from table import NEVER, NEVER_ALONE, TABLE, UNSAID
 
@@ -16,6 +17,7 @@ from embaudit.auditing import limits
 from embaudit.auditing.claims import Kind
 from embaudit.errors import InputError
 from embaudit.model import FactorModel, Softmax
+from embaudit.report.summary import audit_content
 
 NAMES = {"F": "free", "P": "pinned", "U": "undecided"}
 KINDS = {"F": {Kind.SHOWN, Kind.PROVEN}, "P": {Kind.PROVEN}, "U": {Kind.UNDECIDED}}
@@ -94,9 +96,16 @@ def test_answers_are_those_that_are_true_and_advice_says_the_same(name):
     assert set(answer.claims) <= {claim.name for claim in found.claims}
     assert answer.because[0].islower() or answer.because[0].isdigit()
     assert not answer.because.endswith(".")
-    assert max(len(sentence.split()) for sentence in (*answer.because.split(". "), *advice.text.split(". "))) <= 25
     freedom = next(claim for claim in found.claims if claim.name == f"{NAMES[row.truth['right']]}:right")
     assert answer.cosines == freedom.subject
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_no_sentence_is_too_long_to_be_read_at_once(name):
+    found = audited(name)
+    content = audit_content(found)
+    shown = [*content.notes[:-1], *(part if isinstance(part, str) else part.caption for part in content.parts)]
+    assert too_long(sentences(found), found.answer.question, *(f.explanation for f in found.findings), *shown) == []
 
 
 def test_every_word_is_an_answer_to_several_models():

@@ -22,8 +22,8 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
     names = ", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3)
     asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else "all labels"
     text = (
-        f"No input puts them ({names}) ahead of every other label by more than {MARGIN:g} of the spread of its logits: "
-        "their rows lie inside the hull of the others, or at its edge within that margin."
+        f"No input puts them ({names}) ahead of every other label by more than {MARGIN:g} of the spread of its logits. "
+        "Their rows lie inside the hull of the others, or at its edge within that margin."
     )
     scope = Scope(f"all inputs, and leads above {MARGIN:g} of the spread of the logits")
     claim = Claim("argmax", Kind.PROVEN, asked, scope, text, float(argmax.n_cannot), "head")

@@ -43,8 +43,8 @@ def balance(evidence: Evidence) -> Iterator[Finding]:
         return
     users, items = model.title("left"), model.title("right")
     text = (
-        f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}; a gauge of condition "
-        f"number {stretch:.3g} lies between that and these factors (up to {BALANCED:g} counts as balanced)."
+        f"At a minimum with such decay, {users}s and {items}s have {LAWS[model.objective]}. A gauge of condition "
+        f"number {stretch:.3g} lies between that and these factors; up to {BALANCED:g} counts as balanced."
     )
     scope = Scope("minima of the declared objective")
     claim = Claim("balance", Kind.MEASURED, "the factors", scope, text, stretch, "position")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from embaudit.model.objectives import Objective
 
 INSTEAD = (
-    "Rank by the dot product, or compare what is predicted for two items instead of their vectors (cosines of the "
-    "predictions do not depend on the gauge)."
+    "Rank by the dot product, or compare what is predicted for two items instead of their vectors. Cosines of the "
+    "predictions do not depend on the gauge."
 )
 INSTEAD_ALONE = "Rank by the dot product; with the other side at hand, compare scores instead of vectors."
 CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
@@ -49,7 +49,7 @@ def _free(evidence: Evidence) -> Finding:
         return _not_identified(evidence, _claim(evidence, text, Kind.SHOWN))
     if objective is None or objective.status is Status.UNKNOWN:
         return _not_known(evidence, objective)
-    text = f"Training minimised {objective.loss}; under it they are {objective.cosines}."
+    text = f"Training minimised {objective.loss}. Under it they are {objective.cosines}."
     if objective.status is Status.FREE:
         return _not_identified(evidence, _claim(evidence, text, Kind.ASSUMED))
     claim = _claim(evidence, f"{text} The predictions alone would allow others.", Kind.ASSUMED)
@@ -61,7 +61,7 @@ def _not_known(evidence: Evidence, objective: Objective | None) -> Finding:
     """Tell that nobody said how training went, or that there is no law for what was said."""
     alone = is_alone(evidence.model)
     if objective is not None:
-        text = f"Training minimised {objective.loss}; under it the cosines are {objective.cosines}."
+        text = f"Training minimised {objective.loss}. Under it the cosines are {objective.cosines}."
         title = "no law tells which cosines the declared training chose"
         remedy = f"Compare models and lists by {'scores' if alone else 'what is predicted'} until there is one."
     else:

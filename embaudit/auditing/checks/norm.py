@@ -31,7 +31,7 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     claim = Claim("norm-decides", kind, LABELS, FOLDED, text, norm.folded.nearest.share, "final_norm", gauge)
     title = f"final norm decides the nearest of {changed(norm, norm.folded)}"
     remedy = (
-        "Name the convention where you report label cosines, and compare heads in one: `embaudit fix --as "
+        "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
         "folded-centred` writes the form that holds nothing no probability shows but the axes."
     )
     yield Finding("EMB307", Severity.ISSUE, title, claim, remedy)

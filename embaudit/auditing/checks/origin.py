@@ -30,7 +30,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     effect = f"changes the nearest label of {percent(changed)} of labels"
     text = (
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
-        f"is a convention; here the mean row is {head.offset:.2g} of a typical row long, and it decides "
+        f"is a convention. Here the mean row is {head.offset:.2g} of a typical row long, and it decides "
         f"{'neighbours' if neighbours else 'cosines'}."
     )
     value = changed if neighbours else moved
@@ -47,7 +47,7 @@ def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     if head is None or not head.origin_is_free or head.offset <= DECAYED or head.model.objective not in DECAYING:
         return
     text = (
-        "Where weight decay on all labels has come to rest, the label rows add up to zero; here their mean is "
+        "Where weight decay on all labels has come to rest, the label rows add up to zero. Here their mean is "
         f"{head.offset:.2g} of a typical row long."
     )
     scope = Scope("minima of the declared objective")

@@ -30,7 +30,7 @@ def hidden_directions(evidence: Evidence) -> Iterator[Finding]:
         )
         text = (
             f"Up to {percent(share)} of a row's squared length lies in {k - fibre.seen_rank} of {k} dimensions that no "
-            f"{others} row has: {why}, what {title}s hold there is arbitrary, and their cosines count it in full."
+            f"{others} row has: {why}. What {title}s hold there is arbitrary, and their cosines count it in full."
         )
         scope = Scope(f"the {k} latent dimensions")
         claim = Claim(
@@ -56,8 +56,8 @@ def absorbable(evidence: Evidence) -> Iterator[Finding]:
         where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
         given = model.side(other).bias is not None
         text = (
-            f"{where} of the {constant}s is constant, {hidden.value:.3g}: what {title}s hold there adds a number to "
-            f"every score of one {title}, as a bias does, and their cosines count it as a likeness."
+            f"{where} of the {constant}s is constant, {hidden.value:.3g}. What {title}s hold there adds a number to "
+            f"every score of one {title}, as a bias does. Their cosines count it as a likeness."
         )
         free = f"The {title} bias could take it up: add" if given else f"Make it the {title} bias: take"
         claim = Claim(
@@ -78,7 +78,7 @@ def constant_alone(evidence: Evidence) -> Iterator[Finding]:
         where = "A mixture of columns" if hidden.column is None else f"Column {hidden.column}"
         text = (
             f"{where} is {hidden.value:.3g} in every row. In a dot product it makes a number that is the same for all "
-            f"{title}s, as a bias does; cosines count it as a likeness of any two."
+            f"{title}s, as a bias does. Cosines count it as a likeness of any two."
         )
         claim = Claim(
             "constant:right", Kind.MEASURED, f"{title} rows", Scope("the model at hand"), text, hidden.value, "model"

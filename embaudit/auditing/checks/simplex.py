@@ -27,7 +27,7 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
         code, title = "EMB302", "the labels are affinely independent"
         text = (
             f"{counted(head.n_labels, 'label')} span {counted(head.affine_rank, 'dimension')}, so inputs can produce "
-            "any logits, and affine gauges any cosines: by itself this head says nothing about which labels are alike. "
+            "any logits, and affine gauges any cosines. By itself this head says nothing about which labels are alike. "
             "All its projector cosines are equal."
         )
     scope, value = Scope("affine gauges"), head.projector.labels_per_dimension

@@ -23,7 +23,7 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
         scope = Scope(f"{summary.group} gauges", summary.max_condition, budget.LENGTH if summary.max_shift else None)
         width = summary.width_quantiles[0.5]
         text = (
-            f"No gauge among {scope} brings a cosine out of its range; half of the ranges are wider than {width:.2f}."
+            f"No gauge among {scope} brings a cosine out of its range. Half of the ranges are wider than {width:.2f}."
         )
         name = f"range:{summary.role}:{summary.group}:{summary.max_condition}"
         yield Claim(name, Kind.PROVEN, subject, scope, text, width, "ranges")

@@ -30,10 +30,10 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
         shift = f", a shift of {equal.shift:.2g}" if equal.shift else ""
         among = "" if record.exact else f" among {record.n_pairs:,} sampled pairs"
         text = (
-            f"In one ({equal.name}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average and by up to "
-            f"{record.max_abs:.2f}{among}"
+            f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average and "
+            f"{record.max_abs:.2f} at most{among}."
         )
-        text += f", and {percent(record.top_n_overlap)} of the {record.top_n} nearest stay." if record.top_n else "."
+        text += f" Of the {record.top_n} nearest, {percent(record.top_n_overlap)} stay." if record.top_n else ""
         scope = Scope(equal.name)
         yield Claim(f"moved:{role}", Kind.SHOWN, cosines, scope, text, record.mean_abs, "movement", equal.gauge)
 

@@ -38,12 +38,12 @@ def folded(evidence: Evidence) -> Iterator[Claim]:
         return
     kappa, gauge = norm.norm.condition_number, folding(norm.norm)
     text = (
-        f"Multiplied into the rows, the gains of the final {norm.norm.title} (κ = {kappa:.3g}) change no logit, and "
-        f"{changed(norm, norm.folded)} have another nearest label then."
+        f"Multiplied into the rows, the gains of the final {norm.norm.title} (κ = {kappa:.3g}) change no logit. "
+        f"Then {changed(norm, norm.folded)} have another nearest label."
     )
     if gauge is None:
         text = (
-            f"Gains of the final {norm.norm.title} are 0, so that some dimensions reach no logit; multiplied into the "
+            f"Gains of the final {norm.norm.title} are 0, so that some dimensions reach no logit. Multiplied into the "
             f"rows, they give {changed(norm, norm.folded)} another nearest one."
         )
     kind = Kind.MEASURED if gauge is None else Kind.SHOWN
@@ -56,8 +56,8 @@ def ones(evidence: Evidence) -> Iterator[Claim]:
     if norm is None or norm.ones is None:
         return
     text = (
-        "States behind a LayerNorm sum to 0, so that any number may be added along the ones vector to each folded row, "
-        "another one to each: no logit shows it, and the cosine of any two labels can be brought near 1 and near −1. "
+        "States behind a LayerNorm sum to 0. So any number may be added along the ones vector to each folded row, "
+        "another one to each: no logit shows it. The cosine of any two labels can be brought near 1 and near −1. "
         f"Here the median row has {norm.ones:.2g} times the length of its rest there."
     )
     yield Claim("ones", Kind.MEASURED, LABELS, Scope("states behind a LayerNorm"), text, norm.ones, "final_norm")

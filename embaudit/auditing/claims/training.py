@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 IN_SHORT = {
     Status.FREE: "free",
-    Status.CHOSEN: "pinned by the penalty, given the predictions",
-    Status.INPUTS: "tied to the scaling of the inputs",
+    Status.CHOSEN: "pinned by the penalty",
+    Status.INPUTS: "tied to the inputs",
     Status.TRAINED: "what was trained",
     Status.UNKNOWN: "undecided",
 }
@@ -46,7 +46,7 @@ def training(evidence: Evidence) -> Iterator[Claim]:
     model, objective = evidence.model, objective_of(evidence)
     scope = Scope(said_of(model, "models of the same predictions"))
     if objective is not None:
-        text = f"Training: it minimised {objective.loss}; under that objective the cosines are {objective.cosines}."
+        text = f"Training: it minimised {objective.loss}. Under that objective the cosines are {objective.cosines}."
         yield Claim("training", Kind.ASSUMED, "cosines within a side", scope, said_of(model, text), evidence="model")
         if objective.status in SETTLES:
             name, text = SETTLES[objective.status]

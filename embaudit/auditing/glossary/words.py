@@ -76,8 +76,8 @@ OF_WORDS = (
     ),
     Word(
         "exponent",
-        "Where a model stands among its equal models when the strength of each dimension is shared out between the "
-        "sides: 0 gives all to the items, 1 all to the users, 0.5 half to each (balanced).",
+        "Where a model stands among its equal models. It says how the strength of each dimension is shared out between "
+        "the sides. 0 gives all to the items, 1 all to the users, 0.5 half to each (balanced).",
         "At exponent 0 the cosines of the items are prediction cosines.",
         ("canonical form", "balanced"),
     ),
