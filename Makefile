@@ -60,4 +60,4 @@ lock: $(READY)
 	    --python-version 3.11 --group $$group pyproject.toml --output-file $$lock || exit 1; done
 
 clean:
-	rm -rf .venv $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache

@@ -1,7 +1,7 @@
 """Run tests again and again in one copy of the project; what does not depend on the changed file is imported once.
 
-Each line read holds a file of the project and the arguments of pytest as JSON, each line written its exit status. A
-child of its own runs the tests, and imports the file and what is built on it anew.
+Each line read holds a file of the project, tests and a limit in seconds as JSON, each line written the exit status of
+pytest. A child of its own runs the tests, and imports the file and what is built on it anew.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import pkgutil
 import resource
 import sys
+from contextlib import redirect_stdout
 from importlib import import_module
 from pathlib import Path
 
@@ -57,7 +58,16 @@ def forget(path: str, importers: dict[str, set[str]]) -> None:
         waiting += fresh
 
 
-def run(path: str, arguments: list[str], importers: dict[str, set[str]], limit: int) -> int:
+def see_tests(places: list[str]) -> None:
+    """Let plugins look at tests and at what they import, which takes longer than most tests do; then forget these."""
+    with Path(os.devnull).open("w") as silent, redirect_stdout(silent):
+        pytest.main([*QUIET, "--collect-only", *places])
+    for name, module in list(sys.modules.items()):
+        if Path.cwd() / "tests" in Path(getattr(module, "__file__", None) or "/").parents:
+            del sys.modules[name]
+
+
+def run(path: str, tests: list[str], limit: int, importers: dict[str, set[str]]) -> int:
     """Run pytest in a child; one that is killed, or computes longer than the limit in seconds, has failed."""
     child = os.fork()
     if not child:
@@ -66,13 +76,14 @@ def run(path: str, arguments: list[str], importers: dict[str, set[str]], limit: 
         for stream in range(3):
             os.dup2(silent, stream)
         forget(path, importers)
-        os._exit(int(pytest.main([*QUIET, *arguments])))
+        os._exit(int(pytest.main([*QUIET, "-x", *tests])))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":
     built = import_everything()
+    see_tests(sys.argv[1:])
     # What is here stays as it is: children need not look through it.
     gc.freeze()
     for line in sys.stdin:
-        print(run(*json.loads(line), built, int(sys.argv[1])), flush=True)
+        print(run(*json.loads(line), built), flush=True)

@@ -1,0 +1,137 @@
+"""Which tests judge a mutant: those that touch its line, quick and narrow ones first, as many as time allows."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from copies import Copy
+    from mutate import Mutant
+
+ENOUGH = 15.0
+"""Seconds that the tests of one mutant take where it is noticed by none."""
+DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
+
+
+@dataclass
+class Tests:
+    """What tests touch and how long they take, in a run without a mutant."""
+
+    lines: dict[str, dict[int, set[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(set)))
+    """For each line of each file of code, the tests that run it."""
+    seconds: Counter[str] = field(default_factory=Counter)
+    """How long each test takes by itself, and what each file of tests prepares for all of its own."""
+
+    def read(self, coverage: Path, durations: Path) -> None:
+        """Add what a run has left."""
+        from coverage.numbits import numbits_to_nums
+
+        for taken, step, test in DURATION.findall(durations.read_text()):
+            self.seconds[test if step == "call" else test.split("::")[0]] += float(taken)
+        with sqlite3.connect(coverage) as base:
+            rows = base.execute(
+                "select file.path, context.context, line_bits.numbits from line_bits "
+                "join file on file.id = file_id join context on context.id = context_id"
+            )
+            for path, context, bits in rows:
+                touched = self.lines["embaudit/" + path.rpartition("/embaudit/")[2]]
+                for line in numbits_to_nums(bits):
+                    touched[line].add(context.rpartition("|")[0])
+
+    def __post_init__(self) -> None:
+        self._breadth: Counter[str] = Counter()
+
+    def breadth(self) -> Counter[str]:
+        """How many lines each test touches."""
+        if not self._breadth:
+            everywhere = (names for lines in self.lines.values() for names in lines.values())
+            self._breadth = Counter(name for names in everywhere for name in names if name)
+        return self._breadth
+
+    def chosen(self, mutant: Mutant, text: str) -> tuple[list[str], float]:
+        """Return the tests of a mutant and how long they take without it."""
+        touching = self._touching(mutant, text)
+        files = {test.split("::")[0] for test in touching}
+        beside = {test for test in self.breadth() if test.split("::")[0] in files} - touching
+        # What is made once for several tests was touched by the first of them alone.
+        return self._in_time([*self._in_order(touching), *self._in_order(beside)])
+
+    def _touching(self, mutant: Mutant, text: str) -> set[str]:
+        """Find the tests of a line; of one that runs at import, those of its file, or those named after it.
+
+        A file is imported within whichever test is the first to need it, which says nothing of the others.
+        """
+        lines, called = self.lines.get(mutant.path, {}), mutant.line in lines_of_functions(text)
+        touching = lines.get(mutant.line, set()) - {""} if called else set()
+        if touching:
+            return touching
+        names = [f"/test_{part}" for part in Path(mutant.path).with_suffix("").parts[2:]]
+        own = set().union(*lines.values()) - {""}
+        return own or {test for test in self.breadth() if any(name in test for name in names)}
+
+    def _in_order(self, tests: Iterable[str]) -> list[str]:
+        return sorted(tests, key=lambda test: ((0.005 + self.seconds[test]) * self.breadth()[test], test))
+
+    def _in_time(self, tests: Sequence[str]) -> tuple[list[str], float]:
+        """Take tests until their time is over, file by file: what a file prepares is made once."""
+        taken, spent = defaultdict(list), 0.0
+        for test in tests:
+            file = test.split("::")[0]
+            cost = self.seconds[test] + (0 if file in taken else self.seconds[file])
+            if not taken or spent + cost <= ENOUGH:
+                taken[file].append(test)
+                spent += cost
+        return [test for tests_of_file in taken.values() for test in tests_of_file], spent
+
+
+def lines_of_functions(text: str) -> set[int]:
+    """Tell which lines of a file run when a function is called; the others run when the file is imported."""
+    functions = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef | ast.Lambda))
+    bodies = (node.body if isinstance(node.body, list) else [node.body] for node in functions)
+    return {line for body in bodies for line in range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
+
+
+def measure(copy: Copy, places: Sequence[str], rooms: Sequence[str], jobs: int, kept: Path) -> Tests:
+    """Run the tests of each place once; what is known of the same code and tests from before is kept."""
+    found = Tests()
+    for place in places:
+        key = kept / fingerprint(copy.project, place, rooms)
+        coverage, durations = key.with_suffix(".coverage"), key.with_suffix(".txt")
+        if not durations.exists():
+            _measure(copy, place, rooms, jobs, coverage, durations)
+        found.read(coverage, durations)
+    return found
+
+
+def fingerprint(project: Path, place: str, rooms: Sequence[str]) -> str:
+    """Name all that tests of a place and what they touch depend on."""
+    files = [*project.glob("embaudit/**/*.py"), *project.glob("tests/*.py"), *project.glob(f"{place}/**/*.py")]
+    digest = hashlib.sha256(repr((place, sorted(rooms))).encode())
+    for path in sorted({*files, project / "pyproject.toml", project / place}):
+        if path.is_file():
+            digest.update(str(path.relative_to(project)).encode() + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+def _measure(copy: Copy, place: str, rooms: Sequence[str], jobs: int, coverage: Path, durations: Path) -> None:
+    covered = [f"--cov=embaudit.{room}" for room in rooms]
+    command = [sys.executable, "-m", "pytest", place, *covered, "--cov-context=test", "--cov-report="]
+    command += ["--durations=0", "--durations-min=0", "-p", "no:cacheprovider", "-p", "no:randomly", "-n", str(jobs)]
+    done = subprocess.run(command, cwd=copy.project, env=copy.environment, capture_output=True, check=False, text=True)
+    if done.returncode:
+        raise SystemExit(f"the tests must pass before the code is changed\n{done.stdout[-2000:]}")
+    coverage.parent.mkdir(exist_ok=True)
+    shutil.move(copy.project / ".coverage", coverage)
+    durations.write_text(done.stdout)
