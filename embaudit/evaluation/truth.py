@@ -85,7 +85,7 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
         columns = [place[label] for row in sets for label in sorted(row)]
         starts = np.concatenate([[0], np.cumsum([len(row) for row in sets])])
         ones = np.ones(len(columns), dtype=np.float32)
-        shape = (len(sets), max(1, len(labels)))
+        shape = (len(sets), len(labels))
         found = Truth(tuple(labels), csr_array((ones, np.array(columns, dtype=np.int64), starts), shape=shape))
     if found.table.shape[0] != n_rows:
         raise must_be("truth", f"labels of {n_rows} rows", found.table.shape[0], "give one entry a row, None for none")

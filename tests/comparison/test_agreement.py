@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.comparison.agreement import agreement
+from embaudit.comparison.agreement import _correlation, _overlap, agreement
 from embaudit.comparison.matching import Match
+from embaudit.kernels.nearest import TIE
 from embaudit.model import FactorModel
 
 
@@ -95,6 +96,8 @@ def test_undefined_cosines_must_be_undefined_in_both():
 
 def test_scores_of_any_size_are_compared():
     p, q = np.random.default_rng(0).standard_normal((2, 9, 3))
+    # A score of nothing says nothing of their size.
+    p[0] = 0
     one = FactorModel.from_user_item(1e100 * p, 1e100 * q)
     for two in (one.replace(left=0 * p), one.replace(left=1e99 * p)):
         found = agreement(one, two, everyone(9), everyone(9), rng=np.random.default_rng(0))
@@ -138,3 +141,17 @@ def test_predictions_are_compared_of_a_sample(monkeypatch):
     model = random_model(n=9, p=8, k=2)
     found = agreement(model, model, everyone(9), everyone(8), rng=np.random.default_rng(0))
     assert (found.n_rows, found.n_columns, found.top_n) == (5, 6, 5)
+
+
+def test_what_ties_with_the_last_of_a_list_is_in_it():
+    first, others = np.array([[3.0, 1, 2]]), np.array([[1.0, 2 * TIE, TIE]])
+    assert _overlap(first, others, 2) == 1
+    assert _overlap(first, others - [[0, 0, TIE / 8]], 2) == 0.5
+
+
+def test_rows_whose_scores_are_level_have_no_correlation():
+    one, two = np.array([[1.0, -1], [0, 0], [2, -2]]), np.array([[1.0, -1], [1, -1], [-1, 1]])
+    assert _correlation(one[:2], two[:2]) == pytest.approx(1)
+    assert _correlation(one, two) == pytest.approx(0)
+    assert _correlation(one[1:], two[1:]) == pytest.approx(-1)
+    assert _correlation(two[1:2], one[1:2]) == 0

@@ -20,6 +20,7 @@ from embaudit.comparison.seen import pairing
 from embaudit.model import FactorModel
 
 COMPARE = import_module("embaudit.comparison.compare")
+SEEDS = ({"rng": 1}, {"rng": 1})
 
 
 def vectors(n=9, k=3, seed=0, **fields):
@@ -55,10 +56,11 @@ def test_predictions_are_sampled_by_the_same_seed_and_progress_is_named(monkeypa
     shown = []
     monkeypatch.setattr(COMPARE, "track", lambda steps, title, total: shown.append((title, total)) or steps)
     model, other = (random_model(seed, n=25, p=20, k=2) for seed in (0, 1))
-    first, again = (compare(model, other, rng=3).agreement for _ in range(2))
-    assert first == again
+    first, again, second, unasked = (compare(model, other, **seed).agreement for seed in (*SEEDS, {"rng": 0}, {}))
+    assert first == again != second
+    assert unasked == second
     assert first.n_rows == 9
-    assert shown == [("comparing cosines", 2)] * 2
+    assert shown == [("comparing cosines", 2)] * 4
 
 
 def test_results_cannot_be_changed_and_are_themselves_alone():

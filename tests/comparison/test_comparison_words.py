@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,10 @@ def test_a_change_that_can_be_seen_is_told_with_its_interval():
         ({"remainder": 0.3}, ", and no gauge explains it."),
         (
             {"gauge": 0.1, "remainder": 0.006},
+            ": 0.10 is the work of {gauge}, 0.01 (0.00 to 0.01) remains, on items that were not used to find it.",
+        ),
+        (
+            {"gauge": 0.1, "remainder": 0.005},
             ": 0.10 is the work of {gauge}, 0.01 (0.00 to 0.01) remains, on items that were not used to find it.",
         ),
         ({"gauge": 0.1, "remainder": 0.00499}, ": 0.10 is the work of {gauge}."),
@@ -303,6 +308,7 @@ def test_those_that_moved_most_come_first_and_those_that_stayed_not_at_all():
     assert found.moved_most("right")["name"].tolist() == ["i1", "i5", "i6", "i0", "i3"]
     assert found.moved_most("right", 2)["name"].tolist() == ["i1", "i5"]
     pd.testing.assert_frame_equal(found.moved_most(), found.moved_most("right", 10))
+    assert signature(found.moved_most).parameters["n"].default == 10
     many = Match("right", np.arange(M), np.arange(M), np.repeat("a", M), 0, 0, True)
     assert len(comparison(changed(total=0.3, match=many)).moved_most()) == M
     assert right.mean_total == pytest.approx(np.nanmean(right.total))

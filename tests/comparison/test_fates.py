@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from embaudit.comparison.change import _halvings, _pearson, _row_means, _split
 from embaudit.comparison.folds import folds
 from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, fates, outcomes, shares
 from embaudit.comparison.path import PARTNERS, Path, draw_pairs, mean_size, path_of
-from embaudit.comparison.refits import PROBED, refit_effects
+from embaudit.comparison.refits import PROBED, _Probe, refit_effects
 from embaudit.comparison.seen import Pairing
 from embaudit.kernels.intervals import draw_groups
 from embaudit.kernels.nearest import neighbours
@@ -180,6 +181,13 @@ def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
     effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
     assert all(np.isfinite(effect).all() for effect in effects.values())
     assert np.abs(effects["remainder"]).max() > 0
+
+
+def test_what_ties_with_the_last_of_the_nearest_is_kept_in_a_refit():
+    probe = SimpleNamespace(n=2, former=np.array([[0, 2], [3, 2]]))
+    table = np.array([[1.0, 2 * TIED, TIED, np.nan]] * 2)
+    assert _Probe.kept(probe, table).tolist() == [[True, True], [False, True]]
+    assert _Probe.kept(probe, table - [0, 0, TIED / 8, 0]).tolist() == [[True, False], [False, False]]
 
 
 def test_each_row_of_a_half_is_paired_with_others_of_it():

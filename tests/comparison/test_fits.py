@@ -131,8 +131,9 @@ def test_rows_that_all_vanish_have_a_rotation():
     np.testing.assert_allclose(fit.left @ fit.left.T, np.eye(2), atol=1e-12)
 
 
-def test_directions_that_neither_side_has_are_no_gauge():
-    draw = np.random.default_rng(0)
+@pytest.mark.parametrize("seed", range(6))
+def test_directions_that_neither_side_has_are_no_gauge(seed):
+    draw = np.random.default_rng(seed)
     plane = np.linalg.qr(draw.standard_normal((3, 3)))[0][:2]
     drawn = {"left": draw.standard_normal((2, 10, 2)) @ plane, "right": draw.standard_normal((2, 9, 2)) @ plane}
     rows = {role: tuple(found) for role, found in drawn.items()}
@@ -318,3 +319,15 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
     good = [replace(fold, chosen="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
     assert serving(real, good, draw) is good
+
+
+@pytest.mark.parametrize(("sizes", "kept"), [((1.1, 1.0), True), ((1.09, 1.0), False), ((0.6, 0.5, 0.5, 0.5), True)])
+def test_a_gauge_must_bring_the_cosines_of_all_sides_together_nearer_by_a_tenth(monkeypatch, sizes, kept):
+    """The sizes are those of the change, and of what the gauge leaves of it, of each side in turn."""
+    x = np.random.default_rng(0).standard_normal((12, 2))
+    rows = {role: (x, x) for role in ("right", "left")[: len(sizes) // 2]}
+    found = Pairing(rows, rows, ("rotation", "linear"), (), True)
+    parts = [replace(fold, chosen="linear") for fold in folds(rows, np.random.default_rng(0), ("rotation", "linear"))]
+    told = iter(sizes)
+    monkeypatch.setattr("embaudit.comparison.change.mean_size", lambda _: next(told))
+    assert (serving(found, parts, np.random.default_rng(0)) is parts) == kept

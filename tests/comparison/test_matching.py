@@ -8,7 +8,7 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.comparison.matching import match
-from embaudit.comparison.seen import pairing
+from embaudit.comparison.seen import _picks_columns, pairing
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
 
@@ -79,9 +79,9 @@ def test_what_cannot_be_matched_is_refused(one, two, message):
         match(one, two, "right")
 
 
-def refused(one, two, **options):
+def refused(one, two, role="right", **options):
     with pytest.raises(InputError) as error:
-        match(one, two, "right", **options)
+        match(one, two, role, **options)
     return str(error.value)
 
 
@@ -93,6 +93,13 @@ def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     assert refused(vectors(ids=list("abcdefghi")), vectors()) == (
         "item ids must be in both models or in neither; the second has none; add them to it with ids (--ids), or join "
         "by the order of the rows with by_row (--by-row) if that is what they share."
+    )
+    other = vectors().replace(roles=("reader", "book"))
+    assert refused(vectors(ids=list("abcdefghi")), other).startswith("item ids must be in both models or in neither;")
+    plain = random_model(n=9, p=9, k=3)
+    assert refused(plain.replace(left_ids=range(9)), plain, "left") == (
+        "user ids must be in both models or in neither; the second has none; add them to it with left_ids (--left-ids), "
+        "or join by the order of the rows with by_row (--by-row) if that is what they share."
     )
     for one, two in ((vectors(ids=list("abcdefghi")), vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
@@ -127,6 +134,9 @@ def test_less_than_half_is_refused_until_asked_for():
         "at least half of the items of the smaller model must be found in the other; got 9 of 20; check the ids, or go "
         "on with those that match with partial (--partial)."
     )
+    with pytest.raises(InputError, match="at least half of the items"):
+        compare(one, less)
+    assert len(compare(one, less, partial=True).changes["right"].match) == 9
     assert len(match(vectors(40, ids=range(40)), vectors(20, ids=range(30, 10, -1)), "right")) == 20
 
 
@@ -214,6 +224,11 @@ def test_columns_are_scaled_apart_only_where_predictions_see_columns():
     wide = one.replace(left=one.left @ plane, right=np.column_stack([one.right, np.random.default_rng(0).random(15)]))
     assert paired(wide, wide).groups == ("rotation", "linear")
     assert paired(wide, wide).seen["right"][0].shape == (15, 2)
+
+
+def test_a_basis_that_turns_some_columns_picks_none():
+    assert _picks_columns(np.eye(3)[:, [0, 2]])
+    assert not _picks_columns(np.array([[1, 0], [0, 0.6], [0, 0.8]]))
 
 
 def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from copies import Copy
     from mutate import Mutant
 
-ENOUGH = 15.0
-"""Seconds that the tests of one mutant take where it is noticed by none."""
+ENOUGH = 30.0
+"""Seconds for the tests of one mutant, as long as they take while it is noted which lines they touch."""
 DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
 
 
