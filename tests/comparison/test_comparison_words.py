@@ -300,6 +300,7 @@ def test_intervals_stay_within_what_is_possible():
     assert found.interval("lost_to_gauge") == pytest.approx((0, 1))
     nobody = replace(found, kept=np.zeros(M), lost_to_gauge=np.zeros(M))
     assert nobody.neighbour_shares == dict.fromkeys(found.neighbour_shares, 0)
+    assert replace(nobody, kept=np.arange(M) == 1).neighbour_shares["kept"] == 1
 
 
 def test_those_that_moved_most_come_first_and_those_that_stayed_not_at_all():

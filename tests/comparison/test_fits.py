@@ -325,7 +325,7 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
 def test_a_gauge_must_bring_the_cosines_of_all_sides_together_nearer_by_a_tenth(monkeypatch, sizes, kept):
     """The sizes are those of the change, and of what the gauge leaves of it, of each side in turn."""
     x = np.random.default_rng(0).standard_normal((12, 2))
-    rows = {role: (x, x) for role in ("right", "left")[: len(sizes) // 2]}
+    rows = dict.fromkeys(("right", "left")[: len(sizes) // 2], (x, x))
     found = Pairing(rows, rows, ("rotation", "linear"), (), True)
     parts = [replace(fold, chosen="linear") for fold in folds(rows, np.random.default_rng(0), ("rotation", "linear"))]
     told = iter(sizes)

@@ -98,8 +98,8 @@ def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
     assert refused(vectors(ids=list("abcdefghi")), other).startswith("item ids must be in both models or in neither;")
     plain = random_model(n=9, p=9, k=3)
     assert refused(plain.replace(left_ids=range(9)), plain, "left") == (
-        "user ids must be in both models or in neither; the second has none; add them to it with left_ids (--left-ids), "
-        "or join by the order of the rows with by_row (--by-row) if that is what they share."
+        "user ids must be in both models or in neither; the second has none; add them to it with left_ids "
+        "(--left-ids), or join by the order of the rows with by_row (--by-row) if that is what they share."
     )
     for one, two in ((vectors(ids=list("abcdefghi")), vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
