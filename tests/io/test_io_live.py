@@ -218,45 +218,6 @@ def cornac_score(expected: Any) -> Any:
     return lambda _, user: expected[user]
 
 
-def test_cornac() -> None:
-    of = ("cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender")
-    uids = {f"u{row}": row for row in (3, 1, 0, 2, 5, 4)}
-    mf = imitation(
-        *of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=True, uid_map=uids,
-        iid_map={10 * row: row for row in range(7)}, score=cornac_score(scores(offset=2.0)),
-    )  # fmt: skip
-    model = from_object(mf)
-    check(model, scores(offset=2.0))
-    assert model.left_ids is not None
-    assert model.left_ids.tolist() == [f"u{row}" for row in range(6)]
-    # Seven ids for eight rows are of another set.
-    assert model.right_ids is None
-    later = imitation(*of, u_factors=USERS, i_factors=ITEMS, train_set=SimpleNamespace(uid_map=uids),
-                      score=cornac_score(scores(False)))  # fmt: skip
-    assert from_object(later).names("left")[5] == "u5"
-    unbiased = imitation(*of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=False,
-                         score=cornac_score(scores(False)))  # fmt: skip
-    check(from_object(unbiased), scores(False))
-    with pytest.raises(InputError, match="must be fitted, with user and item factors; got MF"):
-        from_object(imitation(*of))
-
-
-@pytest.mark.parametrize("biases", [{"i_biases": B}, {}])
-def test_bpr_of_cornac_orders_items_with_a_bias_or_without(biases: Any) -> None:
-    of = (
-        "cornac.models.bpr.recom_bpr.WBPR",
-        "cornac.models.recommender.Recommender",
-        "cornac.models.bpr.recom_bpr.BPR",
-    )
-    expected = USERS @ ITEMS.T + biases.get("i_biases", 0)
-    bpr = from_object(imitation(*of, u_factors=USERS, i_factors=ITEMS, **biases, score=cornac_score(expected)))
-    check(bpr, expected)
-    assert bpr.link is Link.RANKING
-    wmf = imitation("cornac.models.wmf.recom_wmf.WMF", "cornac.models.recommender.Recommender", U=USERS, V=ITEMS,
-                    score=cornac_score(scores(False)))  # fmt: skip
-    assert from_object(wmf).link is Link.IDENTITY
-
-
 RECBOLE = (
     "recbole.model.abstract_recommender.GeneralRecommender",
     "recbole.model.abstract_recommender.AbstractRecommender",

@@ -1,4 +1,4 @@
-"""Live models of cornac that multiply factors: MF, BPR and its kin, WMF, PMF."""
+"""Live models of cornac that multiply factors: MF, BPR and its kin, PMF, WMF, and what it would put into an index."""
 
 from __future__ import annotations
 
@@ -17,8 +17,12 @@ from embaudit.io.readers.implicit import objective_of
 from embaudit.model import FactorModel
 
 FACTORS = (("u_factors", "i_factors"), ("U", "V"))
-RANKED = ("BPR", "WBPR", "MMMF")
+INDEXED = ("get_user_vectors", "get_item_vectors")
+"""How others give the vectors that it searches by."""
+RANKED = ("BPR", "WBPR", "MMMF", "IBPR")
 """Classes trained to order items, whose scores are no ratings."""
+POSITIVE = ("NMF", "HPF")
+"""Classes whose factors are held positive, which obey no law that is known."""
 
 
 def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
@@ -29,10 +33,7 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     InputError
         If it has no factors: it is not fitted, or a model of another kind.
     """
-    names = next((pair for pair in FACTORS if has(model, *pair)), None)
-    if names is None:
-        raise must_be("a model of cornac", "fitted, with user and item factors", type(model).__name__)
-    users, items = (as_array(getattr(model, name)) for name in names)
+    users, items = _tables(model)
     use_bias = getattr(model, "use_bias", True)
     extras: dict[str, Any] = {
         f"{side}_bias": as_array(getattr(model, name))
@@ -41,16 +42,39 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     }
     offset = float(model.global_mean) if extras.keys() == {"user_bias", "item_bias"} else 0.0
     ids = {"user_ids": _ids(model, "uid_map", len(users)), "item_ids": _ids(model, "iid_map", len(items))}
-    link = "ranking" if comes_from(model, ("cornac",), RANKED) else "identity"
-    # Its own SGD decays the rows of a sample; torch decays all rows of a batch.
-    strength = getattr(model, "lambda_reg", None) if getattr(model, "backend", "cpu") == "cpu" else None
-    objective = objective_of(strength, decayed="factors-counted")
-    made = FactorModel.from_user_item(users, items, **extras, **ids, offset=offset, link=link, objective=objective)
+    made = FactorModel.from_user_item(
+        users, items, **extras, **ids, offset=offset, link=_link(model), objective=_objective(model)
+    )
 
     def own(left_rows: Indices, right_rows: Indices) -> Floats:
         return np.stack([np.asarray(as_array(model.score(int(user))))[right_rows] for user in left_rows])
 
     return Reading(made, own, "score")
+
+
+def _tables(model: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    for names in FACTORS:
+        if has(model, *names):
+            users, items = (as_array(getattr(model, name)) for name in names)
+            return users, items
+    if has(model, *INDEXED) and "dot" in str(model.get_vector_measure()):
+        users, items = (as_array(getattr(model, name)()) for name in INDEXED)
+        return users, items
+    raise must_be("a model of cornac", "fitted, with user and item factors", type(model).__name__)
+
+
+def _link(model: Any) -> str:
+    if comes_from(model, ("cornac",), RANKED):
+        return "ranking"
+    # PMF rates by a sigmoid between the least and the largest rating.
+    return "sigmoid" if getattr(model, "variant", None) == "non_linear" else "identity"
+
+
+def _objective(model: Any) -> str | None:
+    # Its own SGD decays the rows of a sample; torch decays all rows of a batch.
+    if comes_from(model, ("cornac",), POSITIVE) or getattr(model, "backend", "cpu") != "cpu":
+        return None
+    return objective_of(getattr(model, "lambda_reg", None), decayed="factors-counted")
 
 
 def _ids(model: Any, name: str, n_rows: int) -> NDArray[Any] | None:
