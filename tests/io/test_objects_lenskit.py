@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from imitations import Tensor, imitation
 
-from embaudit import FactorModel
+from embaudit import FactorModel, Link
 from embaudit.errors import InputError
 from embaudit.io import from_object
 
@@ -61,3 +61,81 @@ def test_lenskit_of_today_is_asked_for_its_scores(monkeypatch: pytest.MonkeyPatc
         else:
             with pytest.raises(InputError, match=r"scores read from ImplicitMFScorer must be its own; .* scorer says"):
                 from_object(of)
+
+
+def component(name: str, **attributes: Any) -> Any:
+    named = {side: SimpleNamespace(ids=lambda n=n: np.arange(n) + 10) for side, n in (("users", 6), ("items", 8))}
+    return imitation(f"lenskit.{name}", **{**named, **attributes})
+
+
+def test_columns_that_lenskit_keeps_of_implicit_are_no_factors() -> None:
+    users, items = np.column_stack([USERS, np.ones(6)]), np.column_stack([ITEMS, B])
+    model = from_object(component("implicit.BPR", user_embeddings=users, item_embeddings=items))
+    np.testing.assert_array_equal(model.right, ITEMS)
+    assert model.right_bias is not None
+    np.testing.assert_array_equal(model.right_bias, B)
+    assert model.link is Link.RANKING
+    assert model.right_ids is not None
+    assert model.right_ids[7] == 17
+    # ALS keeps none.
+    assert from_object(component("implicit.ALS", user_embeddings=users, item_embeddings=items)).rank == 4
+
+
+def test_lenskit_keeps_users_and_items_under_many_names() -> None:
+    bias = SimpleNamespace(global_bias=3.0, user_biases=A, item_biases=None)
+    svd = component("sklearn.svd.BiasedSVDScorer", user_components_=USERS, bias_=bias,
+                    factorization_=SimpleNamespace(components_=ITEMS.T))  # fmt: skip
+    check(from_object(svd), USERS @ ITEMS.T + A[:, None] + 3.0)
+    underscored = imitation("lenskit.hpf.HPFScorer", user_features_=USERS, item_features_=ITEMS,
+                            users_=np.arange(6) + 10, items_=np.arange(8) + 10)  # fmt: skip
+    nmf = component("sklearn.nmf.NMFScorer", user_components=USERS, item_components=ITEMS)
+    for model in map(from_object, (underscored, nmf)):
+        check(model, scores(False))
+        assert model.left_ids is not None
+        assert model.left_ids[5] == 15
+    with pytest.raises(InputError, match="must be fitted, with factors of users and items; got NMFScorer without them"):
+        from_object(component("sklearn.nmf.NMFScorer"))
+
+
+def layer(rows: Any) -> Any:
+    return SimpleNamespace(weight=Tensor(rows))
+
+
+@pytest.mark.parametrize(
+    ("config", "link", "objective"),
+    [
+        ({"reg_method": "L2"}, Link.IDENTITY, None),
+        ({"reg_method": "AdamW", "loss": "logistic"}, Link.SIGMOID, "decoupled-decay"),
+        ({"reg_method": None, "loss": "pairwise"}, Link.RANKING, "none"),
+        ({"reg_method": "AdamW", "loss": "warp"}, Link.RANKING, "decoupled-decay"),
+    ],
+)
+def test_flexible_factors_of_lenskit(config: Any, link: Link, objective: str | None) -> None:
+    network = SimpleNamespace(u_embed=layer(USERS), i_embed=layer(ITEMS), u_bias=None, i_bias=layer(B[:, None]))
+    model = from_object(component("flexmf.X", model=network, config=SimpleNamespace(**config), global_bias=2.0))
+    check(model, USERS @ ITEMS.T + B + 2.0)
+    assert (model.link, model.objective) == (link, objective)
+
+
+def test_flexible_factors_with_layers_score_by_their_mean() -> None:
+    users, items = DRAW.normal(size=(3, 6, 3)), DRAW.normal(size=(3, 8, 3))
+    network = SimpleNamespace(u_embed=layer(USERS), i_embed=layer(ITEMS), u_layers=users, i_layers=items)
+    check(from_object(component("flexmf.X", model=network)), users.mean(0) @ items.mean(0).T)
+
+
+def pipeline(**components: Any) -> Any:
+    return imitation("lenskit.pipeline._impl.Pipeline", component_names=lambda _: list(components),
+                     component=lambda _, name: components[name])  # fmt: skip
+
+
+def test_a_pipeline_of_lenskit_is_its_scorer() -> None:
+    nmf = component("sklearn.nmf.NMFScorer", user_components=USERS, item_components=ITEMS)
+    far = component("sklearn.nmf.NMFScorer", user_components=USERS + 1, item_components=ITEMS)
+    check(from_object(pipeline(ranker=SimpleNamespace(), scorer=nmf, fallback=far)), scores(False))
+    check(from_object(pipeline(ranker=SimpleNamespace(), mine=nmf)), scores(False))
+    for parts, got in (
+        ({"ranker": None, "scorer": None}, "0 among ranker, scorer"),
+        ({"a": nmf, "b": far}, "2 among a, b"),
+    ):
+        with pytest.raises(InputError, match=f"with one model that has factors; got {got}; pass that model"):
+            from_object(pipeline(**parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +21,17 @@ OUTCOMES = pytest.StashKey[list[Row]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Compiling takes longer than all else together.
+    os.environ["TORCHDYNAMO_DISABLE"] = "1"
     config.addinivalue_line("markers", "holds(column, library, models): a column of the table that a test fills in")
     config.stash[OUTCOMES] = []
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Warnings of other libraries are no errors of this one."""
+    """Warnings of other libraries are their own affair."""
     for item in items:
         if HERE in item.path.parents:
-            item.add_marker(pytest.mark.filterwarnings("default"))
+            item.add_marker(pytest.mark.filterwarnings("ignore", "error:::embaudit"))
 
 
 @pytest.hookimpl(wrapper=True)

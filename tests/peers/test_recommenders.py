@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from peers.films import Films
     from peers.trained import Peer, Trained
 
-LIBRARIES = ("cornac", "implicit", "surprise")
+LIBRARIES = ("cornac", "implicit", "lenskit", "surprise")
 PEERS = [peer for name in LIBRARIES for peer in import_module(f"peers.of_{name}").PEERS]
 MOST = 1e-5
 """How far scores may lie apart, of the largest of them."""
