@@ -43,7 +43,7 @@ class Format:
         return not self.needs or find_spec(PACKAGES[self.needs]) is not None
 
 
-PACKAGES = {"faiss": "faiss"}
+PACKAGES = {"faiss": "faiss", "hdf5": "h5py", "onnx": "onnx"}
 """What to import, by the extra that brings it."""
 _COLUMNS = ("id", "vector", "bias", "ignore")
 _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
@@ -82,9 +82,17 @@ FORMATS = (
         "json", (".json", ".jsonl", ".ndjson"), True, False, "lists, records or a map in JSON",
         "vectors, ids, biases", _COLUMNS, "json_vectors",
     ),
+    Format(
+        "hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), True, False, "HDF5, AnnData, weights of Keras",
+        "factors, head, vectors", _ARRAYS, "hdf5", "hdf5",
+    ),
     Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
     Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),
-    Format("faiss", (".faiss", ".index"), True, False, "flat FAISS indexes", "vectors", (), "faiss", "faiss"),
+    Format(
+        "faiss", (".faiss", ".index"), True, True, "FAISS: Flat, IVFFlat, HNSWFlat", "vectors, ids", (), "faiss",
+        "faiss",
+    ),
+    Format("onnx", (".onnx",), True, False, "networks in ONNX", "a head", (), "onnx", "onnx"),
 )
 # fmt: on
 

@@ -274,6 +274,7 @@ def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = Fal
     embaudit.errors.InputError: the output must be a file that ends in .npz, which holds both sides; got model.npy.
     """
     chosen = writer_of(path)
+    module_of(chosen)
     if sides == 2 and chosen.module != "native":
         raise must_be("the output", f"a file that ends in {FORMATS[0].suffixes[0]}, which holds both sides", path)
     writable(path, force=force)

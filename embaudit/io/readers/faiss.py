@@ -1,30 +1,115 @@
-"""Flat FAISS indexes, where faiss itself is installed."""
+"""FAISS indexes that keep vectors as they were given: flat, in lists (IVFFlat), in a graph (HNSWFlat), with ids."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.draft import Draft
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 
 def read(path: Path, request: Request) -> FactorModel:
-    """Read the vectors of an index that stores them as they were given.
+    """Read the vectors of an index, and the ids it was given.
 
     Raises
     ------
     InputError
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
-    faiss = import_module("faiss")
     if request.kind not in ("auto", "vectors"):
         raise must_be("kind", '"vectors" for an index, which is one side', repr(request.kind))
+    vectors, ids = vectors_of(_opened(path), path)
+    return FactorModel.from_vectors(vectors, ids=ids)
+
+
+def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
+    """Say how many vectors of which size there are; an index has no header, so it is opened for that."""
+    index = _opened(path)
+    ids = vectors_of(index, path)[1]
+    rows = int(index.ntotal)
+    parts = [Part(f"the vectors of {_kind(index)}", "right", (rows, int(index.d)))]
+    return Intake("faiss", (str(path),), tuple(parts + [Part("its ids", "right_ids", (rows,))] * (ids is not None)))
+
+
+def _opened(path: Path) -> Any:
+    faiss = import_module("faiss")
     try:
-        index = faiss.read_index(str(path))
+        return faiss.read_index(str(path))
     except RuntimeError as error:
         raise InputError(f"{path} must be a whole FAISS index; faiss cannot read it.") from error
-    if not isinstance(index, faiss.IndexFlat) or not index.ntotal:
-        raise must_be(f"{path}", "a flat index with vectors", f"{type(index).__name__} of {index.ntotal}")
-    return FactorModel.from_vectors(index.reconstruct_n(0, index.ntotal))
+
+
+def _kind(index: Any) -> str:
+    return type(index).__name__
+
+
+def vectors_of(index: Any, where: object) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
+    """Return the vectors of an index in the order of their ids, and those ids where it was given any.
+
+    Raises
+    ------
+    InputError
+        If it keeps other vectors than it was given, or none.
+    """
+    faiss = import_module("faiss")
+    inner, ids = index, None
+    if isinstance(index, (faiss.IndexIDMap, faiss.IndexIDMap2)):
+        inner, ids = faiss.downcast_index(index.index), faiss.vector_to_array(index.id_map)
+    storage = faiss.downcast_index(inner.storage) if type(inner) is faiss.IndexHNSWFlat else inner
+    if not index.ntotal or not (isinstance(storage, faiss.IndexFlat) or type(storage) is faiss.IndexIVFFlat):
+        allowed = "an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without)"
+        raise must_be(
+            f"{where}", allowed, f"{_kind(storage)} of {index.ntotal}", "save the vectors as .npy or .parquet"
+        )
+    if isinstance(storage, faiss.IndexFlat):
+        return storage.reconstruct_n(0, storage.ntotal), ids
+    vectors, places = _of_lists(storage)
+    if ids is not None:
+        return vectors, ids[places]
+    # Without ids FAISS counts; numbers of rows are no ids.
+    return vectors, None if np.array_equal(places, np.arange(len(places))) else places
+
+
+def _of_lists(index: Any) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Gather the vectors of inverted lists, sorted by the numbers they are kept under."""
+    faiss = import_module("faiss")
+    lists = index.invlists
+    vectors, numbers = [], []
+    for i in range(lists.nlist):
+        size = lists.list_size(i)
+        if size:
+            codes = faiss.rev_swig_ptr(lists.get_codes(i), size * lists.code_size)
+            vectors.append(codes.view(np.float32).reshape(size, index.d).copy())
+            numbers.append(faiss.rev_swig_ptr(lists.get_ids(i), size).copy())
+    order = np.argsort(np.concatenate(numbers), kind="stable")
+    return np.concatenate(vectors)[order], np.concatenate(numbers)[order]
+
+
+def keeps(draft: Draft) -> frozenset[str]:
+    """Ids that are whole numbers from 0 on."""
+    ids = draft.fields.get("right_ids")
+    whole = ids is not None and ids.dtype.kind in "iu" and ids.min() >= 0
+    return frozenset({"right_ids"}) if whole else frozenset()
+
+
+def write(file: IO[bytes], draft: Draft) -> None:
+    """Write a flat index for inner products in float32, with ids where there are any."""
+    faiss = import_module("faiss")
+    flat, ids, start = faiss.IndexFlatIP(draft.right.shape[1]), draft.fields.get("right_ids"), 0
+    index = flat if ids is None else faiss.IndexIDMap2(flat)
+    for block in draft.right.rows():
+        vectors = np.ascontiguousarray(block, dtype=np.float32)
+        if ids is None:
+            index.add(vectors)
+        else:
+            index.add_with_ids(vectors, ids[start : start + len(block)].astype(np.int64))
+        start += len(block)
+    file.write(faiss.serialize_index(index).data)

@@ -66,14 +66,25 @@ class Layout:
 
 
 def plain(name: str) -> str:
-    """Return an array's name without case, punctuation and a `.weight` at its end.
+    """Return an array's name without case, punctuation and a `.weight` or `.embeddings` at its end.
 
     Examples
     --------
     >>> plain("user_embedding.weight")
     'userembedding'
     """
-    return re.sub(r"[\W_]", "", name.removesuffix(".weight")).lower()
+    return re.sub(r"[\W_]", "", name.removesuffix(".weight").removesuffix(".embeddings")).lower()
+
+
+def is_kernel(name: str) -> bool:
+    """Whether an array is what Keras and Flax call the weights of a layer, one column an output.
+
+    Examples
+    --------
+    >>> is_kernel("dense.kernel"), is_kernel("kernel"), is_kernel("kernel.weight")
+    (True, True, False)
+    """
+    return name.rpartition(".")[2] == "kernel"
 
 
 def choose(shapes: Shapes, request: Request, where: object) -> Layout:
@@ -147,7 +158,8 @@ def _chosen_pair(shapes: Shapes, request: Request, where: object) -> Layout:
 
 def _chosen_weight(shapes: Shapes, request: Request, where: object) -> Layout:
     assert request.weight is not None
-    known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or request.bias or request.embedding
+    known = any(_ends(request.weight, name) for name in (*HEADS, *TIED)) or is_kernel(request.weight)
+    known = known or bool(request.bias or request.embedding)
     if request.kind == "factors":
         raise InputError("factors must be named on both sides, with left and weight (--left A --weight B).")
     if request.kind == "head" or (request.kind == "auto" and known):
@@ -261,15 +273,16 @@ def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layou
 
 
 def _beside(weight: str) -> str | None:
-    """Return what torch calls the bias of a layer whose weight was named."""
-    return weight.removesuffix("weight") + "bias" if weight.endswith(".weight") else None
+    """Return what torch, Keras and Flax call the bias of a layer whose weight was named."""
+    layer, dot, last = weight.rpartition(".")
+    return f"{layer}.bias" if dot and last in ("weight", "kernel") else None
 
 
 def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | None, where: object) -> bool:
     said = request.transposes("right")
     if said is not None:
         return said
-    if plain(weight) in TRANSPOSED:
+    if plain(weight) in TRANSPOSED or is_kernel(weight):
         return True
     if bias is None or len(shapes[weight]) != 2 or weight.endswith(ROWS_BY_CUSTOM):
         return False
@@ -288,7 +301,7 @@ def _transposed_head(shapes: Shapes, request: Request, weight: str, bias: str | 
 def _table(shapes: Shapes, request: Request, name: str) -> Layout:
     transposed = request.transposes("right")
     if transposed is None:
-        transposed = plain(name) in TRANSPOSED
+        transposed = plain(name) in TRANSPOSED or is_kernel(name)
     extras = _present(_known_of_rows(shapes, "right"))
     return Layout(name, transposed=frozenset({"right"} if transposed else ()), extras=extras)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Tensor
-from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout
+from embaudit.io.readers.layout import ROWS_BY_CUSTOM, Layout, is_kernel
 from embaudit.io.request import Request
 
 OPTIONS = {"left": ("left_bias", "--left-bias"), "right": ("bias", "--bias")}
@@ -67,7 +67,8 @@ def _could_be(
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
             option, flag = OPTIONS[side]
             yield f"one value for each entity of {source}", (f"name it with {option}", flag) if numeric else None
-        if numeric and _is_vector(tensor, columns) and not (layout.head and source.endswith(ROWS_BY_CUSTOM)):
+        by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
+        if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None
         if pair and tensor.shape == tensors[source].shape:
             yield f"the shape of {source}", (f"name it with {NAMED[side][0]}", NAMED[side][1])
@@ -94,4 +95,8 @@ def _of_another_layer(name: str, layout: Layout, tensors: Mapping[str, Tensor]) 
     layer, dot, _ = name.rpartition(".")
     beside = (x for x in tensors if x not in (name, layout.right) and x.rpartition(".")[0] == layer)
     size = max(tensors[name].shape)
-    return layout.head and bool(dot) and any(tensors[x].shape[:1] == (size,) for x in beside)
+    return layout.head and bool(dot) and any(_is_of(tensors[x].shape, size, kernel=is_kernel(x)) for x in beside)
+
+
+def _is_of(shape: tuple[int, ...], size: int, *, kernel: bool) -> bool:
+    return (shape[-1:] if kernel else shape[:1]) == (size,)

@@ -1,0 +1,95 @@
+"""HDF5 files: named arrays as in `.npz`, an embedding of AnnData, the weights of a Keras model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from embaudit.errors import must_be
+from embaudit.io.codecs.hdf5 import Hdf5
+from embaudit.io.intake import Intake
+from embaudit.io.readers.assemble import assemble, looked
+from embaudit.io.request import Request
+from embaudit.model import FactorModel
+
+SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
+"""Where AnnData keeps the ids of the rows of its arrays."""
+
+
+def read(path: Path, request: Request) -> FactorModel:
+    """Read an HDF5 file by the names of its arrays.
+
+    Raises
+    ------
+    InputError
+        If it is damaged, or the names leave more than one reading.
+    """
+    stored = Hdf5(path)
+    return assemble(stored, _completed(stored, request), path)
+
+
+def look(path: Path, request: Request) -> Intake:
+    """Say which arrays become what, from their shapes alone.
+
+    Raises
+    ------
+    InputError
+        As `read` does.
+    """
+    stored = Hdf5(path)
+    return looked(stored, _completed(stored, request), path, "hdf5")
+
+
+def _completed(stored: Hdf5, request: Request) -> Request:
+    """Add what the file says of itself: the embedding and its ids, or the layer with the softmax."""
+    if stored.index:
+        return _of_anndata(stored, request)
+    if request.weight is None and request.left is None and request.kind in ("auto", "head"):
+        heads = [f"{layer}.kernel" for layer in softmax_layers(stored.config) if f"{layer}.kernel" in stored.tensors]
+        if len(heads) == 1:
+            return replace(request, kind="head", weight=heads[0])
+    return request
+
+
+def _of_anndata(stored: Hdf5, request: Request) -> Request:
+    chosen = request.weight
+    if chosen is None:
+        found = {name: x.shape for name, x in stored.tensors.items() if name.startswith(("obsm/", "varm/"))}
+        found = {name: shape for name, shape in found.items() if len(shape) == 2}
+        of_rows = [name for name in found if name.startswith("obsm/")]
+        if len(of_rows) != 1:
+            listed = ", ".join(f"{name} {shape}" for name, shape in found.items())
+            choice = f"choose one with weight (--weight {next(iter(found))})" if found else "compute one"
+            remedy = f"{choice}, or take what was measured (--weight X)"
+            raise must_be(f"the embedding of {stored.path}", "one", listed or "none", remedy)
+        chosen = of_rows[0]
+    side = SIDES.get(chosen.split("/")[0])
+    ids = stored.index.get(side or "")
+    kind = "vectors" if request.kind == "auto" else request.kind
+    return replace(request, kind=kind, weight=chosen, ids=request.ids or ids)
+
+
+def softmax_layers(config: Any) -> Iterator[str]:
+    """Yield the names of dense layers with a softmax in what Keras says of a model.
+
+    Examples
+    --------
+    >>> layer = {"class_name": "Dense", "config": {"name": "out", "activation": "softmax"}}
+    >>> list(softmax_layers({"config": {"layers": [layer]}}))
+    ['out']
+    """
+    if isinstance(config, list):
+        for one in config:
+            yield from softmax_layers(one)
+    if not isinstance(config, dict):
+        return
+    inner = config.get("config")
+    if config.get("class_name") == "Dense" and isinstance(inner, dict):
+        activation = inner.get("activation")
+        said = activation.get("config") if isinstance(activation, dict) else activation
+        if said == "softmax" and isinstance(inner.get("name"), str):
+            yield inner["name"]
+    for value in config.values():
+        yield from softmax_layers(value)

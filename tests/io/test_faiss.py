@@ -1,0 +1,98 @@
+"""FAISS indexes, written by FAISS itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit import FactorModel
+from embaudit.errors import InputError
+from embaudit.io import load, look, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+faiss = pytest.importorskip("faiss", reason="reading FAISS indexes needs the extra faiss")
+
+X = np.random.default_rng(0).normal(size=(160, 6)).astype(np.float32)
+IDS = np.random.default_rng(1).permutation(1000)[:160]
+
+
+def inverted() -> Any:
+    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(6), 6, 4)
+    index.train(X)
+    return index
+
+
+INDEXES = {
+    "flat": lambda: faiss.IndexFlatIP(6),
+    "lists": inverted,
+    "graph": lambda: faiss.IndexHNSWFlat(6, 8),
+}
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+@pytest.mark.parametrize("ids", [None, "map", "map2"])
+def test_vectors_are_those_that_were_added(tmp_path: Path, kind: str, ids: str | None) -> None:
+    index = INDEXES[kind]()
+    if ids is None:
+        index.add(X)
+    else:
+        index = (faiss.IndexIDMap if ids == "map" else faiss.IndexIDMap2)(index)
+        index.add_with_ids(X, IDS)
+    path = tmp_path / "i.faiss"
+    faiss.write_index(index, str(path))
+    model = load(path)
+    np.testing.assert_array_equal(model.right, X)
+    assert (model.right_ids is None) == (ids is None)
+    if model.right_ids is not None:
+        np.testing.assert_array_equal(model.right_ids, IDS)
+    (vectors, *rest) = look(path).parts
+    assert (vectors.shape, [part.became for part in rest]) == ((160, 6), ["right_ids"] * (ids is not None))
+
+
+def test_lists_with_ids_of_their_own(tmp_path: Path) -> None:
+    index = inverted()
+    index.add_with_ids(X, IDS)
+    faiss.write_index(index, str(tmp_path / "i.index"))
+    model = load(tmp_path / "i.index")
+    assert model.right_ids is not None
+    np.testing.assert_array_equal(model.right_ids, np.sort(IDS))
+    np.testing.assert_array_equal(model.right, X[np.argsort(IDS)])
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("PQ2x4", "IndexPQ"), ("PCA3,Flat", "IndexPreTransform"), ("SQ8", "IndexScalarQuantizer")]
+)
+def test_other_vectors_than_those_given_are_refused(tmp_path: Path, kind: str, name: str) -> None:
+    index = faiss.index_factory(6, kind)
+    index.train(X)
+    index.add(X)
+    path = tmp_path / "i.faiss"
+    faiss.write_index(index, str(path))
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert str(refused.value) == (
+        f"{path} must be an index that keeps vectors as they are (flat, IVFFlat or HNSWFlat, with ids or without); got "
+        f"{name} of 160; save the vectors as .npy or .parquet."
+    )
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(InputError, match="must be a whole FAISS index"):
+        load(path)
+
+
+@pytest.mark.parametrize("ids", [None, IDS])
+def test_an_index_that_was_written_is_searched_by_faiss(tmp_path: Path, ids: Any) -> None:
+    path = tmp_path / "i.faiss"
+    save(FactorModel.from_vectors(X, ids=ids), path)
+    index = faiss.read_index(str(path))
+    expected = np.arange(160) if ids is None else IDS
+    np.testing.assert_array_equal(index.search(X, 1)[1][:, 0], expected[(X @ X.T).argmax(axis=1)])
+    back = load(path)
+    np.testing.assert_array_equal(back.right, X)
+    assert (back.right_ids is None) == (ids is None)
+    for wrong in (np.arange(160) - 1, np.arange(160).astype(str)):
+        with pytest.raises(InputError, match=r"ids in a \.faiss file must be absent"):
+            save(FactorModel.from_vectors(X, ids=wrong), tmp_path / "j.faiss")

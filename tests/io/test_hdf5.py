@@ -1,0 +1,196 @@
+"""HDF5 files: arrays by name, embeddings of AnnData, weights of Keras as Keras 3 lays them out."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io import load, look
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+h5py = pytest.importorskip("h5py", reason="reading HDF5 needs the extra hdf5")
+
+P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
+A, B = np.arange(5.0), np.arange(7.0)
+
+
+def written(path: Path, **arrays: Any) -> Path:
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name.replace("__", "/")] = array
+    return path
+
+
+def refused(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as error:
+        load(path, **options)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".h5", ".hdf5"])
+def test_arrays_by_name(tmp_path: Path, suffix: str) -> None:
+    ids = np.array([f"é{i}".encode() for i in range(7)])
+    path = written(tmp_path / f"m{suffix}", user_factors=P, item_factors=Q, item_bias=B, item_ids=ids, seed=3)
+    model = load(path)
+    np.testing.assert_array_equal(model.scores(), P @ Q.T + B)
+    assert model.right_ids is not None
+    assert model.right_ids.tolist() == [f"é{i}" for i in range(7)]
+    assert look(path).explain() == (
+        "Read as hdf5: user_factors (5 × 2) as left factors, item_factors (7 × 2) as right factors, item_bias (7) as "
+        "right bias, item_ids (7) as right ids. Left over: seed. User ids: none, so rows go by their number."
+    )
+    nested = written(tmp_path / f"n{suffix}", a__b=P, c__d=Q, c__e=B)
+    np.testing.assert_array_equal(load(nested, left="a/b", weight="c/d", bias="c/e").right_bias, B)
+    assert "got c/e (7,), one value for each entity of c/d" in refused(nested, left="a/b", weight="c/d")
+
+
+def test_damage_and_other_files(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.h5", W=Q, b=B)
+    whole = path.read_bytes()
+    for size in (9, 100, len(whole) - 60):
+        path.write_bytes(whole[:size])
+        assert f"{path} must be a whole HDF5 file" in refused(path)
+    for size in (0, 30):
+        (tmp_path / "m.keras").write_bytes(b"PK\3\4" + bytes(size))
+        assert "must be a whole HDF5 file" in refused(tmp_path / "m.keras")
+    written(tmp_path / "secret.h5", W=Q)
+    with h5py.File(tmp_path / "link.h5", "w") as file:
+        file["W"] = h5py.ExternalLink("secret.h5", "W")
+    assert "must be one recognised table, pair or head" in refused(tmp_path / "link.h5")
+    with h5py.File(tmp_path / "virtual.h5", "w") as file:
+        layout = h5py.VirtualLayout(shape=Q.shape, dtype=float)
+        layout[:] = h5py.VirtualSource(str(tmp_path / "secret.h5"), "W", shape=Q.shape)
+        file.create_virtual_dataset("W", layout)
+    assert refused(tmp_path / "virtual.h5") == (
+        f"W of {tmp_path / 'virtual.h5'} must be in the file itself; got a dataset in others; copy it there."
+    )
+
+
+# AnnData
+
+
+def anndata(path: Path, **arrays: Any) -> Path:
+    written(path, X=np.ones((5, 3)), obs___index=[f"cell {i}" for i in range(5)], var___index=list("abc"), **arrays)
+    with h5py.File(path, "a") as file:
+        for group in ("obs", "var"):
+            file[group].attrs["_index"] = "_index"
+    return path
+
+
+def test_the_one_embedding_of_anndata(tmp_path: Path) -> None:
+    path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P)
+    model = load(path)
+    np.testing.assert_array_equal(model.right, P)
+    assert model.right_ids is not None
+    assert (model.right_ids.tolist()[4], model.link) == ("cell 4", "identity")
+    assert look(path).explain() == (
+        "Read as hdf5: obsm/X_pca (5 × 2) as right factors, obs/_index (5) as right ids. Left over: X (5 × 3), "
+        "var/_index (3)."
+    )
+
+
+def test_one_of_several_embeddings_has_to_be_chosen(tmp_path: Path) -> None:
+    path = anndata(tmp_path / "a.h5ad", obsm__X_pca=P, obsm__X_umap=P + 1, varm__PCs=Q[:3])
+    assert refused(path) == (
+        f"the embedding of {path} must be one; got obsm/X_pca (5, 2), obsm/X_umap (5, 2), varm/PCs (3, 2); choose one "
+        "with weight (--weight obsm/X_pca), or take what was measured (--weight X)."
+    )
+    for weight, expected, first in (
+        ("obsm/X_umap", P + 1, "cell 0"),
+        ("varm/PCs", Q[:3], "a"),
+        ("X", np.ones((5, 3)), "cell 0"),
+    ):
+        model = load(path, weight=weight)
+        np.testing.assert_array_equal(model.right, expected)
+        assert model.names("right")[0] == first
+    assert refused(anndata(tmp_path / "b.h5ad")) == (
+        f"the embedding of {tmp_path / 'b.h5ad'} must be one; got none; compute one, or take what was measured "
+        "(--weight X)."
+    )
+
+
+# Keras
+
+
+def layer(file: Any, place: str, name: str, *variables: np.ndarray) -> None:
+    group = file.create_group(f"{place}/vars")
+    group.attrs["name"] = name
+    for i, array in enumerate(variables):
+        group[str(i)] = array
+
+
+def dense(name: str, activation: Any) -> dict[str, Any]:
+    return {"class_name": "Dense", "config": {"name": name, "activation": activation}}
+
+
+def keras(path: Path, layers: list[dict[str, Any]], weights: Any) -> Path:
+    with h5py.File(path.with_suffix(".weights.h5"), "w") as file:
+        weights(file)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("metadata.json", "{}")
+        archive.writestr("config.json", json.dumps({"class_name": "Sequential", "config": {"layers": layers}}))
+        archive.write(path.with_suffix(".weights.h5"), "model.weights.h5")
+    return path
+
+
+def two_layers(file: Any) -> None:
+    layer(file, "layers/dense", "hidden", np.ones((3, 2)), np.ones(2))
+    layer(file, "layers/dense_1", "out", Q.T, B)
+    layer(file, "optimizer", "adam", Q.T, B)
+
+
+@pytest.mark.parametrize("activation", ["softmax", {"class_name": "function", "config": "softmax"}])
+def test_the_layer_with_the_softmax_is_the_head(tmp_path: Path, activation: Any) -> None:
+    path = keras(tmp_path / "m.keras", [dense("hidden", "relu"), dense("out", activation)], two_layers)
+    model = load(path)
+    np.testing.assert_array_equal(model.right, Q)
+    np.testing.assert_array_equal(model.right_bias, B)
+    assert model.link == "softmax"
+    assert look(path).line() == (
+        "read as hdf5: out.kernel, out.bias, its name; left over: hidden.kernel (3 × 2), hidden.bias (2)"
+    )
+    assert load(path, weight="hidden.kernel", kind="vectors").right.shape == (2, 3)
+
+
+def test_layers_without_a_softmax_have_to_be_chosen(tmp_path: Path) -> None:
+    path = keras(tmp_path / "m.keras", [dense("hidden", "relu"), dense("out", "linear")], two_layers)
+    for one in (path, path.with_suffix(".weights.h5")):
+        assert "got hidden.kernel (3, 2), out.kernel (2, 7); name two factors" in refused(one)
+        model = load(one, weight="out.kernel")
+        np.testing.assert_array_equal(model.right, Q)
+        np.testing.assert_array_equal(model.right_bias, B)
+        assert model.link == "softmax"
+    both = keras(tmp_path / "two.keras", [dense("hidden", "softmax"), dense("out", "softmax")], two_layers)
+    assert "must be one recognised table, pair or head" in refused(both)
+    lone = keras(tmp_path / "one.keras", [], lambda file: layer(file, "layers/dense", "d", Q.T, B))
+    assert "got d.bias (7,), one value for each entity of d.kernel" in refused(lone)
+
+
+def test_embeddings_of_keras_are_factors(tmp_path: Path) -> None:
+    def weights(file: Any) -> None:
+        layer(file, "layers/embedding", "user_embedding", P)
+        layer(file, "layers/embedding_1", "item_embedding", Q)
+
+    model = load(keras(tmp_path / "m.keras", [], weights))
+    np.testing.assert_array_equal(model.scores(), P @ Q.T)
+
+
+def test_weights_that_older_versions_of_keras_wrote(tmp_path: Path) -> None:
+    path = written(tmp_path / "m.h5", model_weights__out__out__kernel=0)
+    with h5py.File(path, "w") as file:
+        file["model_weights/hidden/hidden/kernel:0"] = np.ones((3, 2))
+        file["model_weights/hidden/hidden/bias:0"] = np.ones(2)
+        file["model_weights/out/out/kernel:0"] = Q.T
+        file["model_weights/out/out/bias:0"] = B
+        file["optimizer_weights/out/kernel:0"] = Q.T
+        file.attrs["model_config"] = json.dumps({"config": [dense("hidden", "relu"), dense("out", "softmax")]})
+    model = load(path)
+    np.testing.assert_array_equal(model.right, Q)
+    np.testing.assert_array_equal(model.right_bias, B)

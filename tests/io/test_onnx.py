@@ -1,0 +1,123 @@
+"""ONNX networks whose last step is a linear map, built by ONNX itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io import load, look
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+onnx = pytest.importorskip("onnx", reason="reading ONNX needs the extra onnx")
+
+W = np.arange(12, dtype=np.float32).reshape(4, 3)
+B = np.arange(4, dtype=np.float32)
+HIDDEN = np.ones((5, 3), dtype=np.float32)
+
+
+def node(kind: str, inputs: str, output: str, **attributes: Any) -> Any:
+    return onnx.helper.make_node(kind, inputs.split(), [output], **attributes)
+
+
+def written(path: Path, nodes: list[Any], output: str, **numbers: np.ndarray) -> Path:
+    value = onnx.helper.make_tensor_value_info
+    kind = onnx.TensorProto.FLOAT
+    graph = onnx.helper.make_graph(
+        nodes, "g", [value("x", kind, [None, 5])], [value(output, kind, None)],
+        [onnx.numpy_helper.from_array(array, name) for name, array in numbers.items()],
+    )  # fmt: skip
+    onnx.save(onnx.helper.make_model(graph), str(path))
+    return path
+
+
+FIRST = [node("MatMul", "x hidden", "h0"), node("Relu", "h0", "h")]
+HEADS: dict[str, tuple[list[Any], dict[str, np.ndarray]]] = {
+    "matmul": ([node("MatMul", "h w", "m"), node("Add", "m b", "s")], {"w": W.T, "b": B}),
+    "bias first": ([node("MatMul", "h w", "m"), node("Add", "b m", "s")], {"w": W.T, "b": B[None]}),
+    "gemm": ([node("Gemm", "h w b", "s")], {"w": W.T, "b": B}),
+    "torch": ([node("Gemm", "h w b", "s", transB=1)], {"w": W, "b": B}),
+    "scaled": ([node("Gemm", "h w b", "s", transB=1, alpha=2.0, beta=0.5)], {"w": W / 2, "b": B * 2}),
+    "identity": (
+        [node("Identity", "h", "i"), node("Gemm", "i w b", "t"), node("Identity", "t", "s")],
+        {"w": W.T, "b": B},
+    ),
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_heads(tmp_path: Path, head: str) -> None:
+    nodes, numbers = HEADS[head]
+    path = written(tmp_path / "m.onnx", [*FIRST, *nodes, node("Softmax", "s", "p")], "p", hidden=HIDDEN, **numbers)
+    model = load(path)
+    np.testing.assert_allclose(model.right, W)
+    np.testing.assert_allclose(model.right_bias, B)
+    assert model.link == "softmax"
+    assert look(path).line() == "read as onnx: w, b, a softmax"
+    assert load(path, kind="vectors").link == "identity"
+    scores = written(tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers)
+    with pytest.raises(InputError) as refused:
+        load(scores)
+    assert str(refused.value) == (
+        f"the outputs of {scores} must be probabilities of labels; got those of w as they are; say with kind head "
+        "(--kind head) that the outputs are scores of labels."
+    )
+    assert load(scores, kind="head").link == "softmax"
+
+
+def test_a_head_without_bias(tmp_path: Path) -> None:
+    nodes = [*FIRST, node("MatMul", "h w", "s"), node("LogSoftmax", "s", "p")]
+    assert load(written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T)).right_bias is None
+    nodes[-2] = node("Gemm", "h w", "s")
+    assert load(written(tmp_path / "m.onnx", nodes, "p", hidden=HIDDEN, w=W.T)).right_bias is None
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [node("MatMul", "h w", "s"), node("Tanh", "s", "p")],
+        [node("MatMul", "h w", "s"), node("Add", "s s", "t"), node("Softmax", "t", "p")],
+        [node("MatMul", "h w", "s"), node("Sigmoid", "s", "p")],
+        [node("Relu", "h", "p")],
+        [node("MatMul", "h h", "s"), node("Softmax", "s", "p")],
+    ],
+)
+def test_what_ends_in_something_else_is_no_head(tmp_path: Path, nodes: list[Any]) -> None:
+    path = written(tmp_path / "m.onnx", [*FIRST, *nodes], "p", hidden=HIDDEN, w=W.T)
+    for kind in ("auto", "head"):
+        with pytest.raises(InputError) as refused:
+            load(path, kind=kind)
+        assert str(refused.value) == (
+            f"the outputs of {path} must be one linear map, perhaps with a softmax; got others; export the weights and "
+            "the bias in Python: numpy.savez('head.npz', W=weight, b=bias)."
+        )
+
+
+def classifier(path: Path, weight: np.ndarray, after: str) -> Path:
+    labels = [f"l{i}" for i in range(len(weight))]
+    numbers = {"coefficients": weight.reshape(-1).tolist(), "intercepts": weight[:, 0].tolist()}
+    made = node("LinearClassifier", "x", "s", post_transform=after, classlabels_strings=labels, **numbers)
+    return written(path, [made], "s")
+
+
+def test_classifiers_of_scikit_learn(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    model = load(classifier(path, W, "SOFTMAX"))
+    np.testing.assert_array_equal(model.right, W)
+    np.testing.assert_array_equal(model.right_bias, W[:, 0])
+    assert model.names("right").tolist() == ["l0", "l1", "l2", "l3"]
+    two = load(classifier(path, np.array([[-1.0, -2.0], [1.0, 2.0]]), "LOGISTIC"))
+    np.testing.assert_array_equal(two.right, [[0, 0], [1, 2]])
+    np.testing.assert_array_equal(two.right_bias, [0, 1])
+    for wrong in (W, np.array([[-1.0, -2.0], [1.0, 2.5]])):
+        with pytest.raises(InputError, match="must be one linear map, perhaps with a softmax; got others"):
+            load(classifier(path, wrong, "LOGISTIC"))
+    path.write_bytes(b"\xff" * 40)
+    with pytest.raises(InputError, match="must be a whole ONNX file"):
+        load(path)
+    with pytest.raises(InputError, match=r'kind must be "head" or "vectors" for an ONNX network'):
+        load(classifier(path, W, "SOFTMAX"), kind="factors")
