@@ -68,10 +68,7 @@ def as_source(given: Any, name: str) -> Arrays:
     Tensor(shape=(1, 2), dtype='float64')
     """
     if isinstance(given, (str, os.PathLike)):
-        path = Path(given)
-        if not path.exists():
-            raise must_be("the path", "an existing file", str(path))
-        source: Arrays = open_arrays(path)
+        source: Arrays = open_arrays(Path(given))
     elif hasattr(given, "tensors") and hasattr(given, "open"):
         source = given
     else:

@@ -351,7 +351,7 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     assert "does not describe 'a'" in message("odd.safetensors", len(listed).to_bytes(8, "little") + listed)
     assert "names no tensors" in message("list.safetensors", (2).to_bytes(8, "little") + b"[]")
     assert "of dtype F64" in message("f8.safetensors", whole.replace(b'"F32"', b'"F8X"'))
-    assert "an .npz archive" in message("bad.npz", b"PK nothing")
+    assert "a whole .npz archive; it is not (File is not a zip file)" in message("bad.npz", b"PK nothing")
     assert "numpy's file format" in message("bad.npy", b"nothing")
     assert "pickle" in message("model.pt", b"")
     assert "it is a pickle, which could run code" in message("named.npz", pickle.dumps([1.0]))
@@ -359,7 +359,7 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     assert "misplaced bytes of 'a'" in message("gap.safetensors", whole.replace(b"[0,16]", b"[1,17]"))
     assert "4 bytes of no tensor" in message("more.safetensors", whole + bytes(4))
     assert "weight_map" in message("m.safetensors.index.json", b"{}")
-    with pytest.raises(InputError, match=r"the path must be an existing file; got .*absent.npz"):
+    with pytest.raises(InputError, match=r"the input must be a file that exists; got .*absent.npz"):
         block_cosines(tmp_path / "absent.npz", good)
     np.savez_compressed(tmp_path / "a.npz", a=np.arange(1000.0))
     broken = bytearray((tmp_path / "a.npz").read_bytes())
@@ -370,5 +370,5 @@ def test_clear_errors_of_files(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
         np.save(tmp_path / "a.npy", np.ones(100))
         archive.writestr("a.npy", (tmp_path / "a.npy").read_bytes()[:-8])
-    with pytest.raises(InputError, match="tensor 'a' ends after 792 of 800 bytes; the file is cut off"):
+    with pytest.raises(InputError, match="its header says 800 bytes, and 792 follow"):
         block_cosines(tmp_path / "cut.npz", {"a": np.ones(100)})

@@ -41,7 +41,7 @@ class Tensor:
         """Whether numpy can compute with its entries as real numbers."""
         try:
             return self.dtype == "bfloat16" or np.dtype(self.dtype).kind in "fiub"
-        except TypeError:  # a type of another library that numpy has no numbers for
+        except (TypeError, ValueError, SyntaxError):  # a type that numpy has no numbers for
             return False
 
 

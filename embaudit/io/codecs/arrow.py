@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -11,11 +12,17 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Stream
+from embaudit.io.codecs.arrow_sizes import unpacked_size
+from embaudit.io.codecs.npy import reason
+from embaudit.io.codecs.parquet_sizes import declared_size
+from embaudit.io.codecs.unpacked import require_sense
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
+BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
+"""What Arrow raises at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
@@ -50,17 +57,25 @@ def schema(path: Path) -> tuple[pa.Schema, int | None]:
     try:
         if path.suffix.lower() in PARQUET:
             metadata = parquet.read_metadata(path)
-            return _plain(metadata.schema.to_arrow_schema()), metadata.num_rows
-        with path.open("rb") as file:
-            return _plain((ipc.open_stream if _is_stream(path) else ipc.open_file)(file).schema), None
-    except (OSError, ValueError) as error:
+            require_sense(declared_size(path), path.stat().st_size)
+            found, rows = _plain(metadata.schema.to_arrow_schema()), metadata.num_rows
+        else:
+            require_sense(unpacked_size(path), path.stat().st_size)
+            with path.open("rb") as file:
+                found, rows = _plain((ipc.open_stream if _is_stream(path) else ipc.open_file)(file).schema), None
+        # Names are decoded only here.
+        twice = next((name for name, count in Counter(found.names).items() if count > 1), None)
+    except BROKEN as error:
         raise _damaged(path, error) from error
+    if twice is not None:
+        raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
+    return found, rows
 
 
 def _damaged(path: Path, error: Exception) -> InputError:
     """Say that a Parquet or Arrow file cannot be read."""
     allowed = f"a readable {path.suffix.lower()} table"
-    return must_be(f"{path}", allowed, str(error).splitlines()[0].rstrip("."), "write it again")
+    return must_be(f"{path}", allowed, reason(error), "write it again")
 
 
 def table(path: Path, columns: list[str] | None = None) -> pa.Table:
@@ -71,14 +86,19 @@ def table(path: Path, columns: list[str] | None = None) -> pa.Table:
     InputError
         If it is damaged.
     """
-    from pyarrow import feather, parquet
+    from pyarrow import feather
 
     try:
-        read = parquet.read_table if path.suffix.lower() in PARQUET else feather.read_table
-        found = _streamed(path, columns) if _is_stream(path) else read(path, columns=columns)
+        known = schema(path)[0]
+        if path.suffix.lower() in PARQUET:
+            found = _parquet(path, columns, known)
+        else:
+            found = _streamed(path, columns) if _is_stream(path) else feather.read_table(path, columns=columns)
         found.validate(full=True)
         return found.cast(_plain(found.schema))
-    except (OSError, ValueError, KeyError) as error:
+    except InputError:
+        raise
+    except BROKEN as error:
         raise _damaged(path, error) from error
 
 
@@ -111,6 +131,22 @@ def _plain(schema: pa.Schema) -> pa.Schema:
         if types.is_string_view(field.type):
             schema = schema.set(i, field.with_type(pa.string()))
     return schema
+
+
+def _parquet(path: Path, columns: list[str] | None, known: pa.Schema) -> pa.Table:
+    """Read Parquet; texts as places in a dictionary first, where one long text for all rows takes no room yet."""
+    from pyarrow import compute, parquet, types
+
+    texts = [field for field in known if types.is_string(field.type) or types.is_large_string(field.type)]
+    found = parquet.read_table(path, columns=columns, read_dictionary=[field.name for field in texts])
+    for field in texts:
+        place = found.schema.get_field_index(field.name)
+        if place >= 0 and types.is_dictionary(found.schema.field(place).type):
+            chunks = found.column(place).chunks
+            lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in chunks)
+            require_sense(sum(compute.sum(each).as_py() or 0 for each in lengths), path.stat().st_size)
+            found = found.set_column(place, field, found.column(place).cast(field.type))
+    return found
 
 
 def is_vectors(kind: pa.DataType) -> bool:

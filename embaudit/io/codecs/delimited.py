@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import io
 import re
 import zlib
@@ -16,6 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.lists import is_list
 from embaudit.io.codecs.quotes import has_quotes, quotes_enclose
+from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import existing_file, plain_suffix
 
 if TYPE_CHECKING:
@@ -97,11 +97,6 @@ class OneCharacter(io.RawIOBase):
         super().close()
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacking gzip."""
-    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")  # type: ignore[return-value]
-
-
 def _stream(path: Path, separator: str) -> IO[bytes]:
     raw = open_bytes(path)
     return io.BufferedReader(OneCharacter(raw, separator), 2**20) if len(separator) > 1 else raw
@@ -171,11 +166,14 @@ def _sample(path: Path) -> tuple[str, str]:
     """Read whole lines from the start of a file, with the encoding they are in."""
     try:
         with open_bytes(path) as file:
-            data = chunk = file.read(SAMPLE_BYTES)
-            # A line of 4,096 numbers is longer than most samples.
-            while len(chunk) == SAMPLE_BYTES and len(data) < SAMPLE_LIMIT and data.count(b"\n") < SAMPLE_LINES:
+            data, n_lines = bytearray(), 0
+            while True:
                 chunk = file.read(SAMPLE_BYTES)
                 data += chunk
+                n_lines += chunk.count(b"\n")
+                # A line of 4,096 numbers is longer than most samples.
+                if len(chunk) < SAMPLE_BYTES or len(data) >= SAMPLE_LIMIT or n_lines >= SAMPLE_LINES:
+                    break
             if len(chunk) == SAMPLE_BYTES:
                 data = data[: data.rfind(b"\n") + 1] or data
     except (OSError, EOFError, zlib.error) as error:

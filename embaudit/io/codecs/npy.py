@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import struct
+import sys
 import zipfile
 import zlib
 from contextlib import AbstractContextManager
+from math import prod
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
@@ -18,9 +21,13 @@ from embaudit.io.codecs.memory import Memory
 
 BROKEN = (
     OSError, ValueError, EOFError, KeyError, TypeError, MemoryError, OverflowError, RuntimeError, SyntaxError,
-    TokenError, zipfile.BadZipFile, zlib.error,
+    AttributeError, IndexError, TokenError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 """What numpy and zipfile raise at a file that is cut off, altered, or something else altogether."""
+
+
+MOST_AXES = 32
+"""Axes that an array of any version of numpy can have."""
 
 
 def reason(error: BaseException) -> str:
@@ -30,10 +37,46 @@ def reason(error: BaseException) -> str:
 
 
 def header(file: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
-    """Read shape, whether columns come first, and dtype; the file is then at its first number."""
+    """Read shape, whether columns come first, and dtype; the file is then at its first number.
+
+    Raises
+    ------
+    ValueError
+        If they are no shape and no type that an array can have.
+    """
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return read(file)
+    shape, by_columns, dtype = read(file)
+    if any(isinstance(length, bool) or length < 0 for length in shape) or len(shape) > MOST_AXES:
+        raise ValueError(f"its header says shape {str(shape)[:60]}")
+    return shape, by_columns, dtype
+
+
+def require_length(shape: Shape, dtype: np.dtype[Any], length: int) -> None:
+    """Refuse a header that says more or less than there is; numpy multiplies with a warning, or asks for the memory.
+
+    Raises
+    ------
+    ValueError
+        If the numbers do not fill `length` bytes.
+    """
+    said = prod(shape) * dtype.itemsize
+    if said != length and not dtype.hasobject:
+        raise ValueError(f"its header says {said:,} bytes, and {length:,} follow")
+
+
+def require_letters(array: NDArray[Any]) -> None:
+    """Refuse text with numbers that stand for no letter, which Python cannot hold.
+
+    Raises
+    ------
+    ValueError
+        If there is one.
+    """
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        codes = np.frombuffer(array.tobytes(), np.dtype("u4").newbyteorder(array.dtype.byteorder))
+        if codes.max() > sys.maxunicode:
+            raise ValueError("its text holds what is no letter")
 
 
 def tensor_of(shape: Shape, dtype: np.dtype[Any]) -> Tensor:
@@ -53,7 +96,11 @@ class Npy:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            with path.open("rb") as file:
+                shape, _, dtype = header(file)
+                require_length(shape, dtype, path.stat().st_size - file.tell())
             self._array = np.lib.format.open_memmap(path, mode="r")
+            require_letters(self._array)
         except BROKEN as error:
             if "Python objects" in str(error):
                 raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -16,6 +16,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npy
 from embaudit.io.codecs.arrays import Place, Read, Shape, Stream, read_exactly
 from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.unpacked import require_sense
 
 
 class Npz:
@@ -37,10 +38,11 @@ class Npz:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = [name for name in archive.namelist() if name.endswith(".npy")]
+                _require_plain(archive.infolist(), path)
                 self._headers = {name.removesuffix(".npy"): self._header(archive, name) for name in members}
         except npy.BROKEN as error:
-            wrong = f"it is cut off or not an .npz archive ({npy.reason(error)})"
-            raise InputError(f"{path} must be a whole file; {wrong}; save it again.") from error
+            wrong = npy.reason(error)
+            raise InputError(f"{path} must be a whole .npz archive; it is not ({wrong}); save it again.") from error
         self.tensors = {name: npy.tensor_of(shape, dtype) for name, (shape, _, dtype) in self._headers.items()}
         self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
         """Names of arrays that only pickle could read."""
@@ -48,7 +50,9 @@ class Npz:
     @staticmethod
     def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
         with archive.open(name) as member:
-            return npy.header(member)
+            found = npy.header(member)
+            npy.require_length(found[0], found[2], archive.getinfo(name).file_size - member.tell())
+            return found
 
     def __contains__(self, name: object) -> bool:
         return name in self.tensors
@@ -56,7 +60,8 @@ class Npz:
     def __getitem__(self, name: str) -> NDArray[Any]:
         try:
             with np.load(self.path, allow_pickle=False) as archive:
-                return np.asarray(archive[name])
+                found = np.asarray(archive[name])
+            npy.require_letters(found)
         except npy.BROKEN as error:
             if "allow_pickle" in str(error):
                 raise InputError(
@@ -64,6 +69,7 @@ class Npz:
                     "save it as numbers or as text."
                 ) from error
             raise InputError(f"{name} in {self.path} cannot be read: {npy.reason(error)}; save it again.") from error
+        return found
 
     @contextmanager
     def open(self, name: str) -> Iterator[Read]:
@@ -77,7 +83,7 @@ class Npz:
             with zipfile.ZipFile(self.path) as archive, archive.open(f"{name}.npy") as member:
                 npy.header(member)
                 yield lambda count: read_exactly(member, count, dtype, name)
-        except (zipfile.BadZipFile, zlib.error) as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
             raise must_be(f"array {name!r} of {self.path}", "readable", "damaged bytes") from error
 
     def place(self, name: str) -> Place:
@@ -91,6 +97,14 @@ class Npz:
             file.seek(start + 30 + int(lengths.sum()))
             shape, _, dtype = npy.header(file)
             return Place(self.path, file.tell(), dtype, shape)
+
+
+def _require_plain(members: Collection[zipfile.ZipInfo], path: Path) -> None:
+    """Refuse what unpacks to more than makes sense, or is packed as numpy never does, which unpacks without limit."""
+    other = [member for member in members if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)]
+    if other:
+        raise ValueError(f"{other[0].filename!r} is packed otherwise")
+    require_sense(sum(member.file_size for member in members), path.stat().st_size)
 
 
 def write(file: IO[bytes], arrays: Mapping[str, NDArray[Any]], streams: Mapping[str, Stream]) -> None:

@@ -122,7 +122,12 @@ def _shard(index: Path, name: str) -> Path:
     """Find one shard below the folder of its index: an index must not lead to other files of the reader."""
     if Path(name).is_absolute() or ".." in Path(name).parts:
         raise must_be("every shard", f"in the folder of {index.name}", repr(name), "move it there")
-    if not (index.parent / name).is_file():
+    try:
+        is_there = (index.parent / name).is_file()
+    # Names that no file can have.
+    except (OSError, ValueError):
+        is_there = False
+    if not is_there:
         raise must_be("every shard", f"beside {index.name}", f"no file {name}", "fetch it too")
     return existing_file(index.parent / name)
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
-from embaudit.io.codecs.delimited import open_bytes
+from embaudit.io.codecs.unpacked import open_bytes
 
 FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
@@ -118,6 +118,8 @@ def _other_count(path: Path, count: int, got: str) -> InputError:
     return must_be(f"{path}", f"a table of {count} vectors, as its header says", got, "fetch it again")
 
 
+# What is too large for float32 becomes infinite, which the model refuses.
+@np.errstate(over="ignore")
 def _numbers(block: list[bytes], size: int, done: int, path: Path) -> tuple[list[bytes], NDArray[np.float32]]:
     tokens: list[bytes] = []
     vectors = np.empty((len(block), size), dtype=np.float32)

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow import stacked
+from embaudit.io.codecs.arrow import BROKEN, schema, stacked
+from embaudit.io.codecs.npy import reason
 from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
@@ -59,17 +60,22 @@ def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
 
 
 def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
-    from pyarrow import dataset
+    from pyarrow import dataset, types
 
     # Spark also leaves _SUCCESS and .crc files there, which pyarrow passes over.
     try:
-        table = dataset.dataset(folder, format="parquet").to_table(columns=["id", "features"])
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
-        raise must_be(f"{folder}", "Parquet files with columns id and features", reason, "copy all of it") from error
+        found = dataset.dataset(folder, format="parquet")
+        for file in found.files:
+            schema(Path(file))
+        table = found.to_table(columns=["id", "features"])
+    except BROKEN as error:
+        what = "Parquet files with columns id and features"
+        raise must_be(f"{folder}", what, reason(error), "copy all of it") from error
     if not len(table):
         raise must_be(f"{folder}", "a table with rows", "none")
     ids = table.column("id")
+    if not types.is_integer(ids.type):
+        raise must_be(f"the ids in {folder}", "integers", str(ids.type))
     if ids.null_count:
         raise must_be(f"the ids in {folder}", "there in every row", f"{ids.null_count} missing")
     order = np.argsort(ids.to_numpy(), kind="stable")

@@ -154,7 +154,11 @@ def _is_kind(what: str, kind: pa.DataType) -> bool:
 
 def _named_index(schema: pa.Schema) -> int | None:
     """Return the column that was the index of a data frame, where it had a name of its own."""
-    columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    try:
+        columns = (schema.pandas_metadata or {}).get("index_columns", [])
+    # What is no JSON, or no map, names nothing.
+    except (ValueError, AttributeError, RecursionError):
+        return None
     named = [name for name in columns if isinstance(name, str) and name != PANDAS_INDEX]
     return schema.names.index(named[0]) if len(named) == 1 and named[0] in schema.names else None
 

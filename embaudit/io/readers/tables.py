@@ -113,7 +113,10 @@ def from_arrow(table: TableFile, content: pa.Table, request: Request) -> FactorM
     if not layout.lists:
         return _model(_dense(table, content, layout.vectors), ids, bias, request)
     vectors = stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))
-    metadata = {key.decode(): text.decode() for key, text in (content.schema.metadata or {}).items()}
+    metadata = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in (content.schema.metadata or {}).items()
+    }
     stored = said(metadata, request.kind)
     if stored.get("link") == "softmax":
         request = replace(request, kind="head")

@@ -132,6 +132,8 @@ def read_interactions(
     positions = _positions(table, user, item, rating)
     key, user_ids, item_ids, values = _read(table, positions, guessed=rating is None)
     n_rows = len(key)
+    if not n_rows:
+        raise must_be(f"{table.path}", "a table with rows", "none")
     try:
         key, values = _merged(key, values, duplicates)
     except _Repeated as repeated:

@@ -1,0 +1,77 @@
+"""How much a packed file may become: a few kilobytes can unpack to more than any memory holds."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import IO, Any
+
+FREE = 2**25
+"""So many bytes may come of anything."""
+RATIO = 100
+"""Beyond that, so many of each byte: numbers and text that say something shrink to a tenth at best."""
+
+
+TEXT_FREE = 2**22
+"""The same of text, which is slow to read."""
+
+
+def require_sense(unpacked: int, packed: int, *, free: int = FREE) -> None:
+    """Refuse what would become many times larger than it is.
+
+    Raises
+    ------
+    ValueError
+        If it would.
+
+    Examples
+    --------
+    >>> require_sense(2**25, 10)
+    >>> require_sense(2**30, 2**20)
+    Traceback (most recent call last):
+        ...
+    ValueError: 1,048,576 bytes would become 1,073,741,824 or more, as those of no model or table do
+    """
+    if unpacked > max(free, RATIO * packed):
+        raise ValueError(f"{packed:,} bytes would become {unpacked:,} or more, as those of no model or table do")
+
+
+class Gunzipped(io.RawIOBase):
+    """A gzipped file as it is unpacked, for as long as that makes sense."""
+
+    def __init__(self, path: Path) -> None:
+        self._packed = path.open("rb")
+        self._stream, self._done = gzip.GzipFile(fileobj=self._packed), 0
+
+    def readable(self) -> bool:
+        """Whether it can be read: always."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer.
+
+        Raises
+        ------
+        OSError
+            If more comes out than makes sense.
+        """
+        got = self._stream.readinto(buffer)
+        self._done += got
+        try:
+            require_sense(self._done, self._packed.tell(), free=TEXT_FREE)
+        except ValueError as error:
+            raise OSError(str(error)) from error
+        return got
+
+    def close(self) -> None:
+        """Close the file."""
+        self._packed.close()
+        super().close()
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file, unpacking gzip."""
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
+    return io.BufferedReader(Gunzipped(path), 2**16)

@@ -1,0 +1,218 @@
+"""Kilobytes that would fill all memory are refused at once; so is what a header says and the file does not hold."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import re
+import struct
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+import embaudit as ea
+from embaudit.blocks import block_cosines
+from embaudit.errors import InputError
+from embaudit.io import read_interactions, read_labels, read_titles
+from embaudit.io.codecs.arrow import table
+from embaudit.io.codecs.arrow_sizes import unpacked_size
+from embaudit.io.codecs.npy import header, require_length, require_letters
+from embaudit.io.codecs.parquet_sizes import declared_size
+from embaudit.io.codecs.unpacked import FREE, RATIO, TEXT_FREE, open_bytes, require_sense
+
+BOMB = "bytes would become .* or more, as those of no model or table do"
+
+
+def refused_at_once(read, path, match=BOMB):
+    start = time.process_time()
+    with pytest.raises(InputError, match=match) as error:
+        read(path)
+    assert time.process_time() - start < 2, "in a second, on a machine at rest"
+    assert str(path) in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "head", "unit"),
+    [
+        ("a.csv.gz", read_interactions, b"userId,movieId,rating\n", b"1,1,1\n"),
+        ("zeros.csv.gz", read_interactions, b"userId,movieId,rating\n", b"\0"),
+        ("title.csv.gz", read_titles, b"movieId,title\n1,", b"a"),
+        ("v.vec.gz", ea.load, b"", b"w 1 1 1\n"),
+    ],
+)
+def test_gzip_bombs(tmp_path, name, read, head, unit):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(head + unit * (2**23 // len(unit)), mtime=0))
+    said = refused_at_once(read, path)
+    assert int(re.search(r"become ([\d,]+)", said)[1].replace(",", "")) <= 2 * TEXT_FREE
+
+
+def npz(path, shape, kind=zipfile.ZIP_DEFLATED, size=None, descr="<f8"):
+    """Write one array of zeros, whose header says `shape`."""
+    with zipfile.ZipFile(path, "w", kind) as archive, archive.open("W.npy", "w") as member:
+        np.lib.format.write_array_header_1_0(member, {"descr": descr, "fortran_order": False, "shape": shape})
+        member.write(bytes(8 * np.prod(shape) if size is None else size))
+
+
+@pytest.mark.parametrize("read", [ea.load, lambda path: block_cosines(path, path)])
+def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
+    npz(tmp_path / "bomb.npz", (FREE // 64 + 1, 8))
+    refused_at_once(read, tmp_path / "bomb.npz")
+    npz(tmp_path / "less.npz", (9, 8), size=8)
+    refused_at_once(read, tmp_path / "less.npz", "says 576 bytes, and 8 follow")
+    npz(tmp_path / "more.npz", (9, 8), size=577)
+    refused_at_once(read, tmp_path / "more.npz", "says 576 bytes, and 577 follow")
+    for kind in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
+        npz(tmp_path / f"{kind}.npz", (9, 8), kind)
+        refused_at_once(read, tmp_path / f"{kind}.npz", r"'W.npy' is packed otherwise\)")
+    np.savez_compressed(tmp_path / "fine.npz", W=np.eye(9))
+    read(tmp_path / "fine.npz")
+
+
+def test_much_may_come_of_much():
+    require_sense(FREE, 1)
+    require_sense(RATIO * FREE, FREE)
+    require_sense(5, 0, free=5)
+    for unpacked, packed, free in ((FREE + 1, 1, FREE), (RATIO * FREE + 1, FREE, FREE), (6, 0, 5)):
+        with pytest.raises(ValueError, match=f"^{packed:,} bytes would become {unpacked:,} or more"):
+            require_sense(unpacked, packed, free=free)
+
+
+def test_text_that_shrinks_well_is_read(tmp_path):
+    draw = np.random.default_rng(0)
+    content = b"".join(b"%d,%d,%d\n" % tuple(row) for row in draw.integers(1000, size=(2**19, 3)).tolist())
+    assert len(content) > TEXT_FREE
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content, 1))
+    with open_bytes(tmp_path / "a.csv.gz") as file:
+        assert file.read() == content
+    (tmp_path / "a.csv").write_bytes(content)
+    with open_bytes(tmp_path / "a.csv") as file:
+        assert file.read() == content
+
+
+def test_a_dictionary_of_one_long_text(tmp_path):
+    places = pa.array(np.zeros(1000, np.int32))
+    texts = pa.DictionaryArray.from_arrays(places, pa.array(["x" * 10**6]))
+    path = tmp_path / "a.parquet"
+    written = pa.table({"movieId": np.arange(1000), "title": texts})
+    parquet.write_table(written, path, store_schema=False)
+    refused_at_once(read_titles, path)
+    assert table(path, ["movieId"]).column_names == ["movieId"]
+
+
+def test_texts_of_a_dictionary_are_what_they_were(tmp_path):
+    columns = {"id": ["b", "a", None, "b"], "large": pa.array(["x", "", None, "y"], pa.large_string())}
+    columns["kept"] = pa.array(["u", "v", "u", None]).dictionary_encode()
+    columns["vector"] = [["a"], ["b"], [], None]
+    written = pa.table(columns)
+    parquet.write_table(written, tmp_path / "a.parquet")
+    assert table(tmp_path / "a.parquet").equals(written)
+    assert table(tmp_path / "a.parquet", ["large", "id"]).equals(written.select(["large", "id"]))
+
+
+@pytest.mark.parametrize("kind", ["flat", "lists"])
+def test_columns_that_repeat_one_number(tmp_path, kind):
+    length = FREE // 8 // 10 + 1
+    zeros = pa.array(np.zeros(10 * length))
+    columns = {"id": zeros} if kind == "flat" else {"v": pa.FixedSizeListArray.from_arrays(zeros, 10)}
+    written = pa.table(columns).replace_schema_metadata(None)
+    rest = pa.table(
+        {name: column.slice(0, 1) for name, column in zip(written.column_names, written.columns, strict=True)}
+    )
+    with parquet.ParquetWriter(tmp_path / "a.parquet", written.schema) as file:
+        file.write_table(written)
+        file.write_table(rest.cast(written.schema))
+    refused_at_once(ea.load, tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("packing", ["zstd", "lz4"])
+def test_packed_columns_of_arrow(tmp_path, packing):
+    places, texts = pa.array(np.zeros(9, np.int32)), pa.array(["x" * 10**6])
+    written = {
+        "id": np.zeros(FREE // 8),
+        "n": pa.DictionaryArray.from_arrays(places, texts).take(np.zeros(FREE // 8, int)),
+    }
+    feather.write_feather(pa.table(written), str(tmp_path / "a.feather"), compression=packing)
+    assert unpacked_size(tmp_path / "a.feather") == FREE + FREE // 2 + 10**6 + 8
+    refused_at_once(ea.load, tmp_path / "a.feather")
+
+
+def test_unpacked_columns_of_arrow_are_as_large_as_they_are(tmp_path):
+    feather.write_feather(pa.table({"x": np.zeros(10**5)}), str(tmp_path / "a.feather"), compression="uncompressed")
+    assert unpacked_size(tmp_path / "a.feather") == 0
+    (tmp_path / "b.feather").write_bytes(b"ARROW2" + (tmp_path / "a.feather").read_bytes()[6:])
+    with pytest.raises(InputError, match="it does not begin as Arrow files do"):
+        table(tmp_path / "b.feather")
+
+
+def test_the_sizes_that_arrow_finds_in_footers(tmp_path):
+    lists = pa.array([[1.0, 2.0], [], None, [3.0]] * 100)
+    columns = {"i": np.arange(400, dtype=np.int32), "f": np.ones(400, np.float32), "b": [True, None] * 200, "v": lists}
+    parquet.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=150, compression="zstd")
+    metadata = parquet.read_metadata(tmp_path / "a.parquet")
+    groups = [metadata.row_group(i) for i in range(3)]
+    parts = [group.column(i) for group in groups for i in range(4)]
+    widths = {"INT32": 4, "FLOAT": 4, "BOOLEAN": 1, "DOUBLE": 8}
+    expected = sum(max(one.num_values * widths[one.physical_type], one.total_uncompressed_size) for one in parts)
+    assert declared_size(tmp_path / "a.parquet") == expected
+
+
+def test_one_name_for_two_columns(tmp_path):
+    twice = pa.table([pa.array([1.0]), pa.array([2.0])], names=["x", "x"])
+    parquet.write_table(twice, tmp_path / "a.parquet")
+    with pytest.raises(InputError, match="of different names; got 'x' more than once; rename one"):
+        ea.load(tmp_path / "a.parquet")
+
+
+# Headers of arrays
+
+
+def npy(text: str, numbers: bytes = b"") -> bytes:
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + 1) + text.encode() + b"\n" + numbers
+
+
+@pytest.mark.parametrize(
+    ("descr", "shape", "words"),
+    [
+        ("'<f8'", "(4611686018427387904, 3)", "says 110,680,464,442,257,309,696 bytes, and 48 follow"),
+        ("'<f8'", "(-2, 3)", r"says shape \(-2, 3\)"),
+        ("'<f8'", "(True, 6)", r"says shape \(True, 6\)"),
+        ("'<f8'", str((1,) * 33), r"says shape \(1, 1, 1,"),
+        ("'<f8'", "(2, 2)", "says 32 bytes, and 48 follow"),
+        ("'<U3'", "(2, 2)", "its text holds what is no letter"),
+        ("'q' * 9", "(2, 3)", "is not a valid dtype|Cannot parse header|malformed"),
+    ],
+)
+def test_what_a_header_may_say(tmp_path, descr, shape, words):
+    path = tmp_path / "a.npy"
+    path.write_bytes(npy(f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}", b"\xff" * 48))
+    for read in (ea.load, lambda path: block_cosines(path, path)):
+        with pytest.raises(InputError, match=words) as error:
+            read(path)
+        assert str(error.value).startswith(f"{path} must be a whole .npy file")
+
+
+def test_headers_of_any_shape_that_is_one():
+    for shape in ((), (0,), (2, 3), (1,) * 32):
+        text = f"{{'descr': '<f4', 'fortran_order': True, 'shape': {shape}, }}"
+        assert header(io.BytesIO(npy(text))) == (shape, True, np.dtype("<f4"))
+        require_length(shape, np.dtype("<f4"), 4 * int(np.prod(shape)))
+    require_length((2,), np.dtype(object), 1)
+    require_letters(np.array(["\U0010ffff", ""]))
+    require_letters(np.array(["é"], dtype=">U1"))
+    require_letters(np.empty(0, dtype="<U3"))
+    with pytest.raises(ValueError, match="what is no letter"):
+        require_letters(np.array([0x110000], "<u4").view("<U1"))
+
+
+def test_labels_are_read_from_no_archive(tmp_path: Path):
+    (tmp_path / "labels.txt").write_bytes(bz2.compress(b"a\n" * 1000))
+    with pytest.raises(InputError, match="text in UTF-8"):
+        read_labels(tmp_path / "labels.txt", 1000)
