@@ -1,10 +1,33 @@
-"""The errors a user can mend, each one sentence: name must be SET; got VALUE; what to do."""
+"""The errors a user can mend, each one sentence on one line: name must be SET; got VALUE; what to do."""
 
 from __future__ import annotations
+
+from unicodedata import category
+
+UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Categories of characters that steer a terminal or a page, or cannot be encoded."""
+JOINERS = "\u200c\u200d"
+"""Letters of Persian and of Indian scripts, and emoji, are written with them."""
+
+
+def escaped(text: str) -> str:
+    r"""Write characters that act instead of being seen as escapes: control, bidi, line ends, lone surrogates.
+
+    Examples
+    --------
+    >>> escaped("Heat (1995)"), escaped("a\n\x1b[2J")
+    ('Heat (1995)', 'a\\n\\x1b[2J')
+    """
+    if text.isprintable():
+        return text
+    return "".join(repr(each)[1:-1] if category(each) in UNSEEN and each not in JOINERS else each for each in text)
 
 
 class InputError(ValueError):
     """Something the caller gave cannot be used; the command line turns it into exit code 2."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(escaped(sentence))
 
 
 class EquivalenceError(InputError):
