@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers
 
-.PHONY: demo test test-peers check style mutants adversary lock clean
+.PHONY: demo test test-peers check style mutants adversary fuzz lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -50,6 +50,10 @@ mutants: $(READY)
 # Search 500 random models for an equal one that moves what an audit calls pinned; change 500 proofs in one place.
 adversary: $(READY)
 	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py tests/truth/test_tampered_proofs.py
+
+# Damage one file of each format in 60,000 ways; `make test` tries 3,000 of them.
+fuzz: $(READY)
+	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.delimited import open_bytes
+from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.files import plain_suffix
 from embaudit.io.json_text import parsed, parsed_once
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Read, Tensor
-from embaudit.io.codecs.delimited import open_bytes
+from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.codecs.memory import Memory
 
 BROKEN = (ValueError, OSError, EOFError, zlib.error, OverflowError, TypeError, IndexError, MemoryError, KeyError)

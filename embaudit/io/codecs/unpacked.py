@@ -42,7 +42,7 @@ class Gunzipped(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         self._packed = path.open("rb")
-        self._stream, self._done = gzip.GzipFile(fileobj=self._packed), 0
+        self._stream = gzip.GzipFile(fileobj=self._packed)
 
     def readable(self) -> bool:
         """Whether it can be read: always."""
@@ -57,12 +57,19 @@ class Gunzipped(io.RawIOBase):
             If more comes out than makes sense.
         """
         got = self._stream.readinto(buffer)
-        self._done += got
         try:
-            require_sense(self._done, self._packed.tell(), free=TEXT_FREE)
+            require_sense(self._stream.tell(), self._packed.tell(), free=TEXT_FREE)
         except ValueError as error:
             raise OSError(str(error)) from error
         return got
+
+    def seekable(self) -> bool:
+        """Whether it can be read again: always."""
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go on from another place."""
+        return self._stream.seek(offset, whence)
 
     def close(self) -> None:
         """Close the file."""
