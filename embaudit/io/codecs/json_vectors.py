@@ -43,7 +43,7 @@ def table(path: Path) -> pa.Table:
         raise
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
-    except (ValueError, TypeError, pa.ArrowException) as error:
+    except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise must_be(f"{path}", f"JSON of {ALLOWED}", _reason(error), "write it again") from error
 
 
@@ -54,7 +54,10 @@ def _reason(error: Exception) -> str:
 def _records(file: Any) -> pa.Table:
     from pyarrow import json
 
-    return json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+    found = json.read_json(file, read_options=json.ReadOptions(block_size=BLOCK))
+    # What is no UTF-8 shows only here.
+    found.validate(full=True)
+    return found.rename_columns(found.column_names)
 
 
 def _of(content: Any, path: Path) -> pa.Table:

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import UNNAMED, Read, Tensor
-from embaudit.io.codecs.unpacked import open_bytes
 from embaudit.io.codecs.memory import Memory
+from embaudit.io.codecs.unpacked import open_bytes
 
 BROKEN = (ValueError, OSError, EOFError, zlib.error, OverflowError, TypeError, IndexError, MemoryError, KeyError)
 """What scipy raises at a file that is cut off or altered."""
