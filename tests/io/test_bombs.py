@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import feather, parquet
+from pyarrow import feather, ipc, parquet
 
 import embaudit as ea
 from embaudit.blocks import block_cosines
@@ -142,13 +142,20 @@ def test_packed_columns_of_arrow(tmp_path, packing):
     feather.write_feather(pa.table(written), str(tmp_path / "a.feather"), compression=packing)
     assert unpacked_size(tmp_path / "a.feather") == FREE + FREE // 2 + 10**6 + 8
     refused_at_once(ea.load, tmp_path / "a.feather")
+    stream = tmp_path / "a.arrows"
+    with ipc.new_stream(
+        stream, pa.schema([("id", pa.float64())]), options=ipc.IpcWriteOptions(compression=packing)
+    ) as file:
+        file.write_table(pa.table({"id": np.zeros(FREE // 8 + 1)}))
+    assert unpacked_size(stream) == FREE + 8
+    refused_at_once(ea.load, stream)
 
 
 def test_unpacked_columns_of_arrow_are_as_large_as_they_are(tmp_path):
     feather.write_feather(pa.table({"x": np.zeros(10**5)}), str(tmp_path / "a.feather"), compression="uncompressed")
     assert unpacked_size(tmp_path / "a.feather") == 0
     (tmp_path / "b.feather").write_bytes(b"ARROW2" + (tmp_path / "a.feather").read_bytes()[6:])
-    with pytest.raises(InputError, match="it does not begin as Arrow files do"):
+    with pytest.raises(InputError, match="a readable .feather table"):
         table(tmp_path / "b.feather")
 
 
