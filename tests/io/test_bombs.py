@@ -155,7 +155,7 @@ def test_unpacked_columns_of_arrow_are_as_large_as_they_are(tmp_path):
     feather.write_feather(pa.table({"x": np.zeros(10**5)}), str(tmp_path / "a.feather"), compression="uncompressed")
     assert unpacked_size(tmp_path / "a.feather") == 0
     (tmp_path / "b.feather").write_bytes(b"ARROW2" + (tmp_path / "a.feather").read_bytes()[6:])
-    with pytest.raises(InputError, match="a readable .feather table"):
+    with pytest.raises(InputError, match=r"a readable \.feather table"):
         table(tmp_path / "b.feather")
 
 
