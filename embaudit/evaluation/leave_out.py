@@ -82,7 +82,7 @@ class LeftOut:
 
     def _best(self, scores: Floats) -> tuple[Floats, Floats]:
         """Share of related candidates and discounted gain among the `n` best of each remainder, ties by position."""
-        discounts = np.concatenate([[0], 1 / np.log2(np.arange(self.n) + 2), [0]])
+        discounts = np.concatenate([[0], np.reciprocal(np.log2(np.arange(self.n) + 2)), [0]])
         keep = self.n + SPARE
         while True:
             keep = min(keep, scores.shape[1] - 1)

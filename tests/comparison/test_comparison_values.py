@@ -47,7 +47,8 @@ def path(*versions, forward=True):
 @pytest.mark.parametrize(("users", "items", "groups"), [(25, 30, 20), (25, 9, 9), (10, 30, 10)])
 def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_twenty(users, items, groups):
     model, other = (random_model(seed, n=users, p=items, k=2) for seed in (0, 1))
-    for change in compare(model, other).changes.values():
+    for role, change in compare(model, other).changes.items():
+        assert change.role == role
         assert {len(values) for values in change.replicates.values()} == {groups}
 
 

@@ -112,7 +112,7 @@ def test_only_some_rows_are_searched(monkeypatch):
 
 
 def test_shares_of_nothing_are_none():
-    assert shares(np.array([[0, 2], [0, 6]])).tolist() == [[0, 0.25], [0, 0.75]]
+    assert shares(np.array([[0, 2, 0], [0, 6, 1]])).tolist() == [[0, 0.25, 0], [0, 0.75, 1]]
 
 
 def test_steps_that_are_none_share_an_array():
@@ -181,6 +181,12 @@ def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
     effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
     assert all(np.isfinite(effect).all() for effect in effects.values())
     assert np.abs(effects["remainder"]).max() > 0
+
+
+def test_former_neighbours_are_those_of_the_first_model_as_it_is():
+    x, *others = np.random.default_rng(0).standard_normal((5, 9, 3))
+    found = _Probe(path(x, *others), np.arange(4), 3)
+    np.testing.assert_array_equal(found.former, neighbours(x, 3, rows=np.arange(4)).indices)
 
 
 def test_what_ties_with_the_last_of_the_nearest_is_kept_in_a_refit():

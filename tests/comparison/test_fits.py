@@ -145,8 +145,14 @@ def test_the_share_that_a_gauge_leaves():
     fit = fit_gauge({"right": (x, x)}, "rotation")
     other = x + [[1, 0]] * 10
     assert unexplained(fit, "right", {"right": (x, other)}) == pytest.approx(10 / ((x - x.mean(axis=0)) ** 2).sum())
+    small = 0.1 * x
+    expected = 0.81 * (x**2).sum() / ((small - small.mean(axis=0)) ** 2).sum()
+    assert unexplained(replace(fit, right=np.eye(2)), "right", {"right": (x, small)}) == pytest.approx(expected)
+    tiny = {"right": (x / 100, small / 100)}
+    assert unexplained(replace(fit, right=np.eye(2)), "right", tiny) == pytest.approx(expected)
     level = np.ones((10, 2))
     assert unexplained(fit, "right", {"right": (x, level)}) == 1
+    assert unexplained(replace(fit, right=0 * fit.right), "right", {"right": (x, level / 128)}) == 1
     same = replace(fit, right=np.eye(2))
     assert unexplained(same, "right", {"right": (level, level)}) == 0
 
@@ -230,6 +236,9 @@ def test_a_gauge_without_a_group_of_entities_is_that_of_the_others():
 
 def test_all_rows_at_once_are_one_part():
     x = np.random.default_rng(0).standard_normal((9, 2))
+    for role in ("left", "right"):
+        (moved,) = whole({role: (x, x + 3)})
+        assert moved.chosen == "affine"
     (fold,) = whole({"right": (x, x * [1, 3])})
     assert fold.chosen == "diagonal"
     assert fold.held_out["right"].tolist() == fold.trained_on["right"].tolist() == list(range(9))
