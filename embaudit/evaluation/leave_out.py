@@ -134,7 +134,7 @@ def _in_order(related: Flags, rises: Flags) -> Floats:
     Below it stand unrelated ones, or above it related ones; half of those that are level with it count.
     """
     count = related.shape[1]
-    place, edge = np.arange(count), np.ones((len(related), 1), dtype=bool)
+    place, edge = np.arange(count), np.full((len(related), 1), True)
     first = np.maximum.accumulate(np.where(np.hstack([edge, rises]), place, 0), axis=1)
     last = np.minimum.accumulate(np.where(np.hstack([rises, edge]), place + 1, count)[:, ::-1], axis=1)[:, ::-1]
     before = _running(related)

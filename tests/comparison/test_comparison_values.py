@@ -52,6 +52,19 @@ def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_tw
         assert {len(values) for values in change.replicates.values()} == {groups}
 
 
+def test_gauges_are_fitted_again_for_the_halves_of_one_cut(monkeypatch):
+    given = []
+    monkeypatch.setattr(COMPARE, "role_change", lambda *given_, **named: given.append((given_, named)))
+    found = compare(vectors(), vectors(seed=1), n_neighbours=2)
+    ((role, match_, _, parts, groups, refits), named), *others = given
+    assert (role, len(match_), len(parts), others) == ("right", 9, 10, [])
+    assert [fold for fold, _ in refits] == parts[:2]
+    assert [len(without) for _, without in refits] == [9, 9]
+    assert sorted(groups) == list(range(9))
+    assert named["n"] == 2
+    assert found.changes == {"right": None}
+
+
 def test_predictions_are_sampled_by_the_same_seed_and_progress_is_named(monkeypatch):
     monkeypatch.setattr("embaudit.comparison.agreement.ROWS", 9)
     shown = []

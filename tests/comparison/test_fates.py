@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import _halvings, _pearson, _row_means, _split
-from embaudit.comparison.folds import folds
-from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, fates, outcomes, shares
+from embaudit.comparison.change import _halvings, _pearson, _row_means, _split, role_change
+from embaudit.comparison.folds import folds, whole
+from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, _searched, fates, outcomes, shares
 from embaudit.comparison.path import PARTNERS, Path, draw_pairs, mean_size, path_of
 from embaudit.comparison.refits import PROBED, _Probe, refit_effects
 from embaudit.comparison.seen import Pairing
@@ -186,7 +186,11 @@ def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
 def test_former_neighbours_are_those_of_the_first_model_as_it_is():
     x, *others = np.random.default_rng(0).standard_normal((5, 9, 3))
     found = _Probe(path(x, *others), np.arange(4), 3)
-    np.testing.assert_array_equal(found.former, neighbours(x, 3, rows=np.arange(4)).indices)
+    former = neighbours(x, 3, rows=np.arange(4)).indices
+    np.testing.assert_array_equal(found.former, former)
+    fate, listed = _searched(path(x, *others), np.arange(4), 3)
+    np.testing.assert_array_equal(listed, former)
+    assert (fate.sum(axis=0) == 1).all()
 
 
 def test_what_ties_with_the_last_of_the_nearest_is_kept_in_a_refit():
@@ -238,6 +242,35 @@ def test_a_row_of_a_single_pair_has_the_mean_of_it():
     found = _row_means(np.array([0.3]), np.array([[0, 1]]), np.array([0, 1, 1], dtype=np.uint8))
     nan = np.nan
     np.testing.assert_allclose(found, [[0.3, nan, 0.3], [nan, 0.3, 0.3], [nan, nan, nan]])
+
+
+def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
+    draw = np.random.default_rng(0)
+    x, other = draw.standard_normal((2, 9, 2))
+    found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("linear",), (), True)
+    parts, groups = whole(found.fitted, found.groups, ()), draw_groups(9, draw)
+    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
+    told = role_change("right", None, found, parts, groups, refits, n=3, rng=draw)
+    pairs = np.array([(i, j) for i in range(9) for j in range(9) if i != j])
+    gauged = parts[0].gauge.apply("right", x)
+    old, new, carried = (pair_cosines(rows, rows, pairs).reshape(9, 8) for rows in (x, other, gauged))
+    total, remainder = np.abs(new - old).mean(axis=1), np.abs(new - carried).mean(axis=1)
+    np.testing.assert_allclose(told.total, total)
+    np.testing.assert_allclose(told.remainder, np.minimum(remainder, total))
+    np.testing.assert_allclose(told.gauge, np.maximum(total - remainder, 0), atol=1e-12)
+    assert told.unseen.tolist() == [0] * 9
+    assert told.correlation == pytest.approx(np.corrcoef(old.ravel(), new.ravel())[0, 1])
+    assert told.gauged_correlation == pytest.approx(np.corrcoef(carried.ravel(), new.ravel())[0, 1])
+    assert told.halvings["total"] == pytest.approx([total.mean()])
+    for group in range(9):
+        rest = groups != group
+        cells = [abs(c) for c, (i, j) in zip((new - old).ravel(), pairs, strict=True) if rest[i] and rest[j]]
+        assert told.replicates["total"][group] == pytest.approx(np.mean(cells))
+    shares_without = outcomes([path_of("right", found, parts[0])], groups, 3, draw).replicates
+    effects = refit_effects("right", found, refits, n=3, rng=draw)
+    assert any(effects[name].any() for name in OUTCOMES)
+    for name in OUTCOMES:
+        np.testing.assert_allclose(told.replicates[name], shares_without[name] + effects[name])
 
 
 def test_halves_of_a_cut_stand_together():

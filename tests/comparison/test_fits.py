@@ -11,7 +11,7 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.comparison.change import serving
-from embaudit.comparison.fits import fit_gauge, unexplained
+from embaudit.comparison.fits import LOST, _keeps_all, fit_gauge, unexplained
 from embaudit.comparison.folds import Fold, _choose, _smallest, folds, held_out_error, whole
 from embaudit.comparison.seen import Pairing
 from embaudit.errors import InputError
@@ -45,7 +45,12 @@ def test_a_rotation_carries_the_scale_of_both_sides():
 
 def test_rows_that_vanish_leave_the_scale_alone():
     x = np.random.default_rng(0).standard_normal((10, 2))
-    for rows in ({"left": (x, 0 * x)}, {"left": (0 * x, x)}, {"right": (x, 0 * x)}):
+    for rows in (
+        {"left": (x, 0 * x)},
+        {"left": (0 * x, x)},
+        {"right": (x, 0 * x)},
+        {"left": (0 * x, x), "right": (x, x)},
+    ):
         np.testing.assert_allclose(abs(np.linalg.det(fit_gauge(rows, "rotation").left)), 1)
 
 
@@ -81,6 +86,21 @@ def test_a_column_that_says_nothing_gets_the_largest_scale_of_the_others():
     fit = fit_gauge({"left": (x, x * [2, 1, -5])}, "diagonal")
     np.testing.assert_allclose(np.diag(fit.left), [2, 5, -5])
     np.testing.assert_allclose(np.diag(fit.right), [1 / 2, 1 / 5, -1 / 5])
+
+
+def test_a_column_whose_two_sides_are_unlike_gets_the_largest_scale_of_the_others():
+    x = np.random.default_rng(0).standard_normal((10, 2))
+    unlike = x[::-1, 1] - x[:, 1] * (x[::-1, 1] @ x[:, 1]) / (x[:, 1] @ x[:, 1])
+    rows = {"left": (x, np.column_stack([3 * x[:, 0], unlike]))}
+    assert x[:, 1] @ unlike != 0
+    np.testing.assert_allclose(np.diag(fit_gauge(rows, "diagonal").left), [3, 3])
+
+
+def test_a_direction_at_the_bound_is_lost():
+    assert _keeps_all(np.array([1.01 * LOST]), 1.0)
+    assert not _keeps_all(np.array([LOST]), 1.0)
+    assert _keeps_all(np.array([1.0]), 1.01 * LOST)
+    assert not _keeps_all(np.array([1.0]), LOST)
 
 
 def test_only_sides_that_may_be_shifted_are():

@@ -224,6 +224,7 @@ def test_columns_are_scaled_apart_only_where_predictions_see_columns():
     plane = np.array([[1.0, 0, 0], [0, 0.6, 0.8]])
     wide = one.replace(left=one.left @ plane, right=np.column_stack([one.right, np.random.default_rng(0).random(15)]))
     assert paired(wide, wide).groups == ("rotation", "linear")
+    assert paired(one, wide).groups == paired(wide, one).groups == ("rotation", "linear")
     assert paired(wide, wide).seen["right"][0].shape == (15, 2)
 
 
