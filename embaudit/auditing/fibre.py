@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.claim import Kind, Scope
-from embaudit.canonical.pinned import SCOPES, pinned_test
+from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
 from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
@@ -173,7 +173,7 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     moved = None if role == "cross" else (pinning.moved or {}).get(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, said_of(model, pinning.explain()))
-    if pinning.status == "free" and moved is not None and moved.max_abs > 0:
+    if pinning.status == "free" and moved is not None and moved.max_abs > LEAST:
         return Freedom(True, Kind.SHOWN, said_of(model, pinning.explain()))
     if moved is not None:
         titles = f"{Pairs(role).titled(model)} cosines"

@@ -105,41 +105,35 @@ def test_other_cosines_of_unit_rows_are_the_largest_of_each_side():
     flip = {"reflected": [0], "mirror": np.diag([1.0, 0.0]), "facts": {"side": "right"}}
     given = {"link": link("cosine"), "rows_left": [0], "rows_right": [0, 1, 2], **flip}
     # Item 0 is reflected where users have nothing: its cosines with items 1 and 2 go from .96 and .6 to 0 and -.6.
-    stands("free:right", 1.2, right, left, kind="shown", pairs_right=[[0, 1], [0, 2]], **given,
-           numbers={"right": 1.2, "condition": 1.0})  # fmt: skip
-    stands("identification", 0.96, right, left, pairs_right=[[0, 1]], pairs_left=[[0, 0]], **given,
-           numbers={"left": 0.0, "right": 0.96})  # fmt: skip
-    fails("no cosine moves", claim(
-        "free:right", right, left, kind="shown", value=0.0, pairs_right=[[1, 2]], pairs_left=[[0, 0]], **given
-    ))  # fmt: skip
+    stands("free:right", 1.2, right, left, kind="shown", pairs=[[0, 1], [0, 2]], **given,
+           numbers={"largest": 1.2, "mean": 1.08, "condition": 1.0})  # fmt: skip
+    stands("identification", 0.96, right, left, pairs=[[0, 1]], **given)
+    fails("no cosine moves", claim("free:right", right, left, kind="shown", value=0.0, pairs=[[1, 2]], **given))
     given |= {"reflected": [1], "link": link("identity")}
     for angle, moves in ((0.4e-3, False), (0.6e-3, True)):
         right[1] = np.sin(angle), np.cos(angle)
         right[2] = 1, 0
-        found = claim(
-            "identification", right, left, kind="shown", value=2 * np.sin(angle), pairs_right=[[1, 2]], **given
-        )
-        if moves:
-            found.check()
-        else:
-            fails("no cosine moves", found)
+        for name in ("identification", "free:right"):
+            found = claim(name, right, left, kind="shown", value=2 * np.sin(angle), pairs=[[1, 2]], **given)
+            if moves:
+                found.check()
+            else:
+                fails("no cosine moves", found)
 
 
 def test_freedom_of_one_side_is_told_of_that_side():
     right, left = CROSS["right"], [[1.0, 2.0], [2.0, -1.0]]
-    pairs = {"pairs_right": [[0, 2]], "pairs_left": [[0, 1]]}
     own, other = 0.5**0.5 - 0.2**0.5, 1.5 / np.sqrt(2 * 4.25)
     assert own < other
-    stands("free:right", own, right, left, kind="shown", **STRETCH, **pairs, numbers={"right": own, "left": other})
-    stands("free:left", other, right, left, kind="shown", **STRETCH, **pairs)
-    stands("identification", other, right, left, **STRETCH, **pairs)
+    stands("free:right", own, right, left, kind="shown", **STRETCH, pairs=[[0, 2]])
+    stands("free:left", other, right, left, kind="shown", **STRETCH, pairs=[[0, 1]])
+    stands("identification", other, right, left, **STRETCH, pairs=[[0, 1]], facts={"role": "left"})
+    stands("identification", own, right, left, **STRETCH, pairs=[[0, 2]])
 
 
-@pytest.mark.parametrize("name", ["reached:neighbours:right:linear", "free:right", "identification"])
-def test_movement_is_no_number_of_a_claim_without_pairs(name):
-    more = {"lists": [[2]], "listed": [0]} if name.startswith("reached") else {"pairs_right": [[0, 1]]}
-    found = claim(name, **CROSS, **STRETCH, **more, kind="shown", value=0.1, facts={"value": "lost"},
-                  numbers={"mean": 0.1})  # fmt: skip
+def test_movement_is_no_number_of_lists_alone():
+    found = claim("reached:neighbours:right:linear", **CROSS, **STRETCH, lists=[[2]], listed=[0], kind="shown",
+                  value=0.1, facts={"value": "lost"}, numbers={"mean": 0.1})  # fmt: skip
     with pytest.raises(KeyError, match="mean"):
         found.check()
 
@@ -466,6 +460,10 @@ def test_weights_make_one_positive_form_on_both_sides():
     fails("no positive form", weighed((0.5, 0.6), (1.1, 0), rows=line))
     fails("no positive form", weighed((0.5, 0.5 + 1.2e-8), (1 + 1.2e-8, 0), rows=line))
     weighed((0, 1), (1, 0), rows=line).check()
+    fails("no positive form", weighed((2, -1), (1, 0), rows=line))
+    # Another left row off that line: what holds on the line says nothing of it.
+    off = ((1.0, 0), (-1, 0), (0.6, 0.8))
+    fails("no positive form", weighed((0.5, 0.5, 0), (1, 0), rows=off, others=line))
     fails("no positive form", weighed((2, -1), (2, -1), rows=line))
     fails("no positive form", weighed((0.5, 0.5), (1, 0), rows=line, known=link("softmax")))
     fails("no positive form", weighed((1, 0), (1, 0), rows=((1.0, 0), (1, 0.1))))

@@ -40,27 +40,27 @@ def instead(found, after):
 
 def test_tiles_hold_cosines_and_mark_what_is_no_pair():
     found = claim("moved:right", RIGHT, [[0.0, 0.0], [0.0, 1.0]])
-    ((part, tile),) = found.tiles(("right", "right"), None, None, found.rows)
+    ((part, tile),) = found.tiles(None, None, found.rows)
     assert part == slice(0, 2**22 // 4 + 1)
     own = [[-2, -2, 0.6, 0], [-2, -2, -2, -2], [0.6, -2, -2, 0.8], [0, -2, 0.8, -2]]
     assert np.allclose(tile, own, rtol=0, atol=1e-15)
-    ((part, tile),) = found.tiles(("right", "right"), np.array([2, 1]), np.array([2, 3, 0]), found.rows)
+    ((part, tile),) = found.tiles(np.array([2, 1]), np.array([2, 3, 0]), found.rows)
     assert part == slice(0, 2**22 // 3 + 1)
     assert np.allclose(tile, [[-2, 0.8, 0.6], [-2, -2, -2]], rtol=0, atol=1e-15)
-    ((part, tile),) = found.tiles(("left", "right"), None, None, found.rows)
+    across = claim("moved:cross", RIGHT, [[0.0, 0.0], [0.0, 1.0]])
+    ((part, tile),) = across.tiles(None, None, across.rows)
     assert np.allclose(tile, [[-2, -2, -2, -2], [0, -2, 0.8, 1]], rtol=0, atol=1e-15)
     parallel = claim("moved:right", [[0.1, 0.3], [0.1, 0.3], [-0.1, -0.3]] * np.arange(1, 8).repeat(3)[:3, None])
-    ((_, tile),) = parallel.tiles(("right", "right"), None, None, lambda s, i: 1.1 * np.eye(2)[[0, 0]])
+    ((_, tile),) = parallel.tiles(None, None, lambda s, i: 1.1 * np.eye(2)[[0, 0]])
     assert tile.tolist() == [[-2, 1], [1, -2]]
 
 
 def test_cosines_are_never_beyond_1():
     draw = np.random.default_rng(0).standard_normal((60, 3))
     found = claim("moved:right", np.vstack([draw, -draw]))
-    ((_, tile),) = found.tiles(("right", "right"), None, None, found.rows)
+    ((_, tile),) = found.tiles(None, None, found.rows)
     assert sorted({tile[i, i + 60] for i in range(60)})[0] == -1
     ((_, tile),) = claim("moved:right", np.vstack([draw, draw])).tiles(
-        ("right", "right"),
         None,
         None,
         lambda side, which: np.vstack([draw, draw]),
@@ -83,7 +83,7 @@ AFTER = [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [0.0, -1.0]]
 )
 def test_movement_is_of_the_pairs_stored_or_of_all(arrays, mean, largest):
     found = instead(claim("moved:right", RIGHT, **arrays), AFTER)
-    assert found.movement("right", found["pairs"]) == pytest.approx((mean, largest), abs=1e-12)
+    assert found.movement() == pytest.approx((mean, largest), abs=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [None, [[0, 0], [0, 2]]])
@@ -93,7 +93,7 @@ def test_movement_across_is_of_both_sides(pairs):
         slice(None) if which is None else which
     ]
     moved = np.array([1 - 0.5**0.5, 1 - 0.5**0.5, 0.5**0.5][:: 1 if pairs is None else 2])
-    assert found.movement("cross", found["pairs"]) == pytest.approx((moved.mean(), moved.max()), abs=1e-12)
+    assert found.movement() == pytest.approx((moved.mean(), moved.max()), abs=1e-12)
 
 
 def test_movement_is_counted_over_all_tiles():
@@ -101,7 +101,7 @@ def test_movement_is_counted_over_all_tiles():
     tiles = [(slice(0, 1), np.array([[0.5, -2.0]]), np.array([[1.0, -2.0]])),
              (slice(1, 2), np.array([[-2.0, 0.5, 0.0]]), np.array([[-2.0, 0.4, 0.0]]))]  # fmt: skip
     found.tiles = lambda *given: iter(tiles)
-    assert found.movement("right", None) == pytest.approx((0.2, 0.5))
+    assert found.movement() == pytest.approx((0.2, 0.5))
 
 
 # Lists
@@ -119,10 +119,10 @@ def listed(before, after, lists, rows=(0,), known=None, **arrays):
 
 def test_the_share_of_lists_that_stays():
     before, after = at_angles(0, 10, 20, 30, 40), at_angles(0, 10, 50, 30, 40)
-    assert listed(before, after, [[1, 2]]).lost("right").tolist() == [0.5, 0.5]
-    assert listed(before, after, [[1]]).lost("right").tolist() == [0, 0]
-    assert listed(before, after, [[1, 2], [2, 4]], (0, 3)).lost("right").tolist() == [0.25, 0.25]
-    fails("a list does not hold the nearest rows", listed(before, after, [[1, 3]]).lost, "right")
+    assert listed(before, after, [[1, 2]]).lost().tolist() == [0.5, 0.5]
+    assert listed(before, after, [[1]]).lost().tolist() == [0, 0]
+    assert listed(before, after, [[1, 2], [2, 4]], (0, 3)).lost().tolist() == [0.25, 0.25]
+    fails("a list does not hold the nearest rows", listed(before, after, [[1, 3]]).lost)
 
 
 def near(gap, kind=np.float64):
@@ -135,9 +135,9 @@ def near(gap, kind=np.float64):
 def test_rows_that_tie_with_the_last_of_a_list_may_stand_in_it(gap, stands):
     found = listed(near(gap), near(0), [[1]])
     if stands:
-        assert found.lost("right").tolist() == [0, 0]
+        assert found.lost().tolist() == [0, 0]
     else:
-        fails("a list does not hold the nearest rows", found.lost, "right")
+        fails("a list does not hold the nearest rows", found.lost)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_rows_that_tie_with_the_last_of_a_list_may_stand_in_it(gap, stands):
 def test_rows_about_a_tie_behind_the_last_of_the_other_list_may_have_stayed(gap, kind, lost):
     found = listed(near(0, kind), near(gap), [[1]])
     found.rows = lambda side, which=None: near(0)[slice(None) if which is None else which]
-    assert found.lost("right").tolist() == lost
+    assert found.lost().tolist() == lost
 
 
 @pytest.mark.parametrize(("value", "stands"), [(0.0, True), (0.5, True), (1.0, True), (1.1, False), (-0.1, False)])
@@ -175,16 +175,16 @@ def test_what_claims_share_is_computed_once():
     before, after = at_angles(0, 10, 20), at_angles(0, 30, 20)
     for order in (list(arrays), list(arrays)[::-1]):
         found = listed(before, after, [[1]], known=known, **{name: arrays[name] for name in order})
-        assert found.lost("right").tolist() == [1, 1]
+        assert found.lost().tolist() == [1, 1]
         found.proof["arrays"] = dict(sorted(found.proof["arrays"].items(), reverse=order[0] == "one"))
-        assert found.lost("right").tolist() == [1, 1]
+        assert found.lost().tolist() == [1, 1]
     assert len(known) == 1
     known |= dict.fromkeys(known, 0.25)
-    assert found.lost("right") == 0.25
+    assert found.lost() == 0.25
     own: dict[str, float] = {}
     for side in ("left", "right"):
-        both = claim("moved:right", before, before, known=own, listed=[0], lists=[[1]])
-        instead(both, after).lost(side)
+        both = claim(f"moved:{side}", before, before, known=own, listed=[0], lists=[[1]])
+        instead(both, after).lost()
     assert len(own) == 2
 
 

@@ -207,8 +207,11 @@ def test_the_scope_of_a_test_of_unit_rows(monkeypatch, status, scope, expected):
 
 
 def test_what_the_equal_model_that_was_found_moves(monkeypatch):
-    moves = {"right": Moved(0.1, 0.2, 3), "left": Moved(0.0, 0.0, 3)}
+    moves = {"right": Moved(0.1, 0.2, 3), "left": Moved(0.0, 1e-3, 3)}
     found, pinning = with_test(monkeypatch, PLANE.replace(link="cosine"), SIDES, moved=moves)
+    assert found.moves("right")
+    more = moves | {"left": Moved(0.0, 1.001e-3, 3)}
+    assert with_test(monkeypatch, PLANE.replace(link="cosine"), SIDES, moved=more)[0].moves("left")
     others = (
         "Whether the predictions pin user-user cosines is undecided: the equal model that was found moves others alone."
     )

@@ -19,6 +19,7 @@ from embaudit.auditing.claims import Kind
 from embaudit.auditing.heads import head_evidence
 from embaudit.auditing.proof import verify as checker
 from embaudit.auditing.proof.proof import PROVERS
+from embaudit.canonical import span
 from embaudit.errors import InputError
 from embaudit.movements.movement import MovementProbe
 
@@ -70,6 +71,69 @@ def test_near_copies_in_single_precision_are_counted_as_the_audit_counts_them():
     lost = {claim.name: claim.value for claim in audited.claims}["reached:neighbours:right:linear"]
     assert lost == 17 / 48
     assert {problem for _, problem in ea.verify(audited.proof(), audited.model)} == {""}
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("biases", [(), ("left_bias", "right_bias")])
+def test_dimensions_that_predictions_miss_are_left_out_as_precisely_as_rows_are_stored(kind, biases, monkeypatch):
+    monkeypatch.setattr(limits, "ATTACKED_RANK", 3)
+    model = random_model(5, n=20, p=15, k=4, biases=biases)
+    left = model.left.copy()
+    left[:, 3] = left[:, 2]
+    audited = ea.audit(model.replace(left=left.astype(kind), right=model.right.astype(kind)), n_gauges=1, n_pairs=50)
+    assert audited.evidence.fibre.reduction.effective_rank == 3
+    proof = audited.proof()
+    assert proof.record["claims"][-1]["text"] == "3 of 4 dimensions make the same predictions."
+    assert {problem for _, problem in ea.verify(proof, audited.model)} == {""}
+
+
+WIDE = {
+    "both": random_model(n=5, p=6, k=40, biases=("left_bias",)),
+    "items": random_model(n=None, p=6, k=40),
+    "head": random_model(n=None, p=6, k=40, link="softmax"),
+    "unit": random_model(n=None, p=6, k=40).replace(link=ea.Softmax(unit_rows=True), right_bias=np.arange(6.0)),
+    "cosine": random_model(n=5, p=6, k=40, link="cosine"),
+}
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """Proofs of models of more columns than rows, by name."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limits, "ATTACKED_RANK", 0)
+        for function in (span.in_span, span.span_basis):
+            patch.setitem(function.__kwdefaults__, "most", 30)
+        return {name: ea.audit(model, n_gauges=1, n_pairs=20).proof() for name, model in WIDE.items()}
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_more_columns_than_rows_span_are_proven_in_what_they_span(name, wide):
+    record, model = wide[name].record, WIDE[name]
+    spanned = 6 + model.n_left + bool(model.free_shifts)
+    last = record["claims"][-1]
+    assert (last["name"], last["text"]) == ("span", f"All rows lie in {spanned} of 40 dimensions.")
+    assert wide[name].arrays[last["proof"]["arrays"]["gauge_left"]].shape == (40, spanned)
+    others = {claim["proof"]["arrays"]["span"] for claim in record["claims"][:-1]}
+    assert others == {last["proof"]["arrays"]["gauge_left"]}
+    assert {problem for _, problem in ea.verify(wide[name], model)} == {""}
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda basis: 2 * basis, "its columns are not orthonormal"),
+        (lambda basis: basis[:, :-1], "a row has more dimensions"),
+        (lambda basis: basis[::-1], "a row has more dimensions"),
+    ],
+)
+def test_what_rows_are_said_to_span_is_checked(change, problem, wide):
+    record, arrays = json.loads(json.dumps(wide["items"].record)), dict(wide["items"].arrays)
+    key = record["claims"][-1]["proof"]["arrays"]["gauge_left"]
+    arrays["changed"] = change(arrays[key])
+    record["claims"][-1]["proof"]["arrays"]["gauge_left"] = "changed"
+    found = dict(ea.verify(ea.Proof(record, arrays), WIDE["items"]))
+    assert found["span"] == problem
+    assert found["moved:right"] == "its span is not that of the span"
 
 
 def test_sampled_pairs_and_rows_are_stored(monkeypatch):

@@ -7,9 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from embaudit import audit
+from embaudit import audit, verify
 from embaudit.canonical import in_span
-from embaudit.errors import InputError
 from embaudit.model import FactorModel
 from embaudit.model.sizes import shape_question
 from tests.models import random_model
@@ -52,12 +51,9 @@ def test_five_rows_of_six_thousand_columns_take_no_matrix_of_columns():
     assert found.predictions_hold
     assert found.model.rank == 6040
     assert "6040" not in found.verdict
-    with pytest.raises(InputError) as refused:
-        found.proof()
-    assert str(refused.value) == (
-        "a model to prove claims of must be one whose columns were all looked at; got 6,040 columns, more than its "
-        "rows span; audit without --proof."
-    )
+    proof = found.proof()
+    assert proof.record["claims"][-1]["text"] == "All rows lie in 5 of 6,040 dimensions."
+    assert {problem for _, problem in verify(proof, model)} == {""}
 
 
 def test_fewer_rows_than_columns_are_asked_about():

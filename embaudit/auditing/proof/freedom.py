@@ -109,13 +109,16 @@ def _strongest(model: FactorModel, role: Role, gauges: Iterator[tuple[Indices, G
     return witness(model, best[1]).and_(pairs=table(best[0][None]))
 
 
-def other_metric(evidence: Evidence, claim: Claim) -> Part:  # noqa: ARG001
-    """Store the equal model of unit rows, and the pairs that its movement was taken from."""
+def other_metric(evidence: Evidence, claim: Claim) -> Part:
+    """Store the equal model of unit rows, and the pairs of a side that its movement was taken from."""
     model, pinning = evidence.model, evidence.fibre.pinning
     assert pinning is not None
+    assert pinning.moved is not None
+    moved = {side: found.max_abs for side, found in pinning.moved.items()}
+    side = max(moved, key=lambda one: moved[one]) if claim.about == "identification" else claim.role
     part = _reflected(model, pinning) if pinning.witness is None else witness(model, pinning.witness)
-    pairs = {f"pairs_{side}": _pairs_of(model, side) for side in pinning.moved or {}}
-    return part.and_(**pairs, **looked_at(evidence))
+    part = part.and_(pairs=_pairs_of(model, side), **looked_at(evidence))  # type: ignore[arg-type]
+    return Part(part.arrays, facts={**part.facts, "role": side})
 
 
 def _reflected(model: FactorModel, pinning: Pinning) -> Part:
@@ -126,10 +129,8 @@ def _reflected(model: FactorModel, pinning: Pinning) -> Part:
     return Part({**kept, "reflected": table(flip.rows), "mirror": flip.unseen}, facts={"side": flip.side})
 
 
-def _pairs_of(model: FactorModel, side: SideName) -> NDArray[np.int32] | None:
+def _pairs_of(model: FactorModel, side: SideName) -> NDArray[np.int32]:
     n = len(model.factors(side))
-    if n < 2:
-        return None
     return table(all_pairs(n) if n_pairs(n) <= EVERY else sample_pairs(n, EVERY, rng=0))
 
 

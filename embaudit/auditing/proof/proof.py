@@ -16,7 +16,9 @@ from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.proof import freedom, labels, limits, shown
 from embaudit.auditing.proof import verify as checker
 from embaudit.auditing.proof.part import Part, dropping
+from embaudit.canonical.span import span_basis
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Floats
 from embaudit.foundation.plain import plain
 from embaudit.io import as_model, written_whole
 from embaudit.io.codecs import npz
@@ -24,6 +26,7 @@ from embaudit.io.files import AnyPath, existing_file
 from embaudit.model import FactorModel
 
 Prover = Callable[[Evidence, Claim], Part]
+Entry = tuple[dict[str, Any], Part]
 
 FORMAT = 1
 """Raised when a record changes its meaning."""
@@ -50,6 +53,8 @@ PROVERS: dict[str, Prover] = {
     "simplex": labels.simplex,
 }
 """What proves a claim, by what it is about."""
+AS_STORED = ("norm", "norm-decides")
+"""Claims about all columns as they are stored, however many."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,11 +159,6 @@ def prove(model: FactorModel, evidence: Evidence, claims: Iterable[Claim]) -> Pr
     InputError
         If the audit's own check failed: then nothing in it can be trusted.
     """
-    if evidence.model.rank < model.rank:
-        what = f"{model.rank:,} columns, more than its rows span"
-        raise must_be(
-            "a model to prove claims of", "one whose columns were all looked at", what, "audit without --proof"
-        )
     if not evidence.predictions_hold:
         raise must_be("a proof", "of an audit whose predictions hold", "one where they moved (EMB001)")
     shelf, firm = _Shelf(), [claim for claim in claims if claim.kind in (Kind.SHOWN, Kind.PROVEN)]
@@ -167,20 +167,35 @@ def prove(model: FactorModel, evidence: Evidence, claims: Iterable[Claim]) -> Pr
         "link": {"soft_cap": None, "unit_rows": False} | vars(model.link) | {"name": str(model.link.name)},
         "arrays": {name: None if x is None else checker.digest(np.asarray(x)) for name, x in arrays.items()},
     }
-    entries = [_entry(claim.to_dict(), PROVERS[claim.about](evidence, claim), said, shelf) for claim in firm]
-    entries += [_entry(*reduction, said, shelf) for reduction in _reductions(evidence)]
+    span = span_basis(model)
+    parts = [(claim.to_dict(), PROVERS[claim.about](evidence, claim)) for claim in firm]
+    parts += _reductions(evidence)
+    # Gains of a final norm belong to the columns that are stored.
+    parts = [(claim, part if claim["name"] in AS_STORED else part.and_(span=span)) for claim, part in parts]
+    entries = [_entry(*entry, said, shelf) for entry in (*parts, *_spans(span))]
     return Proof({"format": FORMAT, "embaudit_version": __version__, "model": said, "claims": entries}, shelf.arrays)
 
 
-def _reductions(evidence: Evidence) -> list[tuple[dict[str, Any], Part]]:
+def _reductions(evidence: Evidence) -> list[Entry]:
     """State what limits rest on where predictions do not see every dimension."""
     found = evidence.fibre.reduction
     if found is None or found.is_whole:
         return []
     text = f"{found.effective_rank} of {evidence.model.rank} dimensions make the same predictions."
+    return [_premise("reduction", text, dropping(evidence.model, found.basis, found.basis))]
+
+
+def _spans(span: Floats | None) -> list[Entry]:
+    """State what everything rests on where there are more columns than rows to span them."""
+    if span is None:
+        return []
+    text = f"All rows lie in {span.shape[1]:,} of {len(span):,} dimensions."
+    return [_premise("span", text, Part({"gauge_left": span}))]
+
+
+def _premise(name: str, text: str, part: Part) -> Entry:
     scope = {"models": "the model at hand", "max_condition": None, "max_shift": None}
-    claim = {"name": "reduction", "kind": "proven", "text": text, "value": None, "scope": scope}
-    return [(claim, dropping(evidence.model, found.basis, found.basis))]
+    return {"name": name, "kind": "proven", "text": text, "value": None, "scope": scope}, part
 
 
 def _entry(claim: dict[str, Any], part: Part, said: dict[str, Any], shelf: _Shelf) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 EPS, TIE = 2.0**-52, 1e-9  # cosines closer than TIE are one cosine
+SIDES = ("left", "right", "left_bias", "right_bias")
 SHOWN = "moved origin origin-decides norm norm-decides shortest stretched reached declared identification"
 VALUE = {"moved": "mean", "stretched": "mean", "shortest": "length", "origin": "lost"}
 VALUE |= {"norm": "lost", "norm-decides": "lost", "identification": "largest", "free": "largest"}
@@ -25,8 +26,9 @@ def digest(*parts: Any) -> str:
     """Hash arrays by shape and numbers, everything else as JSON."""
     found = hashlib.sha256()
     for part in parts:
-        found.update(json.dumps(part.shape if isinstance(part, np.ndarray) else part, sort_keys=True).encode())
-        for start in range(0, len(part) if isinstance(part, np.ndarray) else 0, 2**16):
+        array = isinstance(part, np.ndarray)
+        found.update(json.dumps(part.shape if array else part, sort_keys=True).encode())
+        for start in range(0, len(part) if array else 0, 2**16):
             found.update(np.ascontiguousarray(part[start : start + 2**16], dtype="<f8").tobytes())
     return found.hexdigest()
 
@@ -49,15 +51,16 @@ def cosine(t: Any) -> Any:
 
 def inscribed(t: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
     """Largest and least tan(θ/2) that a shift up to r makes of t, of rows of lengths a, b (inscribed angles)."""
-    dot, small, past = a * b * cosine(t), np.minimum(t, 1 / t), np.minimum(a, b) < r
+    dot, small, near = a * b * cosine(t), np.minimum(t, 1 / t), np.minimum(np.minimum(a, b), r)
     area, base = 2 * a * b * small / (1 + small**2), np.sqrt((a - b) ** 2 + 4 * a * b / (1 + (1 / t) ** 2))
-    near = np.minimum(np.minimum(a, b), r)
     inner, root = dot - near**2, np.sqrt((a - near) * (a + near) * (b - near) * (b + near))
     acute = (inner > 0) | (dot >= a * a) | (dot >= b * b)  # two forms of one number, so that neither cancels
     more, less = area + near * base, np.maximum(area * (1 - 16 * EPS) - near * base, 0)
     most = np.where(acute, more, root - inner) / np.where(acute, inner + root, less)
     least = np.where(acute, less, root - inner) / np.where(acute, inner + root, more)
-    return np.where(base == 0, t, np.where(past, np.inf, most)), np.where(base == 0, t, np.where(past, 0, least))
+    return np.where(base == 0, t, np.where(near < r, np.inf, most)), np.where(
+        base == 0, t, np.where(near < r, 0, least)
+    )
 
 
 def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
@@ -77,17 +80,15 @@ def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
 
 
 class Claim:
-    """One claim, the model, and the arrays of its proof: `claim["pairs"]`, None where there are none.
-
-    They may name labels of a large head and, by an orthonormal basis, the dimensions that predictions see.
-    """
+    """One claim, the model, and the arrays of its proof: `claim["pairs"]`, None where there are none."""
 
     def __init__(self, claim: Any, arrays: Any, link: Any, model: Any, known: Any) -> None:
         self.known = known  # what claims with the same arrays have computed already
         self.claim, self.proof, self.scope, self.link, self.model = claim, claim["proof"], claim["scope"], link, model
         self.arrays = {name: arrays[key] for name, key in claim["proof"]["arrays"].items()}
         self.about, *parts = (part for part in claim["name"].split(":") if part not in ("movement", "neighbours"))
-        self.role, self.group, *_ = (*(parts or ["right"]), "", "")
+        self.role, self.group, *_ = (*(parts or [self.proof.get("role", "right")]), "", "")
+        self.sides = ("left", "right") if self.role == "cross" else (self.role, self.role)
         self.unseen = link["name"] == "ranking" or (link["name"] == "softmax" and link["soft_cap"] is None)
         free = [link["name"] != "cosine" and model[f"{side}_bias"] is not None for side in ("left", "right")]
         self.rows_free, self.columns_free = self.unseen or free[0], free[1]  # one number a row, one a column of scores
@@ -98,13 +99,23 @@ class Claim:
     def __getitem__(self, name: str) -> Any:
         return self.arrays.get(name)
 
-    def rows(self, side: str, which: Any = None) -> Any:
-        """Rows of a side as the link multiplies them; k unit inputs stand for whatever a missing side may hold."""
-        x = np.eye(self.model["right"].shape[1]) if self.model[side] is None else self.model[side]
+    def raw(self, side: str, which: Any = None) -> Any:
+        """Rows of a side, or labels chosen, in what they span of many columns; unit rows stand for a missing side."""
+        if self.model[side] is None:
+            return np.eye(self.raw("right", [0]).shape[1])
+        x = self.model[side]
         x = x[self["labels"]] if side == "right" and self["labels"] is not None else x
-        x = np.asarray(x if which is None else x[which], dtype=float)
-        x = unit(x) if side in self.unit else x
-        return x if self["basis"] is None else x @ self["basis"]
+        return self.within(np.asarray(x if which is None else x[which], dtype=float), side, "span")
+
+    def rows(self, side: str, which: Any = None) -> Any:
+        """Rows as the link multiplies them, where it is asked for in the dimensions that predictions see."""
+        x = self.raw(side, which)
+        return self.within(unit(x) if side in self.unit else x, side, "basis")
+
+    def within(self, x: Any, side: str, basis: str) -> Any:
+        """Rows in an orthonormal basis where there is one, as precise as they are stored."""
+        stored = float if self.model[side] is None else self.model[side].dtype
+        return x if self[basis] is None else (x @ self[basis]).astype(stored).astype(float)
 
     def other(self, side: str, which: Any = None) -> Any:
         """The same rows in the other model that the claim speaks of: mapped and shifted, or some of them reflected."""
@@ -142,48 +153,41 @@ class Claim:
         """Median length of a row: the unit of shifts."""
         return float(np.median(np.linalg.norm(self.rows(side), axis=1)))
 
-    def tiles(self, sides: Any, first: Any, second: Any, *models: Any) -> Any:
+    def tiles(self, first: Any, second: Any, *models: Any) -> Any:
         """Yield cosines of some rows with others, a few rows at a time, in each model; -2 where there is no pair."""
-        units = [[np.nan_to_num(unit(f(s, i))) for s, i in zip(sides, (first, second), strict=True)] for f in models]
+        ends = list(zip(self.sides, (first, second), strict=True))
+        units = [[np.nan_to_num(unit(f(side, i))) for side, i in ends] for f in models]
         first, second = (np.arange(len(u)) if i is None else i for i, u in zip((first, second), units[0], strict=True))
         step = 2**22 // len(second) + 1
         for part in (slice(at, at + step) for at in range(0, len(first), step)):
-            found = [u[part] @ v.T for u, v in units]
-            for tile in found:
-                np.clip(tile, -1, 1, out=tile)[~units[0][0][part].any(axis=1)] = -2
-                tile[:, ~units[0][1].any(axis=1)] = -2
-                tile[(first[part, None] == second) & (sides[0] == sides[1])] = -2
-            yield part, *found
+            none = ~units[0][0][part].any(axis=1, keepdims=True) | ~units[0][1].any(axis=1)
+            none |= (first[part, None] == second) & (self.role != "cross")
+            yield part, *(np.where(none, -2, np.clip(u[part] @ v.T, -1, 1)) for u, v in units)
 
-    def movement(self, role: str, pairs: Any) -> tuple[float, float]:
+    def movement(self) -> tuple[float, float]:
         """Mean and largest |Δcos| over pairs; where there are none, over all pairs of the rows stored, or of all."""
-        sides, both = ("left", "right") if role == "cross" else (role, role), (self.rows, self.other)
-        if pairs is not None:
-            ends = ([unit(f(s, i)) for s, i in zip(sides, pairs.T, strict=True)] for f in both)
+        both = self.rows, self.other
+        if self["pairs"] is not None:
+            ends = ([unit(f(s, i)) for s, i in zip(self.sides, self["pairs"].T, strict=True)] for f in both)
             a, b = (np.einsum("ij,ij->i", *end) for end in ends)
             return float(np.nanmean(abs(b - a))), float(np.nanmax(abs(b - a)))
-        tiles = self.tiles(sides, self["among"], self["among"], *both)
-        total, count, largest = zip(
-            *((abs(b - a).sum(), (a > -2).sum(), abs(b - a).max()) for _, a, b in tiles), strict=True
-        )
-        return sum(total) / sum(count), max(largest)
+        tiles = self.tiles(self["among"], self["among"], *both)
+        found = [(abs(b - a).sum(), (a > -2).sum(), abs(b - a).max()) for _, a, b in tiles]
+        total, count, largest = np.transpose(found)
+        return total.sum() / count.sum(), largest.max()
 
-    def lost(self, side: str) -> Any:
+    def lost(self) -> Any:
         """Share of the entries of nearest lists that fall behind as many others by a tie, give or take its half."""
-        key = json.dumps([side, self.proof["arrays"]], sort_keys=True)
+        key = json.dumps([self.role, self.proof["arrays"]], sort_keys=True)
         if key in self.known:
             return self.known[key]
-        lists, n, out, ties = (
-            self["lists"],
-            self["lists"].shape[1],
-            0,
-            max(TIE, 16 * self.storage) * np.array([1.5, 0.5]),
-        )
-        for part, *both in self.tiles((side, side), self["listed"], None, self.rows, self.other):
+        lists, n, out = self["lists"], self["lists"].shape[1], np.zeros(2)
+        ties = max(TIE, 16 * self.storage) * np.array([1.5, 0.5])[:, None, None]
+        for part, *both in self.tiles(self["listed"], None, self.rows, self.other):
             last = [np.partition(tile, -n, axis=1)[:, -n, None] for tile in both]
             before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
             require(before >= last[0] - TIE, "a list does not hold the nearest rows")
-            out = out + (after < last[1] - ties[:, None, None]).sum(axis=(1, 2))
+            out += (after < last[1] - ties).sum(axis=(1, 2))
         self.known[key] = out / lists.size
         return self.known[key]
 
@@ -198,7 +202,7 @@ class Claim:
     def ratios(self, shift: float) -> Any:
         """Yield how many times the tan(θ/2) of an entry that of any other is at least; 0 where they tie."""
         length, lists = np.linalg.norm(self.rows(self.role), axis=1), self["lists"]
-        for part, tile in self.tiles((self.role, self.role), self["listed"], None, self.rows):
+        for part, tile in self.tiles(self["listed"], None, self.rows):
             entries, own = np.take_along_axis(tile, lists[part], axis=1), length[self["listed"][part], None]
             np.put_along_axis(tile, lists[part], -2, axis=1)
             near, far = (np.sqrt((1 - c) / np.maximum(1 + c, 0)) for c in (entries, tile))
@@ -209,8 +213,7 @@ class Claim:
 
     def reach(self, group: str, kappa: float, shift: float) -> tuple[Any, Any, Any]:
         """Cosines of the pairs, and the least and largest that gauges within a budget make of them."""
-        sides = ("left", "right") if self.role == "cross" else (self.role, self.role)
-        x, y = (self.rows(s, i) for s, i in zip(sides, self["pairs"].T, strict=True))
+        x, y = (self.rows(s, i) for s, i in zip(self.sides, self["pairs"].T, strict=True))
         known, kappa = x.any(axis=1) & y.any(axis=1), kappa if x.shape[1] > 1 else 1.0
         x, y, s, step = x[known], y[known], self["slopes"], float(np.log(kappa))
         t = np.linalg.norm(unit(x) - unit(y), axis=1) / np.linalg.norm(unit(x) + unit(y), axis=1)
@@ -243,22 +246,21 @@ class Claim:
     def shown(self) -> dict[str, float]:
         """Numbers of a claim that a witness shows: an equal model, or under a guard one that is not equal."""
         if self["input"] is not None:  # a head whose probabilities change at this input when its mean row is removed
-            right, bias, cap = self.model["right"], self.model["right_bias"], self.link["soft_cap"]
-            rows = np.asarray(right[self["among"]], dtype=float)
-            both = [unit(w) if self.unit else w for w in (rows, rows - np.mean(right, axis=0, dtype=float))]
-            logits = [w @ self["input"] + (0 if bias is None else bias[self["among"]]) for w in both]
-            logits = [z if cap is None else cap * np.tanh(z / cap) for z in logits]
-            before, after = (z - z.max() - np.log(np.exp(z - z.max()).sum()) for z in logits)
-            return {"value": float(abs(after - before).max())}
+            rows, logs = self.raw("right"), []
+            bias, cap = self.model["right_bias"], self.link["soft_cap"]
+            for w in (rows[self["among"]], rows[self["among"]] - rows.mean(axis=0)):
+                z = (unit(w) if self.unit else w) @ self["input"] + (0 if bias is None else bias[self["among"]])
+                z = z if cap is None else cap * np.tanh(z / cap)
+                logs.append(z - z.max() - np.log(np.exp(z - z.max()).sum()))
+            return {"value": float(abs(logs[1] - logs[0]).max())}
         found = {"condition": self.gauge()}
         if self.about.startswith("origin"):
-            centre = np.mean(self.model["right"], axis=0, dtype=float)
-            size = abs(self.model["right"]).max()
-            require(abs(self["shift_right"] + centre) <= self.tolerance * size, "it keeps the mean row")
-        if self["pairs"] is not None or self.about not in ("reached", "free", "identification"):
-            found["mean"], found["largest"] = self.movement(self.role, self["pairs"])
+            x = self.rows("right")
+            require(abs(self["shift_right"] + x.mean(axis=0)) <= self.tolerance * abs(x).max(), "it keeps the mean row")
+        if self["pairs"] is not None or self.about != "reached":
+            found["mean"], found["largest"] = self.movement()
         if self["lists"] is not None:
-            found["lost"] = self.lost(self.role)
+            found["lost"] = self.lost()
         if self.about.startswith("norm"):  # gains stand on the diagonal, and nothing is shifted
             a, shifts = self["gauge_left"], (self["shift_left"], self["shift_right"])
             require(not (a - np.diag(a.diagonal())).any() and not any(s.any() for s in shifts), "it holds no gains")
@@ -266,17 +268,13 @@ class Claim:
             turned = unit(self.other("right", self["pairs"][0]))
             require(abs(turned[0] @ turned[1] + 1) <= 1e-6, "the two labels are not opposite")
             found["length"] = float(np.linalg.norm(self["shift_right"])) / self.median("right")
-        if self.about in ("free", "identification"):
-            sides = [s for s in ("left", "right") if self[f"pairs_{s}"] is not None]
-            found |= {s: self.movement(s, self[f"pairs_{s}"])[1] for s in sides}
-            found["largest"] = max(found[s] for s in (sides if self.about == "identification" else (self.role,)))
-            require(found["largest"] > 1e-3, "no cosine moves")
+        require(self.about not in ("free", "identification") or found["largest"] > 1e-3, "no cosine moves")
         name = VALUE.get(self.about, self.proof.get("value"))
         return found | {"value": found[name]}
 
     def proven(self) -> dict[str, Any]:
         """Numbers of a claim that is a theorem for a set of gauges: its conditions and inequalities."""
-        budget, k, about = self.scope["max_condition"] or 1.0, self.model["right"].shape[1], self.about
+        budget, k, about = self.scope["max_condition"] or 1.0, self.rows("right", [0]).shape[1], self.about
         if about in ("range", "certified", "bound"):
             named = budget if about == "bound" else float(self.claim["name"].split(":")[-1])
             require(abs(named - budget) <= 1e-5 * budget, "its name has another budget")
@@ -304,6 +302,13 @@ class Claim:
             return {"value": len(x) / int((s > s[0] * len(s) * self.storage).sum())}
         if about == "pinned":
             return self.pinned(k)
+        if about == "span":
+            basis = self["gauge_left"]
+            require(abs(basis.T @ basis - np.eye(basis.shape[1])) <= 64 * k * EPS, "its columns are not orthonormal")
+            for x in (self.raw(side) for side in ("left", "right") if self.model[side] is not None):
+                length, rest = (np.linalg.norm(z, axis=1) for z in (x, x - x @ basis @ basis.T))
+                require(rest <= 64 * k * EPS * length, "a row has more dimensions")
+            return {"value": None}
         self.gauge()
         if about == "outside":
             x = self.rows(self.role)
@@ -311,10 +316,9 @@ class Claim:
             shares = (rest**2).sum(axis=1) / (x**2).sum(axis=1)
             return {"value": k - self["gauge_left"].shape[1], "share": float(np.nanmax(shares))}
         if about == "free" and "map" not in self.proof:
-            require(self.movement(self.role, self["pairs"])[1] > 1e-3, "no cosine moves")
-        require(
-            about == "reduction" or "map" not in self.proof or np.linalg.matrix_rank(self["gauge_left"]) < k, "whole"
-        )
+            require(self.movement()[1] > 1e-3, "no cosine moves")
+        elif about == "free":
+            require(np.linalg.matrix_rank(self["gauge_left"]) < k, "whole")
         return {"value": None}
 
     def pinned(self, k: int) -> dict[str, None]:
@@ -326,19 +330,18 @@ class Claim:
             least = np.linalg.eigvalsh(products + affine * (u @ u.T))[0]
             require(bool(self.unit) and least > 64 * len(u) * EPS, "the rows do not span")
         elif self["weights_left"] is not None:  # Σ weights r rᵀ is one form on both sides
-            forms = []
+            forms, positive = [], True
             for side in ("left", "right"):
-                u = np.nan_to_num(unit(self.rows(side)))
-                forms.append((u * self[f"weights_{side}"][:, None]).T @ u)
+                u, weights = np.nan_to_num(unit(self.rows(side))), self[f"weights_{side}"]
+                forms.append((u * weights[:, None]).T @ u)
                 on = np.einsum("ij,jk,ik->i", u, forms[0], u)
-                positive = (self[f"weights_{side}"] >= 0).all() and np.all((abs(on - 1) <= 1e-8) | ~u.any(axis=1))
+                positive &= bool(np.all(weights >= 0) and np.all((abs(on - 1) <= 1e-8) | ~u.any(axis=1)))
             values = np.linalg.eigvalsh(forms[0])
             require(abs(forms[0] - forms[1]) <= 1e-8 * values[-1], "the two sides hold other forms")
             require(self.link["name"] == "cosine" and (values[0] > 1e-4 * values[-1] or positive), "no positive form")
         else:
             turns = {"right": self.rows_free, "left": self.columns_free}
-            sides = ("left", "right") if self.role == "cross" else (self.role,)
-            require(k == 1 and not any(turns[s] for s in sides), "a shift could turn a sign")
+            require(k == 1 and not any(turns[s] for s in self.sides), "a shift could turn a sign")
             require(self.link["name"] != "ranking" and self.link["soft_cap"] is None, "equal models are not known")
         return {"value": None}
 
@@ -367,8 +370,9 @@ def verify(arrays: Any, model: Any) -> list[tuple[str, str]]:
                 Claim(claim, arrays, record["model"]["link"], model, known).check()
             parts = [{k: v for k, v in claim.items() if k != "digest"}, record["model"]]
             names = sorted(claim["proof"]["arrays"].items())
-            reduced = {c["proof"]["arrays"]["gauge_left"] for c in record["claims"] if c["name"] == "reduction"}
-            require(claim["proof"]["arrays"].get("basis") in {None} | reduced, "its basis is not that of the reduction")
+            for use, name in (("span", "span"), ("basis", "reduction")):
+                stored = {c["proof"]["arrays"]["gauge_left"] for c in record["claims"] if c["name"] == name}
+                require(claim["proof"]["arrays"].get(use) in {None} | stored, f"its {use} is not that of the {name}")
             require(digest(*parts, *(arrays[key] for _, key in names)) == claim["digest"], "its words were changed")
             found.append((claim["name"], ""))
         except Exception as error:  # whatever goes wrong, the claim is not proven
@@ -378,10 +382,9 @@ def verify(arrays: Any, model: Any) -> list[tuple[str, str]]:
 
 def main() -> int:
     """Verify the proof and the model that the command line names."""
-    sides = ("right",) if len(sys.argv) == 3 else ("left", "right", "left_bias", "right_bias")
+    given = dict(zip(SIDES[1:] if len(sys.argv) == 3 else SIDES, sys.argv[2:], strict=False))
     try:
-        model: dict[str, Any] = dict.fromkeys(("left", "right", "left_bias", "right_bias"))
-        model |= {name: np.load(path) for name, path in zip(sides, sys.argv[2:], strict=False) if path != "-"}
+        model = {side: None if given.get(side, "-") == "-" else np.load(given[side]) for side in SIDES}
         require(model["right"] is not None, "a proof and a model must be named")
         found = verify(dict(np.load(sys.argv[1])), model)
     except Exception as error:
