@@ -80,12 +80,11 @@ def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
 
 
 class Claim:
-    """One claim, the model, and the arrays of its proof: `claim["pairs"]`, None where there are none."""
+    """A claim, the model, its arrays (`claim["pairs"]`, None where there are none), and what is known from others."""
 
     def __init__(self, claim: Any, arrays: Any, link: Any, model: Any, known: Any) -> None:
-        self.known = known  # what claims with the same arrays have computed already
         self.claim, self.proof, self.scope, self.link, self.model = claim, claim["proof"], claim["scope"], link, model
-        self.arrays = {name: arrays[key] for name, key in claim["proof"]["arrays"].items()}
+        self.known, self.arrays = known, {name: arrays[key] for name, key in claim["proof"]["arrays"].items()}
         self.about, *parts = (part for part in claim["name"].split(":") if part not in ("movement", "neighbours"))
         self.role, self.group, *_ = (*(parts or [self.proof.get("role", "right")]), "", "")
         self.sides = ("left", "right") if self.role == "cross" else (self.role, self.role)
@@ -269,8 +268,7 @@ class Claim:
             require(abs(turned[0] @ turned[1] + 1) <= 1e-6, "the two labels are not opposite")
             found["length"] = float(np.linalg.norm(self["shift_right"])) / self.median("right")
         require(self.about not in ("free", "identification") or found["largest"] > 1e-3, "no cosine moves")
-        name = VALUE.get(self.about, self.proof.get("value"))
-        return found | {"value": found[name]}
+        return found | {"value": found[VALUE.get(self.about, self.proof.get("value"))]}
 
     def proven(self) -> dict[str, Any]:
         """Numbers of a claim that is a theorem for a set of gauges: its conditions and inequalities."""
@@ -283,23 +281,11 @@ class Claim:
             if self["pairs"] is None:
                 lists, entries = self.certified(budget, shift)
                 return {"value": lists if about == "certified" else 1 - entries}
-            before, low, high = self.reach(self.group if about == "range" else "linear", budget, shift)
-            width = np.median(high - low), np.mean(np.maximum(high - before, before - low))
-            return {"value": float(width[about == "bound"])}
-        if about == "argmax":  # a lead t <= D x <= 1 over others is at most Σμ where Dᵀ(λ - μ) = 0, Σλ = 1, λ, μ >= 0
-            rows, bias = np.asarray(self.model["right"], dtype=float), self.model["right_bias"]
-            bias, label, other = np.zeros(len(rows)) if bias is None else bias, self["hidden"], self["others"]
-            ahead, most, size = self["ahead"], self["most"], abs(rows - rows.mean(axis=0)).max()
-            gaps = np.einsum("ns,nsk->nk", ahead - most, rows[label, None] - rows[other])
-            level = ((ahead - most) * (bias[label, None] - bias[other])).sum(axis=1)
-            require((ahead >= 0) & (most >= 0) & (abs(ahead.sum(axis=1, keepdims=True) - 1) <= TIE), "no weights")
-            require((abs(gaps).max(axis=1) <= TIE * size) & (level <= TIE * np.ptp(bias)), "the weights do not balance")
-            require(most.sum(axis=1) <= 1e-6, "the weights leave a lead")
-            return {"value": len(set(label.tolist()))}
-        if about == "simplex":
-            x = np.asarray(self.model["right"], dtype=float)
-            s = np.linalg.svd(x - x.mean(axis=0), compute_uv=False)
-            return {"value": len(x) / int((s > s[0] * len(s) * self.storage).sum())}
+            c, low, high = self.reach(self.group if about == "range" else "linear", budget, shift)
+            width = np.median(high - low) if about == "range" else np.mean(np.maximum(high - c, c - low))
+            return {"value": float(width)}
+        if about in ("argmax", "simplex"):
+            return {"value": self.labels(np.asarray(self.model["right"], dtype=float))}
         if about == "pinned":
             return self.pinned(k)
         if about == "span":
@@ -320,6 +306,21 @@ class Claim:
         elif about == "free":
             require(np.linalg.matrix_rank(self["gauge_left"]) < k, "whole")
         return {"value": None}
+
+    def labels(self, rows: Any) -> float:
+        """Labels to a dimension; or how many never lead: t <= D x <= 1 has t <= Σμ if Dᵀ(λ - μ) = 0, Σλ = 1."""
+        centred, bias, label, other = rows - rows.mean(axis=0), self.model["right_bias"], self["hidden"], self["others"]
+        if self.about == "simplex":
+            s = np.linalg.svd(centred, compute_uv=False)
+            return len(rows) / int((s > s[0] * len(s) * self.storage).sum())
+        bias, ahead, most = np.zeros(len(rows)) if bias is None else bias, self["ahead"], self["most"]
+        gaps = np.einsum("ns,nsk->nk", ahead - most, rows[label, None] - rows[other])
+        level = ((ahead - most) * (bias[label, None] - bias[other])).sum(axis=1)
+        require((ahead >= 0) & (most >= 0) & (abs(ahead.sum(axis=1, keepdims=True) - 1) <= TIE), "no weights")
+        balanced = (abs(gaps).max(axis=1) <= TIE * abs(centred).max()) & (level <= TIE * np.ptp(bias))
+        require(balanced, "the weights do not balance")
+        require(most.sum(axis=1) <= 1e-6, "the weights leave a lead")
+        return len(set(label.tolist()))
 
     def pinned(self, k: int) -> dict[str, None]:
         """Ask whether lengths of 1 leave no metric but I; on a line, whether anything could turn a sign."""
