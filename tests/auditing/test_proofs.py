@@ -217,7 +217,7 @@ def test_what_is_no_proof_is_refused_in_one_sentence(arrays, words, tmp_path):
 def test_a_file_cut_off_is_refused(proof, tmp_path):
     proof.save(tmp_path / "proof.npz")
     (tmp_path / "cut.npz").write_bytes((tmp_path / "proof.npz").read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"cut\.npz must be a whole file"):
+    with pytest.raises(InputError, match=r"cut\.npz must be a whole"):
         ea.Proof.load(tmp_path / "cut.npz")
 
 
