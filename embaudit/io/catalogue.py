@@ -75,9 +75,14 @@ FORMATS = (
         "vectors, ids, biases", _COLUMNS, "tables",
     ),
     Format(
-        "table", (".feather", ".arrow", ".arrows", ".ipc", ".csv", ".tsv"), True, False, "the same in Arrow or text",
-        "vectors, ids, biases", _COLUMNS, "tables",
+        "feather", (".feather", ".arrow", ".ipc"), True, True, "the same in Arrow", "vectors, ids, biases", _COLUMNS,
+        "feather",
     ),
+    Format(
+        "csv", (".csv",), True, True, "the same in text, as COPY into pgvector takes it", "vectors, ids, biases",
+        _COLUMNS, "csv",
+    ),
+    Format("table", (".tsv", ".arrows"), True, False, "the same", "vectors, ids, biases", _COLUMNS, "tables"),
     Format(
         "json", (".json", ".jsonl", ".ndjson"), True, False, "lists, records or a map in JSON",
         "vectors, ids, biases", _COLUMNS, "json_vectors",
@@ -87,7 +92,9 @@ FORMATS = (
         "factors, head, vectors", _ARRAYS, "hdf5", "hdf5",
     ),
     Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
-    Format("word2vec-binary", (".bin", ".w2v"), True, False, "word2vec in binary", "vectors, ids", (), "word2vec"),
+    Format(
+        "word2vec-binary", (".bin", ".w2v"), True, True, "word2vec in binary", "vectors, ids", (), "word2vec_binary"
+    ),
     Format(
         "faiss", (".faiss", ".index"), True, True, "FAISS: Flat, IVFFlat, HNSWFlat", "vectors, ids", (), "faiss",
         "faiss",

@@ -18,7 +18,7 @@ from embaudit.errors import InputError
 from embaudit.io import load, save
 
 DRAW = np.random.default_rng(0)
-MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item {i}" for i in range(7)])
+MODEL = FactorModel.from_vectors(DRAW.normal(size=(7, 3)), ids=[f"item{i}" for i in range(7)])
 BARE = MODEL.replace(right_ids=None)
 
 
@@ -40,18 +40,19 @@ def write(path: Path) -> None:
     suffix = path.suffix
     if suffix == ".bin":
         binary_word2vec(path)
-    elif suffix == ".feather":
+    elif path.name == "pandas.feather":
         feather.write_feather(pa.table({"id": np.arange(7), "vector": list(MODEL.right)}), str(path))
     elif path.name == "implicit.npz":
         np.savez(path, user_factors=MODEL.right, item_factors=MODEL.right, factors=3)
     elif path.name == "generic.npz":
         np.savez_compressed(path, U=MODEL.right, V=MODEL.right)
     else:
-        save(MODEL if suffix in (".npz", ".parquet", ".txt") else BARE, path)
+        save(MODEL if suffix in (".npz", ".parquet", ".txt", ".feather") else BARE, path)
 
 
 FILES = (
     "native.npz", "implicit.npz", "generic.npz", "a.npy", "a.safetensors", "a.parquet", "a.feather", "a.txt", "a.bin",
+    "pandas.feather",
 )  # fmt: skip
 
 

@@ -127,6 +127,51 @@ def test_counts_are_not_dropped_in_silence(tmp_path: Path, suffix: str) -> None:
         save(model, tmp_path / f"a{suffix}")
 
 
+@settings(max_examples=25)
+@given(st.data())
+def test_arrow_files_keep_what_parquet_does(data: st.DataObject) -> None:
+    p = data.draw(st.integers(1, 4))
+    model = FactorModel.from_vectors(data.draw(matrices(p, 3)), ids=data.draw(ids(p)))
+    model = model.replace(right_names=data.draw(maybe(st.lists(WORDS, min_size=p, max_size=p))))
+    same(model, through(model, ".feather"))
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0\r"), min_size=1, max_size=6).map(lambda s: "i" + s)
+"""Texts that no reader takes for numbers; line ends of their own are one character in a table."""
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_csv_keeps_vectors_ids_titles_and_counts(data: st.DataObject) -> None:
+    p = data.draw(st.integers(1, 4))
+    names, counted = st.lists(CELLS, min_size=p, max_size=p), st.lists(st.integers(0, 9), min_size=p, max_size=p)
+    whole = st.lists(st.integers(-(2**62), 2**62), min_size=p, max_size=p, unique=True).map(np.array)
+    texts = st.lists(CELLS, min_size=p, max_size=p, unique=True)
+    model = FactorModel.from_vectors(data.draw(matrices(p, 2)).astype(np.float64), ids=data.draw(texts | whole))
+    model = model.replace(right_names=data.draw(maybe(names)), right_counts=data.draw(maybe(counted)))
+    same(model, through(model, ".csv"))
+
+
+def test_csv_is_what_copy_takes(tmp_path: Path) -> None:
+    model = FactorModel.from_vectors(np.array([[0.1, -2.5e-8], [3.0, 4.0]], dtype=np.float32), ids=[5, 7])
+    save(model.replace(right_names=['Heat, "The"', "Ran"]), tmp_path / "v.csv")
+    assert (tmp_path / "v.csv").read_text() == (
+        'id,title,vector\n5,"Heat, ""The""","[0.1,-2.5e-08]"\n7,Ran,"[3.0,4.0]"\n'
+    )
+    np.testing.assert_array_equal(load(tmp_path / "v.csv").right.astype(np.float32), model.right)
+
+
+@settings(max_examples=25)
+@given(st.data())
+def test_word2vec_binary_keeps_vectors_and_tokens(data: st.DataObject) -> None:
+    p = data.draw(st.integers(1, 4))
+    vectors = data.draw(matrices(p, 2)).astype(np.float32)
+    plain = st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=6)
+    tokens = data.draw(st.lists(plain, min_size=p, max_size=p, unique=True))
+    vectors = np.where(np.abs(vectors) < 1e15, vectors, np.float32(1.0))
+    same(FactorModel.from_vectors(vectors, ids=tokens), through(FactorModel.from_vectors(vectors, ids=tokens), ".bin"))
+
+
 @settings(max_examples=40)
 @given(st.data())
 def test_word2vec_text_keeps_vectors_and_tokens(data: st.DataObject) -> None:
@@ -170,7 +215,8 @@ def test_one_sided_formats_refuse_what_they_cannot_hold(tmp_path: Path, suffix: 
 
 def test_every_format_that_writes_is_known_to_these_tests() -> None:
     written = {s for f in formats() if f.writes for s in f.suffixes}
-    assert written == {".npz", ".npy", ".safetensors", ".parquet", ".pq", ".txt", ".vec", ".faiss", ".index"}
+    listed = ".npz .npy .safetensors .parquet .pq .feather .arrow .ipc .csv .txt .vec .bin .w2v .faiss .index"
+    assert " ".join(sorted(written)) == " ".join(sorted(listed.split()))
 
 
 def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
@@ -178,9 +224,19 @@ def test_ids_that_would_be_lost_are_refused(tmp_path: Path) -> None:
     for suffix in (".npy", ".safetensors"):
         with pytest.raises(InputError, match="ids"):
             save(named, tmp_path / f"a{suffix}")
-    for token in ("", " a", "a\nb"):
-        with pytest.raises(InputError, match="an id in a word2vec file"):
-            save(named.replace(right_ids=["x", token]), tmp_path / "a.txt")
+    for token in ("", " a", "a\nb", "New York"):
+        for suffix in (".txt", ".bin"):
+            with pytest.raises(InputError) as refused:
+                save(named.replace(right_ids=["x", token]), tmp_path / f"a{suffix}")
+            assert str(refused.value) == (
+                f"an id in a word2vec file must be text without spaces and line ends; got {token!r}; save it as "
+                ".parquet or .csv, or call the rows by ids without spaces."
+            )
+    for token in ("a\tb", "a\x7f", "a\u2003b"):
+        with pytest.raises(InputError, match="must be text without spaces and line ends"):
+            save(named.replace(right_ids=["x", token]), tmp_path / "a.bin")
+    with pytest.raises(InputError, match=r"an id in a \.csv file must be text that is not empty; got ''; save it as"):
+        save(named.replace(right_ids=["x", ""]), tmp_path / "a.csv")
     assert not list(tmp_path.iterdir())
 
 

@@ -46,7 +46,8 @@ def test_lists_in_a_column_of_text(tmp_path: Path, written: str, suffix: str, se
     assert model.right_ids is not None
     assert model.right_ids.tolist() == IDS
     assert look(path).explain() == (
-        "Read as table: column embedding (? × ?) as right factors, id (?) as right ids. Left over: year (?)."
+        f"Read as {'csv' if suffix == '.csv' else 'table'}: column embedding (? × ?) as right factors, id (?) as right "
+        "ids. Left over: year (?)."
     )
 
 

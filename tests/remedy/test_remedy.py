@@ -20,7 +20,7 @@ from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import largest_gap
 from embaudit.remedy import fix
 
-IDS = {"integers": np.arange(100, 130), "text": np.array([f"item {i} é" for i in range(30)])}
+IDS = {"integers": np.arange(100, 130), "text": np.array([f"item-{i}-é" for i in range(30)])}
 
 
 make = partial(random_model, n=50, scales=(1, np.geomspace(2, 0.2, 5)), means=(0.3, 0))
@@ -41,7 +41,7 @@ def test_plain_dot_products_of_normalised_rows_are_identified_and_fixed(seed, ka
         np.testing.assert_allclose(unit @ unit.T, expected, atol=1e-10 if case is model else 1e-9)
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".safetensors", ".txt", ".npy"])
+@pytest.mark.parametrize("suffix", [".npz", ".parquet", ".safetensors", ".txt", ".npy", ".feather", ".csv", ".bin"])
 @pytest.mark.parametrize("ids", ["integers", "text", None])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dtype):
@@ -53,10 +53,10 @@ def test_files_read_back_as_the_same_vectors_with_ids(tmp_path, suffix, ids, dty
         assert not list(tmp_path.iterdir())
         return
     back = load(remedy.write(tmp_path / f"v{suffix}"), kind="vectors")
-    tolerance = 1e-6 if dtype == np.float32 or suffix == ".txt" else 1e-15
+    tolerance = 1e-6 if dtype == np.float32 or suffix in (".txt", ".bin") else 1e-15
     np.testing.assert_allclose(back.right, remedy.vectors(), atol=tolerance * np.abs(back.right).max())
     if ids:
-        assert back.right_ids.tolist() == (IDS[ids].astype(str) if suffix == ".txt" else IDS[ids]).tolist()
+        assert back.right_ids.tolist() == (IDS[ids].astype(str) if suffix in (".txt", ".bin") else IDS[ids]).tolist()
     pairs = all_pairs(30)
     np.testing.assert_allclose(
         pair_cosines(back.right, back.right, pairs),
@@ -122,8 +122,10 @@ KEPT = {
     ".npz": set(HEAD_PARTS),
     ".safetensors": set(HEAD_PARTS),
     ".parquet": {"labels", "repeated labels", "ids", "ids and labels", "nothing else"},
+    ".feather": {"labels", "repeated labels", "ids", "ids and labels", "nothing else"},
     ".npy": set(),
     ".txt": set(),
+    ".csv": set(),
 }
 
 
@@ -161,7 +163,7 @@ def test_a_link_in_a_file_keeps_its_parameters(tmp_path, suffix, link):
 
 
 def test_titles_stand_for_ids_or_beside_them(tmp_path):
-    titled = make(1, right_names=[f"title {i}" for i in range(30)])
+    titled = make(1, right_names=[f"title-{i}" for i in range(30)])
     assert load(fix(titled).write(tmp_path / "a.txt")).right_ids.tolist() == titled.right_names.tolist()
     both = titled.replace(right_ids=np.arange(30) + 5)
     back = load(fix(both).write(tmp_path / "a.parquet"))

@@ -26,6 +26,8 @@ FASTTEXT = (793712314).to_bytes(4, "little")
 HEADER = re.compile(rb"(\d{1,12}) (\d{1,7})\s*")
 NUMBERS = re.compile(rb"[-+0-9.eE]+|[-+]?(?:nan|inf)", re.IGNORECASE)
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
+IN_TEXT, IN_BINARY = re.compile(r"[ \n\r]"), re.compile(r"[\s\x00-\x1f\x7f]")
+"""What no token may hold that is written."""
 WILD = 1e15
 """No embedding holds such a number; letters read as float32 do."""
 LINES = 4096
@@ -175,11 +177,10 @@ def _require_aligned(tokens: list[bytes], vectors: NDArray[np.float32], path: Pa
         raise must_be(f"{path}", "tokens without spaces and their numbers", got, remedy)
 
 
-def _token(text: str) -> str:
-    if not text or re.search(r"[\n\r]", text) or text != text.strip(" "):
-        raise must_be(
-            "an id in a word2vec file", "text without line ends and outer spaces", repr(text), "save it as .parquet"
-        )
+def _token(text: str, apart: re.Pattern[str]) -> str:
+    if not text or apart.search(text):
+        remedy = "save it as .parquet or .csv, or call the rows by ids without spaces"
+        raise must_be("an id in a word2vec file", "text without spaces and line ends", repr(text), remedy)
     return text
 
 
@@ -195,5 +196,22 @@ def write(file: IO[bytes], stream: Stream, tokens: Iterable[object]) -> None:
     file.write(f"{count} {size}\n".encode())
     walk = iter(tokens)
     for block in stream.rows():
-        lines = (f"{_token(str(next(walk)))} {' '.join(map(str, row))}\n" for row in block)
+        lines = (f"{_token(str(next(walk)), IN_TEXT)} {' '.join(map(str, row))}\n" for row in block)
         file.writelines(line.encode() for line in lines)
+
+
+def write_binary(file: IO[bytes], stream: Stream, tokens: Iterable[object]) -> None:
+    """Write the binary variant in float32, as the original program does.
+
+    Raises
+    ------
+    InputError
+        If a token holds what separates tokens, or a byte that no token has.
+    """
+    count, size = stream.shape
+    file.write(f"{count} {size}\n".encode())
+    walk = iter(tokens)
+    for block in stream.rows():
+        rows = np.ascontiguousarray(block, dtype="<f4")
+        lines = (f"{_token(str(next(walk)), IN_BINARY)} ".encode() + row.tobytes() + b"\n" for row in rows)
+        file.writelines(lines)

@@ -107,7 +107,8 @@ def of_text(table: TableFile, request: Request) -> TableLayout:
     lists = [i for i in _chosen(table, lists, request) if i != ids]
     bias = _bias(table, request, {ids, *lists}, dimensions=not lists)
     if lists:
-        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index)
+        names, counts = (_place(table, name, {ids, bias, index}) for name in ("title", arrow.COUNTS))
+        return TableLayout(tuple(lists), lists=True, ids=ids, bias=bias, index=index, names=names, counts=counts)
     ignored = {i for i in range(table.width) if request.ignores(table.names[i] if table.names else str(i))}
     kept = tuple(i for i in range(table.width) if i not in {ids, index, bias, *ignored})
     return TableLayout(kept, ids=ids, bias=bias, index=index)
@@ -143,6 +144,12 @@ def of_arrow(table: TableFile, schema: pa.Schema, request: Request) -> TableLayo
         allowed = "a table of an id and a column of vectors, or of floating numbers"
         raise must_be(f"{table.path}", allowed, f"also {wrong}" if kept else table.listed(), remedy)
     return TableLayout(tuple(kept), ids=ids, bias=bias)
+
+
+def _place(table: TableFile, name: str, taken: set[int | None]) -> int | None:
+    """Find a column that `write` puts beside ids."""
+    found = table.names.index(name) if table.names and name in table.names else None
+    return None if found in taken else found
 
 
 def _is_kind(what: str, kind: pa.DataType) -> bool:

@@ -69,9 +69,12 @@ def _from_text(table: TableFile, request: Request) -> FactorModel:
     layout = of_text(table, request)
     of_ids: dict[int, Cell] = {i: "id" for i in (layout.ids, layout.index) if i is not None}
     cells: dict[int, Cell] = dict.fromkeys(layout.vectors, "text" if layout.lists else "number")
-    of_bias: dict[int, Cell] = {} if layout.bias is None else {layout.bias: "number"}
+    cells_of: tuple[tuple[int | None, Cell], ...] = (
+        (layout.bias, "number"), (layout.counts, "number"), (layout.names, "text"),
+    )  # fmt: skip
+    others = {i: cell for i, cell in cells_of if i is not None}
     # What numpy prints of a long vector has several lines.
-    columns = read_columns(table, {**cells, **of_bias, **of_ids}, newlines=layout.lists)
+    columns = read_columns(table, {**cells, **others, **of_ids}, newlines=layout.lists)
     if layout.lists:
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
     else:
@@ -80,7 +83,18 @@ def _from_text(table: TableFile, request: Request) -> FactorModel:
     if layout.index is not None:
         _require_index(table, ids[layout.index], beside=layout.ids != layout.index)
     bias = None if layout.bias is None else numbers(table, columns[layout.bias], layout.bias)
-    return _model(vectors, None if layout.ids is None else ids[layout.ids], bias, request)
+    model = _model(vectors, None if layout.ids is None else ids[layout.ids], bias, request)
+    beside = _texts_beside(table, columns, layout)
+    return model.replace(**beside) if beside else model
+
+
+def _texts_beside(table: TableFile, columns: dict[int, pa.ChunkedArray], layout: TableLayout) -> dict[str, Any]:
+    beside: dict[str, Any] = {}
+    if layout.names is not None:
+        beside["right_names"] = np.array([text or "" for text in columns[layout.names].to_pylist()], dtype=np.str_)
+    if layout.counts is not None:
+        beside["right_counts"] = numbers(table, columns[layout.counts], layout.counts)
+    return beside
 
 
 def _require_index(table: TableFile, values: NDArray[Any], *, beside: bool) -> None:
@@ -149,9 +163,19 @@ def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
     return frozenset({"right_ids", "right_names", "right_counts", "link", "objective"})
 
 
-def write(file: IO[bytes], draft: Draft) -> None:
-    """Write Parquet; row numbers stand for ids and titles that are not there."""
+def columns_of(draft: Draft) -> dict[str, NDArray[Any]]:
+    """Return what stands beside the vectors of a draft; row numbers stand for ids and titles that are not there.
+
+    Examples
+    --------
+    >>> columns_of(Draft.of(FactorModel.from_vectors([[1.0], [2.0]])))
+    {'id': array([0, 1])}
+    """
     names = draft.fields.get("right_names") if draft.tokens_are == "right_ids" else None
     beside = {"id": draft.tokens, "title": names, arrow.COUNTS: draft.fields.get("right_counts")}
-    labels = {name: values for name, values in beside.items() if values is not None}
-    arrow.write(file, draft.right, labels, draft.metadata)
+    return {name: values for name, values in beside.items() if values is not None}
+
+
+def write(file: IO[bytes], draft: Draft) -> None:
+    """Write Parquet."""
+    arrow.write(file, draft.right, columns_of(draft), draft.metadata)
