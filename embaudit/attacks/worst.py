@@ -23,7 +23,7 @@ from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, 
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import ONCE, beside, percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
@@ -51,6 +51,8 @@ class Attack(Result):
     """Number of pairs, or of list entries, both numbers are about."""
     table: Indices
     """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
+    lost_without_twins: float = float("nan")
+    """Share of entries that it drives out of lists with one row of each group of twins; NaN where none were made."""
 
     @property
     def gap(self) -> float:
@@ -60,6 +62,7 @@ class Attack(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
         numbers = {"achieved": self.achieved, "bound": self.bound, "gap": self.gap, "n_items": self.n_items}
+        numbers |= {} if self.objective == "movement" else {"lost_without_twins": self.lost_without_twins}
         budget = getattr(self.group, "max_condition", None)
         return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
@@ -96,7 +99,9 @@ class Attack(Result):
             found += f" and shifts of {right if self.group.side == 'right' else left}s up to {self.group.max_shift:.3g}"
         if self.objective == "movement":
             return f"{found} moves {pairs} cosines by {self.achieved:.2f} on average"
-        return f"{found} drives out {percent(self.achieved)} of the entries of {pairs} lists"
+        return (
+            f"{found} drives out {beside(self.achieved, self.lost_without_twins, ONCE)} of the entries of {pairs} lists"
+        )
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

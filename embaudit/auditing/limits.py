@@ -6,7 +6,7 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
 from embaudit.gauges import Affine, GeneralLinear
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
 from embaudit.movements import twins
@@ -197,7 +198,7 @@ class _Search:
             # Shift and metric take turns, so that each step costs many linear ones.
             tried.append((affine, "movement", 1, 3))
         for group, kind, n_starts, n_steps in track(tried, "searching the worst gauge", len(tried)):
-            yield worst_gauge(
+            found = worst_gauge(
                 self.model,
                 group,
                 role=role,
@@ -209,6 +210,20 @@ class _Search:
                 n_steps=n_steps,
                 rng=self.draw,
             )
+            yield found if kind == "movement" else replace(found, lost_without_twins=self._lost(found, role, n))
+
+    def _lost(self, attack: Attack, role: SideName, n: int) -> float:
+        """Measure what an attack drives out of lists that hold one row of each group of twins."""
+        first = self._groups(role)
+        if first is None:
+            return attack.achieved
+        side, asked = self.model.side(role), np.unique(first[attack.table[:, 0]])
+        n = min(n, len(np.unique(first[side.directed])) - 2)
+        if n < 1:
+            return float("nan")
+        models = (self.model, attack.gauge.act(self.model))
+        before, after = (neighbours(model.factors(role), n, rows=asked, first=first) for model in models)
+        return 1 - float(before.kept_in(after).mean())
 
 
 def limits(

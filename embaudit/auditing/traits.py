@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from embaudit.canonical.equivalents import EquivalentModel
+    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
 
@@ -65,6 +66,10 @@ class Traits:
     """What a figure over all rows hides; of a softmax head nothing, whose labels have no counts."""
     equal: str | None = None
     """The equal model that `tail` compares with."""
+    hubs_without_twins: Hubs | None = None
+    """`hubs` of lists that hold one row of each group of twins; None where no rows are twins, or few are left."""
+    tail_without_twins: Tail | None = None
+    """`tail` of such lists."""
 
     @property
     def is_unit(self) -> bool:
@@ -116,6 +121,7 @@ def traits_of(
     if alive < FEWEST:
         return plainly
     lists = _lists(side, min(n_neighbours, alive - 2), rng)
+    after = None if equal is None else equal.of(model).factors(role)
     return replace(
         plainly,
         direction=common_direction(side, lists),
@@ -123,9 +129,24 @@ def traits_of(
         lengths=length_trend(side),
         dimensions=few_coordinates(side, lists),
         rounding=rounding(side, lists, rng),
-        tail=None if equal is None else tail(side, equal.of(model).factors(role), lists, rng),
+        tail=None if after is None else tail(side, after, lists, rng),
         equal=None if equal is None else equal.name,
+        **_without_twins(side, copies, after, n_neighbours),
     )
+
+
+def _without_twins(side: Side, copies: Twins, after: Matrix | None, n: int) -> dict[str, Any]:
+    """Look at lists of the rows that stand for a group, or for themselves."""
+    kept = np.unique(copies.first[side.directed])
+    if len(kept) == len(side.directed) or len(kept) < FEWEST:
+        return {}
+    own, some = np.random.default_rng(0), side.take(kept)
+    lists = _lists(some, min(n, len(kept) - 2), own)
+    found = hubs(lists) if len(kept) >= ONE_IN else None
+    return {
+        "hubs_without_twins": None if found is None else replace(found, few=tuple(kept[list(found.few)].tolist())),
+        "tail_without_twins": None if after is None else tail(some, after[kept], lists, own),
+    }
 
 
 def _lists(side: Side, n: int, rng: np.random.Generator) -> NeighbourLists:

@@ -20,6 +20,22 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+ONCE = "with twins counted once"
+"""How a figure over lists that hold one row of each group of twins is told from one over all rows."""
+
+
+def beside(share: float, without_twins: float, why: str = "") -> str:
+    """Write a share and behind it the one with twins counted once, where that is known and reads otherwise.
+
+    Examples
+    --------
+    >>> beside(0.5, 0.25), beside(0.5, 0.25, ONCE), beside(0.5, 0.501), beside(0.5, float("nan"))
+    ('50 % (25 %)', '50 % (25 % with twins counted once)', '50 %', '50 %')
+    """
+    first, second = percent(share), percent(without_twins)
+    return first if second in (first, "–") else f"{first} ({f'{second} {why}'.strip()})"
+
+
 def visible(name: str) -> str:
     r"""Quote a name that would not be seen as it is.
 

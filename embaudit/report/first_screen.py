@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import FactorModel, Role
+    from embaudit.model import Role
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.next_steps import Asked
 
@@ -36,6 +36,7 @@ NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
 KAPPA = 1.5
 """Budget of what could move."""
+CERTIFIED = f"neighbours certified to stay (κ = {KAPPA})"
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 
@@ -52,13 +53,12 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     >>> print(first_screen(audit(model), Asked("model.npz")).splitlines()[2])
     YES: every model with the same predictions has the same item-item cosines.
     """
-    above = [*_answer(audit, asked.path), *_findings(audit)]
-    below = [*_commands(audit, asked)]
-    if audit.predictions_hold:
-        grid = movement_grid(audit.evidence)
-        above += ["", *_table(grid), *_key(audit.model, grid)]
-    room = HEIGHT - len(above) - len(below) - 4
-    return "\n".join([*above, *_neighbours(audit, min(room, NEIGHBOURS)), "", *below])
+    answer, table, below = _answer(audit, asked.path), _tabulated(audit), ["", *_commands(audit, asked)]
+    room = HEIGHT - len(answer) - len(table) - len(below)
+    known = _findings(audit)[: max(1, min(FINDINGS, room - len(_neighbours(audit, NEIGHBOURS))))]
+    near = _neighbours(audit, min(room - len(known) - 2, NEIGHBOURS))
+    apart = [""] if known and room > len(known) + len(near) else []
+    return "\n".join([*answer, *apart, *known, *table, *near, *below])
 
 
 def _answer(audit: Audit, path: str) -> list[str]:
@@ -69,13 +69,15 @@ def _answer(audit: Audit, path: str) -> list[str]:
 
 
 def _findings(audit: Audit) -> list[str]:
-    """Give the gravest findings a line each."""
-    found = audit.findings
-    lines = [
-        shorten(f"{one.code} {one.severity.title}: {one.title}", WIDTH, placeholder=" …") for one in found[:FINDINGS]
-    ]
-    lines += [f"+ {len(found) - FINDINGS} more: --full"] if len(found) > FINDINGS else []
-    return ["", *lines] if lines else []
+    """Give every finding a line, the gravest first."""
+    return [shorten(f"{one.code} {one.severity.title}: {one.title}", WIDTH, placeholder=" …") for one in audit.findings]
+
+
+def _tabulated(audit: Audit) -> list[str]:
+    if not audit.predictions_hold:
+        return []
+    grid = movement_grid(audit.evidence)
+    return ["", *_table(grid), *_key(audit, grid)]
 
 
 def movement_grid(evidence: Evidence) -> Grid:
@@ -93,8 +95,8 @@ def movement_grid(evidence: Evidence) -> Grid:
         "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
         "mean move in equal models": [_number(_moved(evidence, role)) for role in evidence.roles],
         f"could move within κ = {KAPPA}": [_number(_width(evidence, role)) for role in evidence.roles],
-        "entries certified": [percent(_certified(evidence, role)) for role in evidence.roles],
-        "entries lost at worst": [percent(_lost(evidence, role)) for role in evidence.roles],
+        CERTIFIED: [percent(_certified(evidence, role)) for role in evidence.roles],
+        "neighbours seen lost at worst": [percent(_lost(evidence, role)) for role in evidence.roles],
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
     return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
@@ -119,27 +121,31 @@ def _width(evidence: Evidence, role: Role) -> float:
 def _certified(evidence: Evidence, role: Role) -> float:
     for found in evidence.limits.certificates:
         if (found.role, found.group) == (role, "linear"):
-            return found.entries[KAPPA]
+            return (found.entries_without_twins or found.entries)[KAPPA]
     return np.nan
 
 
 def _lost(evidence: Evidence, role: Role) -> float:
-    """Return the largest share of list entries that an equal model at hand replaces, a prediction cosine among them."""
+    """Return the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
+
+    Lists hold one row of each group of twins.
+    """
     records = [record for _, record in evidence.visits(role)]
     counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
     if counterpart is not None and evidence.model.predicts is not Equivalence.COSINES:
         records.append(counterpart)
-    lost = [1 - record.top_n_overlap for record in records if record.top_n]
+    lost = [1 - record.overlap_without_twins for record in records if record.top_n]
     for attack in evidence.limits.attacks:
-        lost += [attack.achieved] if (attack.role, attack.objective) == (role, "neighbours") else []
-    return max(lost, default=np.nan)
+        lost += [attack.lost_without_twins] if (attack.role, attack.objective) == (role, "neighbours") else []
+    return max((share for share in lost if not np.isnan(share)), default=np.nan)
 
 
 def _table(grid: Grid) -> list[str]:
     """Align a table under headings of two lines, as narrow as can be."""
     rows = [*zip(*map(_two_lines, grid.headings), strict=True), *grid.rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(grid.headings))]
-    aligned = ("   ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    between = " " * max(1, min(3, (WIDTH - sum(widths)) // max(1, len(widths) - 1)))
+    aligned = (between.join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
     return [line.rstrip() for line in aligned]
 
 
@@ -165,29 +171,30 @@ def side_by_side(audit: Audit) -> tuple[Neighbourhood, str] | None:
     return None
 
 
-def _neighbours(audit: Audit, most: int) -> Iterator[str]:
+def _neighbours(audit: Audit, most: int) -> list[str]:
+    """List the neighbours of one row below a line that names it; nothing where there is no room for one of them."""
     found = side_by_side(audit) if audit.predictions_hold else None
     if found is None or most < 1:
-        return
+        return []
     example, against = found
-    yield ""
     if not example.before:
-        yield shorten(f"{visible(example.name)} has no direction, so it has no neighbours.", WIDTH, placeholder=" …")
-        return
+        line = f"{visible(example.name)} has no direction, so it has no neighbours."
+        return ["", shorten(line, WIDTH, placeholder=" …")]
     if audit.answer.word is Word.YES:
         copies = f" ({counted(example.left_out, 'twin')} left out)" if example.left_out else ""
-        yield shorten(f"nearest to {visible(example.name)}{copies}", WIDTH, placeholder=" …")
-        yield from (_cell(*one, " ").rstrip() for one in example.before[:most])
-        return
-    copies = f"; {counted(example.left_out, 'twin')} left out" if example.left_out else ""
-    n = len(example.before)
-    about = f": {min(most, n)} of {n} (* not among the other {n}{copies})"
-    name = shorten(visible(example.name), WIDTH - len(f"nearest to {about}"), placeholder=" …")
-    yield f"nearest to {name}{about}"
-    yield f"{'by the cosine in this file':{COLUMN}}    {shorten(against, COLUMN, placeholder=' …')}"
-    lists = zip(example.before, example.stay, example.after, example.stayed, strict=True)
-    for one, stays, other, stayed in list(lists)[:most]:
-        yield f"{_cell(*one, ' *'[not stays])}    {_cell(*other, ' *'[not stayed])}".rstrip()
+        name = shorten(f"nearest to {visible(example.name)}{copies}", WIDTH, placeholder=" …")
+        return ["", name, *(_cell(*one, " ").rstrip() for one in example.before[:most])]
+    return ["", *_two_lists(example, against, most)]
+
+
+def _two_lists(example: Neighbourhood, against: str, most: int) -> Iterator[str]:
+    note = "" if all(example.stayed[:most]) else " (* new)"
+    other = shorten(against, COLUMN - len(note), placeholder=" …") + note
+    name = shorten(visible(example.name), WIDTH - len(f"nearest to , by cosine  {other}"), placeholder=" …")
+    yield f"{f'nearest to {name}, by cosine':{COLUMN + 2}}  {other}"
+    lists = zip(example.before, example.after, example.stayed, strict=True)
+    for one, two, stayed in list(lists)[:most]:
+        yield f"{_cell(*one, ' ')}    {_cell(*two, ' *'[not stayed])}".rstrip()
 
 
 def _cell(name: str, cosine: float, mark: str) -> str:
@@ -216,12 +223,13 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def _key(model: FactorModel, grid: Grid) -> list[str]:
+def _key(audit: Audit, grid: Grid) -> list[str]:
     """Explain the words of the table, those that it has."""
-    same = "score" if is_alone(model) else "predict"
+    same = "score" if is_alone(audit.model) else "predict"
+    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
     text = f"Equal models {same} the same."
     if any("κ" in heading for heading in grid.headings):
-        text += " κ: largest over smallest stretch of the axes."
-    if "entries certified" in grid.headings:
-        text += f" Certified: kept by every stretch within κ = {KAPPA}; lost: by the worst found."
+        text += " κ: how unevenly axes stretch." if copies else " κ: largest over smallest stretch of the axes."
+    if copies and any("neighbours" in heading for heading in grid.headings):
+        text += " Twins count once."
     return wrap(text, WIDTH)

@@ -78,7 +78,7 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     >>> for what, command in next_steps(found, Asked("v.npy")):
     ...     print(f"{what}: {command}")
     if training had a penalty on both sides: embaudit audit v.npy --objective factors
-    every table: embaudit audit v.npy --full
+    every table and finding: embaudit audit v.npy --full
     """
     model, word = audit.model, audit.answer.word
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
@@ -87,13 +87,13 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     elif model.left is not None:
         side = ("--role", "left") if audit.evidence.role == "left" else ()
         command = asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
-        yield "vectors with the neighbours on the right, for search only", command
+        yield "search vectors with the neighbours on the right", command
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
-        what = "the same head without its mean row" + ", its norm folded in" * (form != "centred")
+        what = "the head without its mean row" + ", its norm folded in" * (form != "centred")
         yield what, asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
         unit = is_alone(model) and any(traits.is_unit for traits in audit.evidence.traits)
         what = "if cosines were trained" if unit else "if training had a penalty on both sides"
         yield what, asked.audit("--objective", "cosine" if unit else chosen)
-    yield "every table", asked.audit("--full")
+    yield "every table and finding", asked.audit("--full")

@@ -9,7 +9,7 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import counted, percent, visible
+from embaudit.foundation.words import ONCE, beside, counted, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content
 from embaudit.report.convention_grid import convention_grid
@@ -58,8 +58,12 @@ def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...
         percent(mean("sign_flips")),
         "–" if np.isnan(spearman) else f"{spearman:.3f}",
     ]
-    cells += [percent(mean("top_n_overlap"))] if top_n else []
+    cells += [beside(mean("top_n_overlap"), mean("overlap_without_twins"))] if top_n else []
     return (*cells, f"{max(record.max_abs for record in drifts):.0e}")
+
+
+def _kept(record: Movement) -> str:
+    return beside(record.top_n_overlap, record.overlap_without_twins)
 
 
 def _movement_note(record: Movement) -> str:
@@ -68,6 +72,7 @@ def _movement_note(record: Movement) -> str:
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
+        note += f"; in brackets {ONCE}" if "(" in _kept(record) else ""
     return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
@@ -108,7 +113,9 @@ def _limit_row(
             ]
         )
     if certificate is not None:
-        cells.append(percent(certificate.entries.get(kappa, float("nan"))))
+        nothing = float("nan")
+        once = certificate.entries_without_twins.get(kappa, nothing)
+        cells.append(beside(certificate.entries.get(kappa, nothing), once))
     return tuple(cells)
 
 
@@ -126,6 +133,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"
             note += f", {percent(certificate.tied_share)} of their entries tied"
+            note += f"; in brackets {ONCE}" if certificate.entries_without_twins else ""
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"

@@ -287,6 +287,21 @@ def test_cosines_beside_those_of_what_is_predicted():
     assert "Compared by their scores, whatever" in ranked[1].text
 
 
+def test_shares_of_lists_stand_beside_those_with_twins_counted_once():
+    lists = {"top_n": 10, "top_n_overlap": 0.75, "overlap_without_twins": 0.5}
+    text = "Compared by what is predicted, whatever the axes, 50 % of the 10 nearest items are others, with twins "
+    found = compared(moved(**lists))[1]
+    assert (found.text, found.value) == (f"{text}counted once.", 0.5)
+    alike = compared(moved(**lists | {"overlap_without_twins": 0.7501}))[1]
+    assert alike.text.endswith("25 % of the 10 nearest items are others.")
+    assert alike.value == 0.25
+    drawn = evidence(MODEL, (equal(kappa=2.0), moved(**lists)), (equal(kappa=2.0), moved(**lists, mean_abs=0.4)))
+    (claim, _) = (*movement.moved(drawn), None)
+    assert claim.text.endswith("Of the 10 nearest, 75 % (50 % with twins counted once) stay.")
+    (claim,) = movement.drawn(drawn)
+    assert claim.text.endswith("on average, and 75 % (50 % with twins counted once) of the 10 nearest stay.")
+
+
 def test_cosines_agree_with_those_of_what_is_predicted_up_to_rounding():
     text = "The item-item cosines are those of what is predicted, but for rounding."
     agreeing = moved(mean_abs=1e-8, max_abs=1e-6, top_n=10, top_n_overlap=1.0)
@@ -416,6 +431,10 @@ def test_certificates():
             "certificates",
         )
     ]  # fmt: skip
+    once = replace(linear, lists={2.0: 0.5}, lists_without_twins={2.0: 0.25})
+    (claim,) = limits.certificates(evidence(limits=Limits((), (once,))))
+    assert claim.text.startswith("50 % (25 % with twins counted once) of the lists stay whole under linear")
+    assert claim.value == 0.5
 
 
 def test_attacks_tell_apart_what_was_reached_and_what_is_proven():

@@ -9,9 +9,10 @@ import pytest
 from made import flags
 from models import random_model
 
+from embaudit.attacks import Attack
 from embaudit.auditing import limits as module
 from embaudit.auditing.limits import Certificate, Limits, limits
-from embaudit.gauges import Affine, GeneralLinear
+from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
 
 MODEL = random_model(n=30, p=20, k=3)
@@ -40,7 +41,8 @@ class Searches:
 
     def attack(self, model, group, **asked):
         self.attacked.append((group, asked))
-        return f"attack on {asked['objective']}"
+        nothing = np.zeros((1, 2), dtype=np.intp)
+        return Attack(Gauge.identity(model.rank), asked["objective"], asked["role"], group, 0.25, 0.5, 1, nothing)
 
 
 @pytest.fixture
@@ -64,7 +66,7 @@ def test_what_is_stated_and_for_what(searches):
     assert [asked["n_pairs"] for asked in searches.ranged] == [30 * 29 // 2, 20 * 19 // 2, 600]
     assert all(asked["shifts"] == [] and asked["side"] == "right" for asked in searches.ranged)
     assert [asked["role"] for asked in searches.certified] == ["left", "right"]
-    assert found.attacks == ("attack on movement", "attack on neighbours"), "on the first side alone"
+    assert [attack.objective for attack in found.attacks] == ["movement", "neighbours"], "on the first side alone"
     assert {asked["role"] for _, asked in searches.attacked} == {"left"}
     assert found.rank == 3
     kappas = (1.1, 1.25, 1.5, 2.0, 3.0)
@@ -186,7 +188,7 @@ def test_sides_of_one_direction_are_left_out(searches):
     single = MODEL.replace(left=np.eye(30, 3) * [1, 0, 0])
     found = limits(single, ["left", "cross", "right"], max_condition=2.0)
     assert found.ranges == ("range of right",)
-    assert found.attacks == ("attack on movement", "attack on neighbours")
+    assert [attack.objective for attack in found.attacks] == ["movement", "neighbours"]
 
 
 def test_what_is_searched_is_the_model_that_the_predictions_see(searches):

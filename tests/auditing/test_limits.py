@@ -108,3 +108,26 @@ def test_shifts_are_named_in_typical_rows_whatever_the_scale_of_the_head():
     found = audit(head, n_gauges=1)
     shifts = {claim.scope.max_shift for claim in found.claims if claim.scope.models == "affine gauges"}
     assert shifts == {1.0, 0.1}
+
+
+def test_what_an_attack_drives_out_of_lists_without_copies(model):
+    """Copies of an item follow it in every list: an audit of each row once knows nothing of them."""
+    copied = model.replace(right=np.vstack([model.right, np.repeat(model.right[:6] * 2, 5, axis=0)]))
+    whole, plain = (
+        next(
+            a for a in limits(one, ["right"], max_condition=3.0, n_neighbours=5).attacks if a.objective == "neighbours"
+        )
+        for one in (copied, model)
+    )
+    assert plain.lost_without_twins == plain.achieved > 0
+    rows = np.unique([row if row < 60 else (row - 60) // 5 for row in whole.table[:, 0]])
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (model.right, whole.gauge.act(model).right)]
+    lists = [np.argsort(-(x @ x.T) + 9 * np.eye(60), axis=1)[rows, :5] for x in unit]
+    kept = [len(set(a) & set(b)) / 5 for a, b in zip(*lists, strict=True)]
+    assert whole.lost_without_twins == pytest.approx(1 - np.mean(kept))
+    assert abs(whole.lost_without_twins - whole.achieved) > 0.02
+    assert whole.to_dict()["lost_without_twins"] == whole.lost_without_twins
+    assert "with twins counted once) of the entries" in whole.explain(model.roles)
+    few = FactorModel.from_vectors(np.repeat(model.right[:2], 20, axis=0))
+    made = limits(few, ["right"], max_condition=2.0).attacks
+    assert [np.isnan(a.lost_without_twins) for a in made if a.objective == "neighbours"] == [True]

@@ -198,9 +198,11 @@ def test_too_few_rows_of_length_one_stay_undecided_however_it_is_said():
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     assert list(next_steps(told["neither"], Asked("v.npy"))) == [
         ("if cosines were trained", "embaudit audit v.npy --objective cosine"),
-        ("every table", "embaudit audit v.npy --full"),
+        ("every table and finding", "embaudit audit v.npy --full"),
     ]
-    assert list(next_steps(told["link"], Asked("v.npy"))) == [("every table", "embaudit audit v.npy --full")]
+    assert list(next_steps(told["link"], Asked("v.npy"))) == [
+        ("every table and finding", "embaudit audit v.npy --full")
+    ]
     evidence = told["neither"].evidence
     stretched = replace(evidence, traits=tuple(replace(traits, off_unit=0.5) for traits in evidence.traits))
     what, command = next(iter(next_steps(replace(told["neither"], evidence=stretched), Asked("v.npy"))))

@@ -10,6 +10,7 @@ from models import random_model
 
 from embaudit import audit
 from embaudit.auditing.checks.twins import twin_rows
+from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.traits import all_traits
@@ -109,3 +110,28 @@ def test_both_sides_may_have_twins():
         "twins:right",
         "twins:left",
     ]
+
+
+def test_hubs_and_tails_are_those_of_the_rows_without_their_copies_too():
+    model = random_model(n=40, p=120, k=5).replace(right_counts=np.arange(1.0, 121))
+    order = np.r_[np.arange(120), np.repeat(np.arange(30), 3)]
+    copied = model.take(right=order)
+    equal = next(made for made in equivalent_models(model, groups=["linear"], n_gauges=1, rng=0))
+    whole, alone = (
+        all_traits(one, ("right",), equal={"right": equal}, rng=np.random.default_rng(0))[0] for one in (copied, model)
+    )
+    assert whole.hubs_without_twins == alone.hubs
+    assert whole.hubs != alone.hubs
+    assert whole.tail_without_twins == alone.tail
+    assert whole.tail != alone.tail
+    assert alone.hubs_without_twins is alone.tail_without_twins is None
+
+
+def test_too_few_rows_without_copies_have_neither():
+    few = random_model(n=40, p=29, k=5)
+    (found,) = all_traits(few.take(right=np.repeat(np.arange(29), 4)), ("right",), rng=np.random.default_rng(0))
+    assert found.hubs is not None
+    assert found.hubs_without_twins is found.tail_without_twins is None
+    some = random_model(n=40, p=99, k=5)
+    (found,) = all_traits(some.take(right=np.repeat(np.arange(99), 2)), ("right",), rng=np.random.default_rng(0))
+    assert found.hubs_without_twins is None

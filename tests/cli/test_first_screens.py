@@ -44,7 +44,8 @@ def assert_a_screen(text):
     assert "\n\n\n" not in text
     assert not [line for line in lines if line != line.rstrip()]
     head, *rest = text.split("\n\n")
-    assert too_long(" ".join(head.splitlines()[1:]), *rest) == []
+    answer = " ".join(line for line in head.splitlines()[1:] if not line.startswith("EMB"))
+    assert too_long(answer, *rest) == []
 
 
 def commands(screen):
@@ -179,7 +180,7 @@ def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
     screen = embaudit("audit", "wide.npz", "--gauges", 1, "--show", "7").out
     assert_a_screen(screen)
     assert "nearest to 'a title that is" in screen
-    assert re.search(r"\n\+ \d more: --full\n", screen)
+    assert "every table and finding" in screen
     assert screen.count("\nEMB") == 3
 
 

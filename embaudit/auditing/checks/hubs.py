@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.foundation.words import counted, percent, visible
+from embaudit.foundation.words import ONCE, counted, percent, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,9 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
             f"Of the lists of {counted(found.n_lists, title)}, the {found.top_n} nearest each, {named}. "
             f"How often each {title} occurs has a skewness of {found.skewness:.1f}."
         )
+        once = traits.hubs_without_twins
+        if once is not None:
+            text += f" {ONCE.capitalize()}, so few fill {percent(once.filled)}, and it is {once.skewness:.1f}."
         claim = Claim(
             f"hubs:{traits.role}", Kind.MEASURED, f"{title} lists", Scope("the model at hand"), text, found.filled,
             "traits",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.foundation.words import counted, percent
+from embaudit.foundation.words import ONCE, counted, percent
 from embaudit.movements.tail import FREQUENT
 
 if TYPE_CHECKING:
@@ -28,13 +28,14 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         title = evidence.model.title(traits.role)
         over_all, other = percent(1 - found.over_all.share), percent(1 - found.furthest.share)
         claim = Claim(
-            f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal), _text(found, title), found.gap,
+            f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal),
+            _text(found, title) + _once(traits.tail_without_twins), found.gap,
             "traits",
         )  # fmt: skip
         yield Finding(
             "EMB402",
             Severity.TIP,
-            f"an equal model changes {over_all} of neighbours, {other} {_whose(found, title)}",
+            f"an equal model changes {over_all} of neighbours; {_whose(found, title)}, {other}",
             claim,
             f"Judge the {title}s that you ask about: figures over all of them are figures of the others.",
         )
@@ -43,7 +44,15 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
 def _whose(found: Tail, title: str) -> str:
     if found.furthest is found.frequent:
         return f"for {'frequent' if found.known == 'counts' else 'long'} {title}s"
-    return f"weighted by {'interactions' if found.known == 'counts' else 'length'}"
+    return f"weighted by {'counts' if found.known == 'counts' else 'length'}"
+
+
+def _once(found: Tail | None) -> str:
+    """Give the three figures again, of lists without copies."""
+    if found is None:
+        return ""
+    shares = [percent(kept.share) for kept in (found.over_all, found.frequent, found.weighted)]
+    return f" {ONCE.capitalize()} these are {shares[0]}, {shares[1]} and {shares[2]}."
 
 
 def _text(found: Tail, title: str) -> str:

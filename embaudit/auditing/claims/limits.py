@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import embaudit.auditing.limits as budget
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import counted, percent
+from embaudit.foundation.words import ONCE, beside, counted, percent
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
 
@@ -36,7 +36,8 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
         subject = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
         for kappa, share in certificate.lists.items():
             scope = Scope(f"{certificate.group} gauges", kappa, certificate.max_shift or None)
-            text = f"{percent(share)} of the lists stay whole under {scope}."
+            once = certificate.lists_without_twins.get(kappa, float("nan"))
+            text = f"{beside(share, once, ONCE)} of the lists stay whole under {scope}."
             name = f"certified:{certificate.role}:{certificate.group}:{kappa:g}"
             yield Claim(name, Kind.PROVEN, subject, scope, text, share, "certificates")
 

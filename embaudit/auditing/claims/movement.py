@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import ONCE, beside
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.model import Pairs
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.movements.moved import Movement
 
 SEEN = 1e-6
 """Largest |Δcos| up to which rounding may be all that moved."""
@@ -33,9 +34,13 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
             f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average and "
             f"{record.max_abs:.2f} at most{among}."
         )
-        text += f" Of the {record.top_n} nearest, {percent(record.top_n_overlap)} stay." if record.top_n else ""
+        text += f" Of the {record.top_n} nearest, {_stay(record)} stay." if record.top_n else ""
         scope = Scope(equal.name)
         yield Claim(f"moved:{role}", Kind.SHOWN, cosines, scope, text, record.mean_abs, "movement", equal.gauge)
+
+
+def _stay(record: Movement) -> str:
+    return beside(record.top_n_overlap, record.overlap_without_twins, ONCE)
 
 
 def drawn(evidence: Evidence) -> Iterator[Claim]:
@@ -48,8 +53,11 @@ def drawn(evidence: Evidence) -> Iterator[Claim]:
         kappa, top_n = visits[0][0].condition_number, visits[0][1].top_n
         text = f"Random linear ones of κ = {kappa:.3g} move them by {mean:.2f} on average"
         if top_n:
-            kept = sum(m.top_n_overlap for _, m in visits) / len(visits)
-            text += f", and {percent(kept)} of the {top_n} nearest stay"
+            kept, once = (
+                sum(getattr(m, name) for _, m in visits) / len(visits)
+                for name in ("top_n_overlap", "overlap_without_twins")
+            )
+            text += f", and {beside(kept, once, ONCE)} of the {top_n} nearest stay"
         subject = f"{Pairs(role).titled(evidence.model)} cosines"
         scope = Scope(f"{len(visits)} random linear maps", max_condition=kappa)
         yield Claim(f"drawn:{role}", Kind.MEASURED, subject, scope, f"{text}.", mean, "movement")

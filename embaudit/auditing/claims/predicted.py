@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.claims.movement import SEEN
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import ONCE, percent
 from embaudit.model import Equivalence, Pairs
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def _compared(model: FactorModel, record: Movement) -> Iterator[Claim]:
     text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}, whatever the axes."
     yield Claim(f"differs:{role}", Kind.MEASURED, cosines, scope, text, record.mean_abs, "predicted")
     if record.top_n:
-        changed = 1 - record.top_n_overlap
+        # Copies stay with each other in every model, so lists that are full of them would hide what moves.
+        folded = percent(record.overlap_without_twins) not in ("–", percent(record.top_n_overlap))
+        changed = 1 - (record.overlap_without_twins if folded else record.top_n_overlap)
         text = (
             f"Compared by {seen}, whatever the axes, {percent(changed)} of the {record.top_n} nearest {title}s are "
-            "others."
+            f"others{f', {ONCE}' * folded}."
         )
         yield Claim(f"listed:{role}", Kind.MEASURED, f"nearest {title}s", scope, text, changed, "predicted")
