@@ -19,6 +19,7 @@ CLOSED_PIPE = 128 + 13
 
 def main() -> None:
     """Run embaudit; exit 0 when all is well, 1 on findings, 2 on input that must be mended."""
+    _encode_anything()
     try:
         with _ended_by_signals():
             _run()
@@ -44,10 +45,19 @@ def _run() -> None:
         sys.exit(2)
 
 
+def _encode_anything() -> None:
+    """Write what a terminal has no letter for as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def _in_one_line(error: Exception) -> str:
+    from embaudit.errors import escaped
+
     if isinstance(error, OSError):
         where = error.filename if error.filename is not None else "a file or device"
-        return f"{where} cannot be used: {error.strerror or error}."
+        return escaped(f"{where} cannot be used: {error.strerror or error}.")
     return str(error) if not isinstance(error, MemoryError) else f"there is not enough memory: {error or 'none left'}."
 
 

@@ -6,8 +6,9 @@ import os
 import sys
 from contextlib import ExitStack, contextmanager
 from json import dump
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from embaudit.errors import escaped
 from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ def make_console(*, quiet: bool) -> Console:
     from rich.console import Console
 
     class Output(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            """Print names as they are written, whatever they would do to a terminal."""
+            super().print(*map(_seen, objects), **options)
+
         def on_broken_pipe(self) -> None:
             """End as programs do whose reader went away, not with the code that means findings."""
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -36,6 +41,17 @@ def make_console(*, quiet: bool) -> Console:
 
     console = Output(quiet=quiet, highlight=False)
     return console if console.is_terminal else Output(quiet=quiet, highlight=False, width=140)
+
+
+def _seen(printed: Any) -> Any:
+    """Escape what acts on a terminal; a text that has a colour of its own keeps it where it holds none of that."""
+    from rich.text import Text
+
+    if not isinstance(printed, (str, Text)):
+        return printed
+    plain = str(printed)
+    lines = "\n".join(escaped(line) for line in plain.split("\n"))
+    return printed if lines == plain else lines if isinstance(printed, str) else Text(lines)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from embaudit.errors import escaped
+
 
 def percent(share: float) -> str:
     """Write a share, never rounding to all or nothing; a dash where there is none.
@@ -44,7 +46,8 @@ def visible(name: str) -> str:
     >>> visible("Heat (1995)"), visible(" "), visible("a\n")
     ('Heat (1995)', "' '", "'a\\n'")
     """
-    return name if name.isprintable() and name.strip() == name and name else repr(name)
+    shown = escaped(name)
+    return name if name and name == name.strip() == shown else f"'{shown}'"
 
 
 def counted(count: int, noun: str) -> str:

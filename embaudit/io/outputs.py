@@ -94,7 +94,8 @@ def written_whole(
 def _written_whole(target: Path, mode: str, *, force: bool) -> Iterator[IO[Any]]:
     _remove_stale(target)
     part = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(4)}.part")
-    text = {"encoding": "utf-8", "newline": ""} if mode == "w" else {}
+    # Half a letter, which UTF-8 does not know, becomes what JSON calls it.
+    text = {"encoding": "utf-8", "errors": "backslashreplace", "newline": ""} if mode == "w" else {}
     try:
         file: IO[Any] = part.open(mode.replace("w", "x"), **text)  # type: ignore[call-overload]
     except OSError as error:

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import InputError, escaped, must_be
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
@@ -129,7 +129,8 @@ class FactorModel:
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         require_agreement(objective, link, sides=1 if left is None else 2)
-        for field, value in zip(fields(self), (left, right, link, float(offset), roles, objective), strict=True):
+        titles = (escaped(roles[0]), escaped(roles[1]))
+        for field, value in zip(fields(self), (left, right, link, float(offset), titles, objective), strict=True):
             object.__setattr__(self, field.name, value)
         return self
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import escaped, must_be
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_factors, as_vector, frozen
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.rows import row_norms
@@ -28,14 +28,22 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
         raise must_be(name, f"a list of {length}, one a row", "entries that are lists themselves") from error
     if given.shape != (length,):
         raise must_be(name, f"a list of {length}, one a row", f"shape {given.shape}")
-    if given.dtype == object:
-        given = given.astype(str)
+    given = _encodable(given.astype(str) if given.dtype == object else given)
     if unique:
         values, counts = np.unique(given, return_counts=True)
         if len(values) < length:
             first = values[counts > 1][0]
             raise must_be(name, "unique", f"{first!s} {counts[counts > 1][0]} times", "keep one row for each id")
     return frozen(given)
+
+
+def _encodable(given: NDArray[Any]) -> NDArray[Any]:
+    """Keep halves of letters, which no file and no terminal takes, as escapes."""
+    if given.dtype.kind == "U":
+        codes = np.ascontiguousarray(given).view(np.dtype("u4").newbyteorder(given.dtype.byteorder))
+        if ((codes >= 0xD800) & (codes < 0xE000)).any():
+            return np.array([name.encode("utf-8", "backslashreplace").decode() for name in given.tolist()])
+    return given
 
 
 def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
@@ -119,7 +127,7 @@ class Side:
             name: None if value is None else OPTIONAL[name](value, f"{title} {name}", len(rows))
             for name, value in unchecked.items()
         }
-        vars(self).update({"rows": rows, "title": title} | (known or {}) | checked)
+        vars(self).update({"rows": rows, "title": escaped(title)} | (known or {}) | checked)
         return self
 
     def replace(self, **changes: Any) -> Self:

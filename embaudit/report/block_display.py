@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.report.display import Display
+from embaudit.report.display import Display, drawn
 
 if TYPE_CHECKING:
     from typing import Self
@@ -63,4 +63,6 @@ class BlockDisplay(Display):
         """Name the blocks that are wide enough to carry a name."""
         for name, cosine, left, right in zip(self.names or [], self.cosines, edges[:-1], edges[1:], strict=True):
             if right - left > 0.04:
-                ax.text((left + right) / 2, cosine / 2, name, rotation=90, ha="center", va="center", fontsize="small")
+                ax.text(
+                    (left + right) / 2, cosine / 2, drawn(name), rotation=90, ha="center", va="center", fontsize="small"
+                )

@@ -5,8 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from embaudit.foundation.words import visible
+
 if TYPE_CHECKING:
     from typing import Self
+
+
+def drawn(name: object) -> str:
+    r"""Write a name into a picture, where matplotlib reads dollars as the ends of a formula.
+
+    Examples
+    --------
+    >>> drawn("5$"), drawn("a\nb")
+    ('5\\$', "'a\\nb'")
+    """
+    return visible(str(name)).replace("$", r"\$")
 
 
 @dataclass(eq=False)

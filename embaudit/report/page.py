@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
 from embaudit.report.shown import ROWS, shown
 
@@ -54,7 +55,8 @@ def page(result: Result, title: str = "") -> str:
     """
     content = shown(result)
     named, drawn = title or content.title, _picture(result)
-    return _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn)
+    written = _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn)
+    return "\n".join(map(escaped, written.split("\n")))
 
 
 def _picture(result: Result) -> str:
@@ -71,7 +73,12 @@ def picture(draw: Callable[[Axes], object]) -> str:
     from matplotlib.figure import Figure
 
     # Text as text: a page stays small, and its pictures can be searched.
-    with mpl.rc_context({"svg.hashsalt": "embaudit", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}):
+    with (
+        mpl.rc_context({"svg.hashsalt": "embaudit", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}),
+        warnings.catch_warnings(),
+    ):
+        # The reader's own fonts draw the text.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
         figure = Figure(figsize=(7.5, 4.5), layout="constrained")
         draw(figure.add_subplot())
         text = StringIO()

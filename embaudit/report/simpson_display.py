@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.report.display import Display
+from embaudit.report.display import Display, drawn
 
 if TYPE_CHECKING:
     from typing import Self
@@ -89,9 +89,10 @@ class SimpsonDisplay(Display):
             x, y, codes = self.points
             ax.scatter(x, y, s=9, alpha=0.35, c=[colours(code % 20) for code in codes], linewidths=0)
         for rank, group in enumerate(np.argsort(-self.n, kind="stable")):
-            name = f"{self.levels[group]} ({int(self.n[group]):,})" if rank < self.MAX_GROUPS else None
+            name = f"{drawn(self.levels[group])} ({int(self.n[group]):,})" if rank < self.MAX_GROUPS else None
             if not np.isnan(self.slopes[group]):
                 ax.plot(*self.group_line(int(group)), color=colours(int(group) % 20), linewidth=2, label=name)
         ax.plot(*self.pooled_line(), color="black", linestyle="--", linewidth=2, label="all rows")
-        ax.set(xlabel=self.labels[0], ylabel=self.labels[1], title=self.title)
-        ax.legend(title=self.labels[2], fontsize="small", loc="best")
+        across, up, groups = map(drawn, self.labels)
+        ax.set(xlabel=across, ylabel=up, title=self.title)
+        ax.legend(title=groups, fontsize="small", loc="best")
