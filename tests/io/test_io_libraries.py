@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import formats, load, save
+from embaudit.io import formats, load, look, save
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -59,6 +59,22 @@ def test_spark_rows_follow_their_ids(tmp_path: Path, layout: tuple[str, str]) ->
         np.testing.assert_array_equal(read, rows[np.argsort(ids)])
         assert read.dtype == (np.float32 if kind == pa.float32() else np.float64)
     assert model.objective == "factors-counted"
+
+
+def test_a_pipeline_of_spark_is_the_model_in_its_stages(tmp_path: Path) -> None:
+    for number, name in enumerate(("ALS_1", "ALS_2")):
+        stage = tmp_path / "stages" / f"{number + 1}_{name}"
+        spark_side(stage / "userFactors", np.arange(9), X + number, pa.float32())
+        spark_side(stage / "itemFactors", np.arange(5), Y, pa.float32())
+        (tmp_path / "stages" / "0_StringIndexer" / "metadata").mkdir(parents=True, exist_ok=True)
+        if not number:
+            np.testing.assert_array_equal(load(tmp_path).right, Y)
+            assert [part.name for part in look(tmp_path).parts][:2] == ["userFactors.features", "userFactors.id"]
+    with pytest.raises(InputError) as refused:
+        load(tmp_path)
+    assert str(refused.value) == (
+        f"{tmp_path} must be a pipeline with one ALS model; got 1_ALS_1, 2_ALS_2; name the folder of one of its stages."
+    )
 
 
 def test_positive_factors_of_spark_name_no_objective(tmp_path: Path) -> None:

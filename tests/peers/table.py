@@ -32,12 +32,13 @@ class Row:
     model: str
     column: str
     outcome: str
-    """ "yes", "NO", or why it was not tried."""
+    """ "yes", "NO", what the test says held instead, or why it was not tried."""
 
 
 def rows_of(mark: Any, callspec: Any, report: Any) -> Iterable[Row]:
     """Return what a test says; of one with a peer among its parameters, of that peer."""
-    outcome = {"passed": "yes", "failed": "NO"}.get(report.outcome) or _reason(report)
+    said = dict(report.user_properties).get("held", "yes")
+    outcome = {"passed": said, "failed": "NO"}.get(report.outcome) or _reason(report)
     peer = None if callspec is None else callspec.params.get("peer")
     library = mark.kwargs.get("library") or peer.library
     yield Row(library, mark.kwargs.get("model") or peer.model, mark.args[0], outcome)

@@ -11,6 +11,7 @@ import pytest
 
 import embaudit as ea
 from embaudit import FactorModel
+from embaudit.errors import InputError
 from embaudit.io import from_object, load, save, with_titles
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
     from peers.films import Films
     from peers.trained import Peer, Trained
 
-LIBRARIES = ("cornac", "implicit", "lenskit", "surprise")
-PEERS = [peer for name in LIBRARIES for peer in import_module(f"peers.of_{name}").PEERS]
+LIBRARIES = ("cornac", "implicit", "lenskit", "lightfm", "pyspark", "recbole", "surprise")
+MODULES = [import_module(f"peers.of_{name}") for name in LIBRARIES]
+PEERS = [peer for module in MODULES for peer in module.PEERS]
+REFUSED = [peer for module in MODULES for peer in getattr(module, "REFUSED", ())]
 MOST = 1e-5
 """How far scores may lie apart, of the largest of them."""
 
@@ -52,6 +55,17 @@ def require_own_scores(model: FactorModel, made: Trained, films: Films) -> None:
 def test_scores_are_its_own(peer: Peer, trained: Callable[[Peer], Trained], films: Films) -> None:
     made = trained(peer)
     require_own_scores(from_object(made.live, **made.options), made, films)
+
+
+@pytest.mark.parametrize("peer", REFUSED, ids=str)
+@pytest.mark.holds("scores")
+def test_what_does_more_than_multiply_tables_is_refused(
+    peer: Peer, trained: Callable[[Peer], Trained], record_property: Callable[[str, str], None]
+) -> None:
+    made = trained(peer)
+    with pytest.raises(InputError, match=r"FactorModel\.from_user_item"):
+        from_object(made.live, **made.options)
+    record_property("held", "refused")
 
 
 @each_peer

@@ -15,6 +15,7 @@ from embaudit.io.objects import (
     lightfm,
     recbole,
     scikit_learn,
+    spark,
     surprise,
     torch,
     transformers,
@@ -35,6 +36,7 @@ LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("cornac",), ("Recommender",), cornac.read),
     (("lenskit",), (), lenskit.read),
     (("recbole",), ("AbstractRecommender",), recbole.read),
+    (("pyspark",), ("ALSModel", "PipelineModel"), spark.read),
     (("gensim",), ("KeyedVectors", "Word2Vec"), gensim.read),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
     (("transformer_lens",), ("HookedTransformer",), torch.lens),
@@ -67,7 +69,8 @@ def from_object(
     Parameters
     ----------
     model : object
-        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit, RecBole, scikit-learn
+        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit (and its pipelines),
+        RecBole, Spark (ALSModel, PipelineModel), scikit-learn
         (linear classifiers with probabilities, MLPClassifier, decompositions, pipelines and searches around them),
         gensim (KeyedVectors, Word2Vec), transformers, TransformerLens, Keras (Dense), torch (Linear, Embedding, any
         module or state dictionary whose names `load` knows from files).

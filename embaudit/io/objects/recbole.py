@@ -47,7 +47,8 @@ def _tables(model: Any) -> tuple[Any, Any]:
             return made
     if has(model, "user_embedding", "item_embedding"):
         return model.user_embedding.weight, model.item_embedding.weight
-    raise must_be("a model of RecBole", "one with embeddings of users and items", type(model).__name__)
+    remedy = "if it multiplies tables all the same, pass them to FactorModel.from_user_item"
+    raise must_be("a model of RecBole", "one with embeddings of users and items", type(model).__name__, remedy)
 
 
 def _scores(model: Any, table: Any, user: int) -> Floats:
