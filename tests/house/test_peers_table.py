@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from peers.table import BEGIN, COLUMNS, END, STORED, rendered, replaced
+from peers.table import BEGIN, COLUMNS, END, rendered, replaced, stored
 
 README = Path(__file__).parents[2] / "README.md"
 
 
 def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
-    held = json.loads(STORED.read_text(encoding="utf-8"))
+    held = stored()
     text = README.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert replaced(text, rendered(held)) == text
@@ -21,12 +20,13 @@ def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
 
 
 def test_nothing_that_was_found_wrong_is_hidden() -> None:
-    held = {"a": {"version": "1", "models": {"N": {"scores": "yes"}, "M": {"scores": "yes", "file": "NO"}}},
+    models = {"N": {"scores": "yes"}, "O": {"scores": "NO"}, "M": {"scores": "yes", "file": "NO"}}
+    held = {"a": {"version": "1", "models": models},
             "B": {"version": None, "models": {"K": {"scores": "not installed"}}}}  # fmt: skip
     assert rendered(held) == (
-        "| library | models | its own scores | its own files | ids and titles | written, read by others |\n"
+        "| library | models | its own scores or vectors | its own files | ids and titles | written, read by others |\n"
         "|---|---|---|---|---|---|\n"
-        "| a 1 | M, N | yes | NO: M; –: N | – | – |\n"
+        "| a 1 | M, N, O | NO: O; yes: M, N | NO | – | – |\n"
         "| B – | K | not installed | – | – | – |"
     )
     assert replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from peers.films import Films
-from peers.table import Row, rows_of, write
+from peers.table import Row, rows_of, stored, write
 from peers.trained import Peer, Trained, installed
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the table after a whole run only: what was left out says nothing."""
+    """Write the table; a run of some of the tests changes what these say and no more."""
     whole = [Path(name).resolve() for name in session.config.args] == [HERE]
-    narrowed = any(session.config.getoption(name, None) for name in NARROWING)
-    if whole and not narrowed and not session.shouldstop:
-        write(session.config.stash[OUTCOMES])
+    narrowed = any(session.config.getoption(name, None) for name in NARROWING) or session.shouldstop
+    if session.config.stash[OUTCOMES]:
+        write(session.config.stash[OUTCOMES], known={} if whole and not narrowed else stored())
 
 
 @pytest.fixture(scope="session")

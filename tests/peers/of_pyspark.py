@@ -23,7 +23,11 @@ def session() -> Any:
 
     if shutil.which("java") is None:
         pytest.skip("no Java")
-    quiet = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "2", "spark.sql.execution.arrow.pyspark.enabled": "true"}
+    quiet = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+    }
     return SparkSession.builder.master("local[2]").config(map=quiet).getOrCreate()
 
 

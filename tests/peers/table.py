@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from peers.trained import installed
 
@@ -15,7 +15,7 @@ STORED = Path(__file__).with_name("table.json")
 README = Path(__file__).parents[2] / "README.md"
 BEGIN, END = "<!-- what holds, by `make test-peers` -->", "<!-- end -->"
 COLUMNS = {
-    "scores": "its own scores",
+    "scores": "its own scores or vectors",
     "file": "its own files",
     "titles": "ids and titles",
     "written": "written, read by others",
@@ -48,14 +48,28 @@ def _reason(report: Any) -> str:
     return str(report.longrepr[2]).removeprefix("Skipped: ")
 
 
-def write(rows: Iterable[Row]) -> None:
-    """Store what held, and put it into the README."""
-    held: dict[str, dict[str, Any]] = {}
+Held: TypeAlias = dict[str, dict[str, Any]]
+"""What held: libraries, their versions and models, and of each model what its columns say."""
+
+
+def stored() -> Held:
+    """Read what held before."""
+    held: Held = json.loads(STORED.read_text(encoding="utf-8"))
+    return held
+
+
+def write(rows: Iterable[Row], *, known: Held) -> None:
+    """Store what held in place of what is known, and put it into the README."""
+    held: Held = known
+    said: dict[tuple[str, str, str], str] = {}
     for row in rows:
-        library = held.setdefault(row.library, {"version": installed(row.library), "models": {}})
-        found = library["models"].setdefault(row.model, {})
         # One test that fails outweighs others that pass.
-        found[row.column] = "NO" if "NO" in (row.outcome, found.get(row.column)) else row.outcome
+        key = (row.library, row.model, row.column)
+        said[key] = "NO" if said.get(key) == "NO" else row.outcome
+    for (name, model, column), outcome in said.items():
+        library = held.setdefault(name, {"models": {}})
+        library["version"] = installed(name)
+        library["models"].setdefault(model, {})[column] = outcome
     STORED.write_text(json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
     text = README.read_text(encoding="utf-8")
     README.write_text(replaced(text, rendered(held)), encoding="utf-8")
@@ -68,7 +82,7 @@ def replaced(text: str, table: str) -> str:
     )
 
 
-def rendered(held: dict[str, dict[str, Any]]) -> str:
+def rendered(held: Held) -> str:
     """Word what held, one line a library."""
     heads = ("library", "models", *COLUMNS.values())
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
@@ -80,8 +94,8 @@ def rendered(held: dict[str, dict[str, Any]]) -> str:
 
 
 def _cell(models: dict[str, dict[str, str]], column: str) -> str:
-    said = {model: found.get(column, NO_PART) for model, found in models.items()}
-    if len(set(said.values())) == 1:
-        return next(iter(said.values()))
+    said = {model: found[column] for model, found in models.items() if column in found}
+    if len(set(said.values())) < 2:
+        return next(iter(said.values()), NO_PART)
     of = {outcome: [model for model in said if said[model] == outcome] for outcome in sorted(set(said.values()))}
     return "; ".join(f"{outcome}: {', '.join(several)}" for outcome, several in of.items())

@@ -8,7 +8,9 @@ from typing import Any, TypeAlias
 from embaudit.errors import InputError
 from embaudit.io.objects import (
     cornac,
+    faiss,
     gensim,
+    hnswlib,
     implicit,
     keras,
     lenskit,
@@ -38,6 +40,8 @@ LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("recbole",), ("AbstractRecommender",), recbole.read),
     (("pyspark",), ("ALSModel", "PipelineModel"), spark.read),
     (("gensim",), ("KeyedVectors", "Word2Vec"), gensim.read),
+    (("faiss",), ("Index",), faiss.read),
+    (("hnswlib",), ("Index",), hnswlib.read),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
     (("transformer_lens",), ("HookedTransformer",), torch.lens),
     (("transformers",), ("PreTrainedModel",), transformers.read),
@@ -69,11 +73,11 @@ def from_object(
     Parameters
     ----------
     model : object
-        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit (and its pipelines),
-        RecBole, Spark (ALSModel, PipelineModel), scikit-learn
-        (linear classifiers with probabilities, MLPClassifier, decompositions, pipelines and searches around them),
-        gensim (KeyedVectors, Word2Vec), transformers, TransformerLens, Keras (Dense), torch (Linear, Embedding, any
-        module or state dictionary whose names `load` knows from files).
+        implicit (ALS, BPR, logistic), LightFM, Surprise (SVD, SVD++, NMF), cornac, LensKit and its pipelines, RecBole,
+        Spark (ALSModel, PipelineModel), scikit-learn (linear classifiers with probabilities, MLPClassifier,
+        decompositions, pipelines and searches around them), gensim (KeyedVectors, Word2Vec), indexes of FAISS and
+        hnswlib with whole vectors, transformers, TransformerLens, Keras (Dense), torch (Linear, Embedding, any module
+        or state dictionary whose names `load` knows from files).
     user_ids, item_ids, item_names : array, optional
         What the rows are called, where the model does not say.
     inputs : array of shape (n, d), optional

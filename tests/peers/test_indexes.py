@@ -1,0 +1,104 @@
+"""Indexes of FAISS and hnswlib, live: whole vectors and ids; what has only compressed ones is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io import from_object, load, save
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+X = np.random.default_rng(0).normal(size=(300, 8)).astype(np.float32)
+IDS = np.random.default_rng(1).permutation(1000)[:300]
+FACTORY = {"HNSWFlat": "HNSW16", "IVFFlat": "IVF10,Flat", "IVFSQ8": "IVF4,SQ8", "PQ": "PQ4"}
+"""How FAISS writes what others call by their classes."""
+
+
+def index(kind: str) -> Any:
+    faiss = pytest.importorskip("faiss")
+    if kind.startswith("IDMap"):
+        made = getattr(faiss, f"Index{kind}")(faiss.IndexFlatIP(8))
+    else:
+        made = faiss.index_factory(8, FACTORY.get(kind, kind))
+        made.train(X)
+    return made
+
+
+def of(model: str, library: str = "faiss-cpu", column: str = "scores") -> Any:
+    return pytest.param(model, marks=pytest.mark.holds(column, library=library, model=model))
+
+
+@pytest.mark.parametrize("kind", [of("Flat"), of("HNSWFlat"), of("IVFFlat")])
+def test_vectors_without_ids(kind: str) -> None:
+    made = index(kind)
+    made.add(X)
+    model = from_object(made, item_names=[f"film {i}" for i in range(300)])
+    np.testing.assert_array_equal(model.right, X)
+    assert model.right_ids is None
+    assert model.names("right")[7] == "film 7"
+
+
+@pytest.mark.parametrize("kind", [of("IDMap"), of("IDMap2"), of("IVFFlat")])
+def test_vectors_with_ids(kind: str) -> None:
+    made = index(kind)
+    made.add_with_ids(X, IDS)
+    model = from_object(made)
+    order = np.argsort(model.right_ids)
+    assert model.right_ids[order].tolist() == sorted(IDS.tolist())
+    np.testing.assert_array_equal(model.right[order], X[np.argsort(IDS)])
+
+
+@pytest.mark.parametrize("kind", [of("PQ"), of("IVFSQ8"), of("LSH")])
+def test_other_vectors_than_were_given_are_refused(kind: str, record_property: Any) -> None:
+    made = index(kind)
+    made.add(X)
+    with pytest.raises(InputError, match="keeps vectors as they are"):
+        from_object(made)
+    record_property("held", "refused")
+
+
+@pytest.mark.holds("scores", library="faiss-cpu", model="Flat")
+def test_an_empty_index_is_refused() -> None:
+    with pytest.raises(InputError, match="keeps vectors as they are"):
+        from_object(index("Flat"))
+
+
+@pytest.mark.parametrize("kind", [of("Flat", column="file"), of("IVFFlat", column="file")])
+def test_files_of_faiss(kind: str, tmp_path: Path) -> None:
+    import faiss
+
+    made = index(kind)
+    made.add(X)
+    faiss.write_index(made, str(tmp_path / "x.faiss"))
+    np.testing.assert_array_equal(load(tmp_path / "x.faiss").right, X)
+    model = from_object(made, item_ids=IDS)
+    save(model, tmp_path / "y.faiss")
+    back = from_object(faiss.read_index(str(tmp_path / "y.faiss")))
+    np.testing.assert_array_equal(back.right, X)
+    assert back.right_ids.tolist() == IDS.tolist()
+
+
+@pytest.mark.parametrize("space", [of("l2", "hnswlib"), of("ip", "hnswlib"), of("cosine", "hnswlib")])
+def test_vectors_and_labels_of_hnswlib(space: str) -> None:
+    hnswlib = pytest.importorskip("hnswlib")
+    made = hnswlib.Index(space, 8)
+    made.init_index(300)
+    with pytest.raises(InputError, match="must be one with vectors; got none"):
+        from_object(made)
+    made.add_items(X, IDS, num_threads=1)
+    model = from_object(made)
+    assert model.right_ids.tolist() == sorted(IDS.tolist())
+    stored = X / np.linalg.norm(X, axis=1, keepdims=True) if space == "cosine" else X
+    np.testing.assert_allclose(model.right, stored[np.argsort(IDS)], rtol=0, atol=1e-6)
+    made.mark_deleted(int(IDS[0]))
+    with pytest.raises(InputError, match="one without deleted vectors"):
+        from_object(made)
+    counted = hnswlib.Index(space, 8)
+    counted.init_index(300)
+    counted.add_items(X, num_threads=1)
+    assert from_object(counted).right_ids is None
