@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -243,3 +244,45 @@ def test_ratings_are_to_be_factorized_first(tmp_path: Path, header: str) -> None
         f"{path} must be a table of vectors, one a row; got interactions ({header.replace(',', ', ')}); factorize them "
         f"first: embaudit fit {path} --objective product."
     )
+
+
+# Many rows
+
+
+def test_rows_shorter_than_those_at_the_beginning(tmp_path: Path) -> None:
+    rows = np.concatenate([np.random.default_rng(1).normal(size=(1000, 3)), np.ones((9000, 3))])
+    lines = [f"i{i},{','.join(f'{x:.17g}' for x in row)}\n" for i, row in enumerate(rows)]
+    path = tmp_path / "v.csv"
+    path.write_text("id,a,b,c\n" + "".join(lines))
+    model = load(path)
+    np.testing.assert_array_equal(model.right, rows)
+    assert model.names("right")[9999] == "i9999"
+    with gzip.open(tmp_path / "w.csv.gz", "wb") as file:
+        file.write(path.read_bytes())
+    np.testing.assert_array_equal(load(tmp_path / "w.csv.gz").right, rows)
+    for cell, got in (("", "an empty cell"), ("nan", "nan"), ("-inf", "-inf")):
+        path.write_text("id,a,b,c\n" + "".join(lines) + f"x,1,{cell},2\n")
+        with pytest.raises(InputError) as refused:
+            load(path)
+        assert str(refused.value) == (
+            f"column b of {path} must be finite numbers; got {got} in line 10002; drop that row."
+        )
+    path.write_text("id,a,b,c\n" + "".join(lines) + "x,1,2,y\n")
+    with pytest.raises(InputError, match="must be numbers; got 'y' in line 10002"):
+        load(path)
+
+
+def test_rows_of_parquet_in_several_groups(tmp_path: Path) -> None:
+    path = tmp_path / "v.parquet"
+    for vectors in (X.tolist(), pa.FixedSizeListArray.from_arrays(pa.array(X.reshape(-1)), 4)):
+        parquet.write_table(pa.table({"title": IDS, "v": vectors, "year": range(9)}), path, row_group_size=2)
+        model = load(path)
+        np.testing.assert_array_equal(model.right, X)
+        assert model.names("right")[8] == "item 8"
+    for wrong, sentence in ((None, "a vector in every row; got none in row 5; drop that row."),
+                            ([1.0], "vectors of 4 numbers, as the first is; got 1 in row 5.")):  # fmt: skip
+        rows = [*X.tolist()[:5], wrong, *X.tolist()[6:]]
+        parquet.write_table(pa.table({"v": rows, "id": IDS}), path, row_group_size=2)
+        with pytest.raises(InputError) as refused:
+            load(path)
+        assert str(refused.value) == f"column v of {path} must be {sentence}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -19,11 +19,14 @@ from embaudit.io.codecs.unpacked import require_sense
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyarrow import parquet
 
 
 BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
 """What Arrow raises at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
+ROWS = 2048
+"""Rows of Parquet that are read at a time."""
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
@@ -171,19 +174,22 @@ def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     >>> stacked(pa.chunked_array([[[1.0, 2.0]], [[3.0, 4.0]]]), "vectors")
     array([[1., 2.], [3., 4.]])
     """
-    from pyarrow import compute
-
     if not is_vectors(column.type):
         raise must_be(name, "lists of numbers", str(column.type))
-    if column.null_count:
-        row = compute.index(column.is_null(), True).as_py()
-        raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
-    parts: list[NDArray[Any]] = []
+    return np.concatenate(list(_stacked_parts(column.chunks, name)))
+
+
+def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[Any]]:
+    from pyarrow import compute
+
     width: int | None = None
     done = 0
-    for chunk in column.chunks:
+    for chunk in chunks:
         if not len(chunk):
             continue
+        if chunk.null_count:
+            row = done + compute.index(chunk.is_null(), True).as_py()
+            raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
         lengths = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
         width = int(lengths[0]) if width is None else width
         wrong = np.flatnonzero(lengths != width)
@@ -193,9 +199,45 @@ def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
         values = chunk.flatten()
         if values.null_count:
             raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
-        parts.append(values.to_numpy(zero_copy_only=False).reshape(len(chunk), width))
+        yield values.to_numpy(zero_copy_only=False).reshape(len(chunk), width)
         done += len(chunk)
-    return np.concatenate(parts)
+
+
+def matrix(path: Path, column: str, name: str) -> NDArray[Any]:
+    """Read a column of lists of a Parquet file as `stacked` does, some rows at a time, so that it is held once.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or as `stacked` does.
+    """
+    from pyarrow import parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            parts = _stacked_parts((_whole(batch).column(0) for batch in _batches_of(file, column)), name)
+            first = next(parts)
+            rows, done = np.empty((file.metadata.num_rows, first.shape[1]), dtype=first.dtype), len(first)
+            rows[:done] = first
+            for part in parts:
+                rows[done : done + len(part)] = part
+                done += len(part)
+    except InputError:
+        raise
+    except BROKEN as error:
+        raise _damaged(path, error) from error
+    return rows
+
+
+def _batches_of(file: parquet.ParquetFile, column: str) -> Iterator[pa.RecordBatch]:
+    # Asked for all groups of rows at once, Arrow keeps those it has decoded.
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(row_groups=[group], columns=[column], batch_size=ROWS, use_threads=False)
+
+
+def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
+    batch.validate(full=True)
+    return batch
 
 
 def write(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:

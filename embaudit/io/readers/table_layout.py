@@ -46,6 +46,11 @@ class TableLayout:
     names: int | None = None
     counts: int | None = None
 
+    @property
+    def beside(self) -> tuple[int, ...]:
+        """The columns beside the vectors."""
+        return tuple(i for i in (self.ids, self.bias, self.names, self.counts) if i is not None)
+
     def parts(self, table: TableFile, rows: int | None) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
         """Say what became what, and what was left over."""
         called = [str(i) for i in range(table.width)] if table.names is None else list(table.names)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Intake
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
 from embaudit.io.request import Request, as_one_side
-from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns
+from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors
 from embaudit.model import FactorModel
 
 if TYPE_CHECKING:
@@ -38,7 +39,18 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     as_one_side(request, "a table")
     table = opened(path)
-    return from_arrow(table, arrow.table(path), request) if table.text is None else _from_text(table, request)
+    if table.text is not None:
+        return _from_text(table, request)
+    schema, rows = arrow.schema(path)
+    # Parquet says how many rows there are, so that its vectors need no more room than they take.
+    layout = of_arrow(table, schema, request) if rows else None
+    if layout is None or not layout.lists:
+        return from_arrow(table, arrow.table(path), request)
+    assert table.names is not None
+    place = layout.vectors[0]
+    vectors = arrow.matrix(path, table.names[place], table.called(place))
+    beside = arrow.table(path, [table.names[i] for i in layout.beside])
+    return _assembled(table, beside.replace_schema_metadata(schema.metadata), layout, vectors, request)
 
 
 def look(path: Path, request: Request) -> Intake:
@@ -68,17 +80,17 @@ def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, bias: NDArray[Any] |
 def _from_text(table: TableFile, request: Request) -> FactorModel:
     layout = of_text(table, request)
     of_ids: dict[int, Cell] = {i: "id" for i in (layout.ids, layout.index) if i is not None}
-    cells: dict[int, Cell] = dict.fromkeys(layout.vectors, "text" if layout.lists else "number")
+    cells: dict[int, Cell] = {layout.vectors[0]: "text"}
     cells_of: tuple[tuple[int | None, Cell], ...] = (
         (layout.bias, "number"), (layout.counts, "number"), (layout.names, "text"),
     )  # fmt: skip
     others = {i: cell for i, cell in cells_of if i is not None}
-    # What numpy prints of a long vector has several lines.
-    columns = read_columns(table, {**cells, **others, **of_ids}, newlines=layout.lists)
     if layout.lists:
+        # What numpy prints of a long vector has several lines.
+        columns = read_columns(table, {**cells, **others, **of_ids}, newlines=True)
         vectors = matrix(columns[layout.vectors[0]], table.called(layout.vectors[0]))
     else:
-        vectors = np.column_stack([numbers(table, columns[i], i) for i in cells])
+        vectors, columns = read_vectors(table, layout.vectors, {**others, **of_ids})
     ids = {i: plain_ids(table, columns[i], i) for i in of_ids}
     if layout.index is not None:
         _require_index(table, ids[layout.index], beside=layout.ids != layout.index)
@@ -122,27 +134,36 @@ def from_arrow(table: TableFile, content: pa.Table, request: Request) -> FactorM
     if not content.num_rows:
         raise must_be(f"{table.path}", "a table with rows", "none")
     layout = of_arrow(table, content.schema, request)
-    ids = None if layout.ids is None else plain_ids(table, content.column(layout.ids), layout.ids)
-    bias = None if layout.bias is None else _dense(table, content, (layout.bias,))[:, 0]
+    vectors = (
+        stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))
+        if layout.lists
+        else _dense(table, content, layout.vectors)
+    )
+    return _assembled(table, content, layout, vectors, request)
+
+
+def _assembled(
+    table: TableFile, content: pa.Table, layout: TableLayout, vectors: NDArray[Any], request: Request
+) -> FactorModel:
+    """Add to vectors what other columns, and the metadata of a file that embaudit wrote, say."""
+    assert table.names is not None
+    called = {i: table.names[i] for i in layout.beside}
+    ids = None if layout.ids is None else plain_ids(table, content.column(called[layout.ids]), layout.ids)
+    bias = None if layout.bias is None else _dense(table, content, (called[layout.bias],))[:, 0]
     if not layout.lists:
-        return _model(_dense(table, content, layout.vectors), ids, bias, request)
-    vectors = stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))
-    metadata = {
-        key.decode(errors="replace"): text.decode(errors="replace")
-        for key, text in (content.schema.metadata or {}).items()
-    }
+        return _model(vectors, ids, bias, request)
+    metadata = {key.decode(): text.decode() for key, text in (content.schema.metadata or {}).items()}
     stored = said(metadata, request.kind)
     if stored.get("link") == "softmax":
         request = replace(request, kind="head")
     model = _model(vectors, ids, bias, request)
-    beside = _beside(content, layout)
+    places = {"right_names": layout.names, "right_counts": layout.counts}
+    beside = _beside({field: content.column(called[i]) for field, i in places.items() if i is not None})
     return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
 
 
-def _beside(content: pa.Table, layout: TableLayout) -> dict[str, NDArray[Any]]:
+def _beside(columns: dict[str, pa.ChunkedArray]) -> dict[str, NDArray[Any]]:
     """Return the columns of titles and counts that `write` puts beside ids, where they are whole."""
-    places = {"right_names": layout.names, "right_counts": layout.counts}
-    columns = {field: content.column(i) for field, i in places.items() if i is not None}
     whole = {field: column for field, column in columns.items() if not column.null_count}
     return {
         field: np.array(column.to_pylist(), dtype=np.str_) if field == "right_names" else np.asarray(column.to_numpy())
@@ -150,7 +171,7 @@ def _beside(content: pa.Table, layout: TableLayout) -> dict[str, NDArray[Any]]:
     }
 
 
-def _dense(table: TableFile, content: pa.Table, places: tuple[int, ...]) -> NDArray[Any]:
+def _dense(table: TableFile, content: pa.Table, places: Sequence[int | str]) -> NDArray[Any]:
     columns = [content.column(i) for i in places]
     missing = sum(column.null_count for column in columns)
     if missing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats
+from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs import arrow
-from embaudit.io.codecs.delimited import Cell, Delimited, Header, numbered_rows, plain_name, read_delimited, sniff
+from embaudit.io.codecs.delimited import (
+    Cell,
+    Delimited,
+    Header,
+    numbered_rows,
+    plain_name,
+    read_delimited,
+    read_rows,
+    sniff,
+)
 from embaudit.io.files import AnyPath, existing_file
 
 if TYPE_CHECKING:
@@ -132,6 +142,26 @@ def read_columns(
     }
 
 
+def read_vectors(
+    table: TableFile, vectors: Sequence[int], columns: Mapping[int, Cell]
+) -> tuple[Floats, dict[int, pa.ChunkedArray]]:
+    """Read the columns of a text table that are dimensions as a matrix, and others beside it.
+
+    Raises
+    ------
+    InputError
+        As `read_columns` and `numbers` do.
+    """
+    assert table.text is not None
+    rows, others = read_rows(table.text, vectors, columns)
+    for block in row_blocks(*rows.shape):
+        wrong = ~np.isfinite(rows[block]).all(axis=0)
+        if wrong.any():
+            position = vectors[int(np.argmax(wrong))]
+            numbers(table, read_columns(table, {position: "number"})[position], position)
+    return rows, others
+
+
 def _cast(table: TableFile, column: pa.ChunkedArray, position: int, cell: Cell) -> pa.ChunkedArray:
     import pyarrow as pa
     from pyarrow import types
@@ -188,11 +218,8 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
         At the first missing id, with its line.
     """
     import pyarrow as pa
-    from pyarrow import compute
 
-    if column.null_count:
-        row = compute.index(column.is_null(), True).as_py()
-        raise must_be(table.called(position), "an id in every row", f"none in {row_name(table, row)}", "drop that row")
+    _require_ids(table, column, position)
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     encoded = encoded.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
@@ -206,11 +233,20 @@ def codes(table: TableFile, column: pa.ChunkedArray, position: int) -> tuple[NDA
 
 def plain_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> NDArray[Any]:
     """Return a column of ids, row by row."""
-    places, values = codes(table, _cast(table, column, position, "id"), position)
-    return values[places]
+    ids = _cast(table, column, position, "id")
+    _require_ids(table, ids, position)
+    return _plain(ids)
 
 
-def _plain(values: pa.Array) -> NDArray[Any]:
+def _require_ids(table: TableFile, column: pa.ChunkedArray, position: int) -> None:
+    from pyarrow import compute
+
+    if column.null_count:
+        row = compute.index(column.is_null(), True).as_py()
+        raise must_be(table.called(position), "an id in every row", f"none in {row_name(table, row)}", "drop that row")
+
+
+def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     """Integers or unicode, never objects."""
     import pyarrow as pa
 
