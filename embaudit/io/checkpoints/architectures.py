@@ -5,6 +5,7 @@ Names are those of the tensors in a checkpoint, up to a prefix; `model_type` is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +31,8 @@ class Architecture:
     """Whether a stored weight w multiplies by 1 + w."""
     scale: str = ""
     """Key of `config.json` whose number multiplies all logits, or divides them where a `/` stands before it."""
+    shrinks: bool = False
+    """Whether tied embeddings see states divided by √d_model."""
     constant: bool = False
     """Whether a checkpoint without such a tensor has a norm without gains."""
 
@@ -39,7 +42,21 @@ class Architecture:
         return f"{self.norm}.weight"
 
     def factor(self, config: Mapping[str, Any]) -> float:
-        """Return what multiplies all logits."""
+        """Return what multiplies all logits beside norm and head."""
+        tied = config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True)) is not False
+        width = config.get("d_model")
+        if not (self.shrinks and tied and isinstance(width, int) and width > 0):
+            return self.after(config)
+        return self.after(config) / math.sqrt(width)
+
+    def after(self, config: Mapping[str, Any]) -> float:
+        """Return what multiplies the logits that a head gives.
+
+        Examples
+        --------
+        >>> ARCHITECTURES["cohere"].after({"logit_scale": 0.25}), ARCHITECTURES["granite"].after({"logits_scaling": 8})
+        (0.25, 0.125)
+        """
         key = self.scale.removeprefix("/")
         number = config.get(key) if key else None
         if isinstance(number, bool) or not isinstance(number, (int, float)) or number == 0:
@@ -55,6 +72,9 @@ _GRANITE = Architecture("model.norm", "rms", scale="/logits_scaling")
 _LN_F = Architecture("transformer.ln_f", "layer")
 _LAST = Architecture("model.final_layernorm", "layer")
 _MAMBA = Architecture("backbone.norm_f", "rms")
+_T5 = Architecture("decoder.final_layer_norm", "rms", shrinks=True)
+_MT5 = Architecture("decoder.final_layer_norm", "rms")
+_MBART = Architecture("model.decoder.layer_norm", "layer")
 _BERT = Architecture("cls.predictions.transform.LayerNorm", "layer")
 _ROBERTA = Architecture("lm_head.layer_norm", "layer")
 
@@ -71,8 +91,11 @@ _SHARED: dict[Architecture, str] = {
     _LN_F: "bloom codegen falcon gpt2 gpt_bigcode gpt_neo gptj",
     _LAST: "persimmon phi",
     _MAMBA: "falcon_mamba mamba mamba2",
-    _BERT: "bert",
-    _ROBERTA: "camembert data2vec-text roberta xlm-roberta",
+    _T5: "longt5 switch_transformers t5 umt5",
+    _MT5: "mt5",
+    _MBART: "blenderbot m2m_100 mbart pegasus",
+    _BERT: "bert deberta-v2",
+    _ROBERTA: "camembert data2vec-text mpnet roberta xlm-roberta",
 }  # fmt: skip
 ARCHITECTURES: dict[str, Architecture] = {
     **{name: known for known, names in _SHARED.items() for name in names.split()},
@@ -94,7 +117,6 @@ ARCHITECTURES: dict[str, Architecture] = {
     "rwkv": Architecture("rwkv.ln_out", "layer"),
     "stablelm": Architecture("model.norm", "layer"),
     "starcoder2": Architecture("model.norm", "layer"),
-    "t5": Architecture("decoder.final_layer_norm", "rms"),
     "xglm": Architecture("model.layer_norm", "layer"),
 }
 """By `model_type`."""

@@ -25,6 +25,18 @@ class Config:
     values: dict[str, Any] = field(default_factory=dict)
     """By key; those of the part that reads text stand before those of the whole."""
 
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Config:
+        """Take what `config.json` holds.
+
+        Examples
+        --------
+        >>> Config.of({"model_type": "llava", "text_config": {"model_type": "llama"}}).model_type
+        'llama'
+        """
+        parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
+        return cls({**content, **(parts[0] if parts else {})})
+
     @property
     def model_type(self) -> str:
         """The architecture; empty where nothing says it."""
@@ -44,7 +56,4 @@ def config_of(folder: Path) -> Config:
         content = parsed((folder / "config.json").read_bytes())
     except (OSError, ValueError):
         return Config()
-    if not isinstance(content, dict):
-        return Config()
-    parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
-    return Config({**content, **(parts[0] if parts else {})})
+    return Config.of(content) if isinstance(content, dict) else Config()

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from embaudit.errors import must_be
+from embaudit.io.checkpoints.architectures import ARCHITECTURES
+from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.objects.reading import Given, Reading
 from embaudit.io.objects.torch import from_mapping
@@ -28,11 +32,12 @@ def read(model: Any, given: Given) -> Reading:
         return Reading(FactorModel.from_vectors(as_array(model.get_input_embeddings().weight)))
     head = model.get_output_embeddings()
     if head is not None:
-        bias = getattr(head, "bias", None)
-        link = Softmax(soft_cap=soft_cap(model.config.to_dict()))
-        return Reading(
-            FactorModel.from_softmax(as_array(head.weight), None if bias is None else as_array(bias), link=link)
-        )
+        config = Config.of(model.config.to_dict())
+        known = ARCHITECTURES.get(config.model_type)
+        factor = 1.0 if known is None or given.inputs is None else known.after(config.values)
+        made = FactorModel.from_softmax(as_array(head.weight), _bias(model, head), link=_link(config))
+        # What multiplies all logits belongs to the states, as with a final norm.
+        return Reading(made, inputs=None if given.inputs is None else factor * np.asarray(given.inputs))
     last = {name: tensor for name, tensor in model.state_dict().items() if _is_last(name)}
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
@@ -41,6 +46,17 @@ def read(model: Any, given: Given) -> Reading:
     names = [text for _, text in sorted((getattr(model.config, "id2label", None) or {}).items())]
     named = len(names) == made.n_right and not any(str(name).startswith(UNNAMED) for name in names)
     return Reading(made.replace(right_names=names) if named else made)
+
+
+def _link(config: Config) -> Softmax:
+    return Softmax(soft_cap=soft_cap(config.values))
+
+
+def _bias(model: Any, head: Any) -> Any:
+    """Return what is added to the logits: by the head, and by networks that keep a bias of their own."""
+    found = [getattr(head, "bias", None), getattr(model, "final_logits_bias", None)]
+    added = [as_array(bias).reshape(-1) for bias in found if bias is not None]
+    return sum(added[1:], added[0]) if added else None
 
 
 def _is_last(name: str) -> bool:

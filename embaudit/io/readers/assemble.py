@@ -105,8 +105,8 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
         if array.size != 1 or array.dtype.kind not in "fiu":
             raise must_be(source, "one number", f"shape {array.shape} of {array.dtype}")
         return float(array.reshape(()))
-    # Embedding layers keep a bias as a column.
-    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+    # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
+    return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
 
 def two_labels(weight: NDArray[Any], bias: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -34,9 +34,17 @@ HEADS = {
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight", "backbone.embeddings.weight",
-    "transformer.word_embeddings.weight", "model.tok_embeddings.weight", "shared.weight",
+    "transformer.word_embeddings.weight", "model.tok_embeddings.weight", "shared.weight", "biogpt.embed_tokens.weight",
+    "embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight",
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""
+MASKED = TIED[-2:]
+"""Those of them that every encoder has: the bias of a head says that one is there."""
+APART = (
+    "cls.predictions.bias", "cls.predictions.decoder.bias", "lm_head.bias", "lm_head.decoder.bias", "predictions.bias",
+    "predictions.decoder.bias", "vocab_projector.bias", "generator_lm_head.bias", "decoder.bias", "final_logits_bias",
+)  # fmt: skip
+"""Biases of heads whose weights are stored under another name."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 BIASES = {
@@ -199,7 +207,8 @@ def is_tied(name: str) -> bool:
 
 
 def _heads(shapes: Shapes) -> list[str]:
-    matrices = _matrices(shapes)
+    masked = {name for name in _matrices(shapes) if any(_ends(name, known) for known in MASKED)}
+    matrices = [name for name in _matrices(shapes) if name not in masked or _bias_apart(shapes, name)]
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for known in (HEADS, TIED):
         named = [name for name in matrices if name in known]
@@ -265,11 +274,17 @@ def _head(shapes: Shapes, request: Request, weight: str, where: object) -> Layou
     if bias is None:
         known = sorted((name for name in HEADS if _ends(weight, name)), key=len)
         beside = weight.removesuffix(known[-1]) + HEADS[known[-1]] if known else _beside(weight)
-        bias = beside if beside in shapes else None
+        bias = beside if beside in shapes else _bias_apart(shapes, weight)
     extras = _present({"right_bias": bias, **_known_of_rows(shapes, "right")})
     left = request.embedding or _find(shapes, INPUTS)
     transposed = _transposed_head(shapes, request, weight, bias, where)
     return Layout(weight, left, head=True, transposed=frozenset({"right"} if transposed else ()), extras=extras)
+
+
+def _bias_apart(shapes: Shapes, weight: str) -> str | None:
+    """Find the bias of tied embeddings, or one that is added to all logits."""
+    names = APART if is_tied(weight) else APART[-1:]
+    return next((name for name in names if name in shapes and shapes[name][-1:] == shapes[weight][:1]), None)
 
 
 def _beside(weight: str) -> str | None:

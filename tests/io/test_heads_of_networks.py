@@ -1,0 +1,127 @@
+"""Heads whose weights, biases or scales lie elsewhere than under a name of their own."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from imitations import Tensor, imitation
+from safetensors.numpy import save_file
+
+from embaudit import Link
+from embaudit.errors import InputError
+from embaudit.io import from_object, load
+from embaudit.io.checkpoints.architectures import ARCHITECTURES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DRAW = np.random.default_rng(7)
+WORDS, BIAS = DRAW.normal(size=(8, 3)).astype(np.float32), DRAW.normal(size=8).astype(np.float32)
+PLACES = DRAW.normal(size=(5, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("words", "bias"),
+    [
+        ("bert.embeddings.word_embeddings.weight", "cls.predictions.bias"),
+        ("bert.embeddings.word_embeddings.weight", "cls.predictions.decoder.bias"),
+        ("roberta.embeddings.word_embeddings.weight", "lm_head.bias"),
+        ("mpnet.embeddings.word_embeddings.weight", "lm_head.decoder.bias"),
+        ("albert.embeddings.word_embeddings.weight", "predictions.bias"),
+        ("albert.embeddings.word_embeddings.weight", "predictions.decoder.bias"),
+        ("distilbert.embeddings.word_embeddings.weight", "vocab_projector.bias"),
+        ("electra.embeddings.word_embeddings.weight", "generator_lm_head.bias"),
+        ("model.embeddings.tok_embeddings.weight", "decoder.bias"),
+        ("transformer.wte.weight", "lm_head.bias"),
+    ],
+)
+def test_tied_embeddings_are_the_head_that_a_bias_belongs_to(tmp_path: Path, words: str, bias: str) -> None:
+    places = words.replace("word_", "position_").replace("tok_", "position_").replace("wte", "wpe")
+    save_file({words: WORDS, places: PLACES, bias: BIAS}, tmp_path / "model.safetensors")
+    model = load(tmp_path)
+    np.testing.assert_array_equal(model.right, WORDS)
+    assert model.right_bias is not None
+    np.testing.assert_array_equal(model.right_bias, BIAS)
+    assert model.link is Link.SOFTMAX
+
+
+def test_embeddings_of_an_encoder_without_a_head_are_none(tmp_path: Path) -> None:
+    encoder = {"embeddings.word_embeddings.weight": WORDS, "embeddings.position_embeddings.weight": PLACES}
+    save_file(encoder, tmp_path / "bare.safetensors")
+    # A bias of another length belongs to another head.
+    save_file({**encoder, "lm_head.bias": BIAS[:5]}, tmp_path / "other.safetensors")
+    for name in ("bare", "other"):
+        with pytest.raises(InputError, match="must be one recognised table, pair or head"):
+            load(tmp_path / f"{name}.safetensors")
+
+
+@pytest.mark.parametrize("weight", ["model.shared.weight", "lm_head.weight"])
+def test_a_bias_that_is_added_to_all_logits_is_the_heads(tmp_path: Path, weight: str) -> None:
+    save_file({weight: WORDS, "final_logits_bias": BIAS[None]}, tmp_path / "m.safetensors")
+    model = load(tmp_path / "m.safetensors")
+    assert model.right_bias is not None
+    np.testing.assert_array_equal(model.right_bias, BIAS)
+    both = {weight: WORDS, "final_logits_bias": BIAS[None], "lm_head.bias": BIAS}
+    save_file(both, tmp_path / "two.safetensors")
+    with pytest.raises(InputError, match=r"must be named or left out; got final_logits_bias \(1, 8\)"):
+        load(tmp_path / "two.safetensors")
+
+
+def live(config: dict[str, Any], bias: Any = None, **attributes: Any) -> Any:
+    head = SimpleNamespace(weight=Tensor(WORDS), bias=None if bias is None else Tensor(bias))
+    return imitation(
+        "transformers.models.x.modeling_x.X", "transformers.modeling_utils.PreTrainedModel",
+        config=SimpleNamespace(to_dict=lambda: config), get_output_embeddings=lambda _: head, **attributes,
+    )  # fmt: skip
+
+
+def test_a_live_network_adds_the_biases_that_it_has() -> None:
+    for bias, apart, expected in (
+        (None, None, None),
+        (BIAS, None, BIAS),
+        (None, BIAS[None], BIAS),
+        (BIAS, BIAS[None] + 1, 2 * BIAS + 1),
+    ):
+        more = {} if apart is None else {"final_logits_bias": Tensor(apart)}
+        found = from_object(live({}, bias, **more)).right_bias
+        assert (found is None) == (expected is None)
+        if found is not None:
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("config", "factor"),
+    [
+        ({"model_type": "cohere", "logit_scale": 0.25}, 0.25),
+        ({"model_type": "granite", "logits_scaling": 8}, 0.125),
+        ({"text_config": {"model_type": "cohere", "logit_scale": 0.5}}, 0.5),
+        ({"model_type": "llama", "logit_scale": 0.25}, 1.0),
+        ({}, 1.0),
+    ],
+)
+def test_what_multiplies_the_logits_multiplies_the_states_that_were_given(config: Any, factor: float) -> None:
+    states = DRAW.normal(size=(4, 3))
+    model = from_object(live(config), inputs=states)
+    np.testing.assert_allclose(model.scores(), factor * states @ WORDS.T, atol=1e-12)
+    np.testing.assert_array_equal(from_object(live(config)).right, WORDS)
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "factor"),
+    [
+        ("t5", {"d_model": 16}, 0.25),
+        ("t5", {"d_model": 16, "tie_word_embeddings": False}, 1.0),
+        ("umt5", {"d_model": 16, "tie_word_embeddings": True, "scale_decoder_outputs": False}, 1.0),
+        ("longt5", {"d_model": 4, "tie_word_embeddings": False, "scale_decoder_outputs": True}, 0.5),
+        ("t5", {}, 1.0),
+        ("t5", {"d_model": 0}, 1.0),
+        ("mt5", {"d_model": 16}, 1.0),
+    ],
+)
+def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor: float) -> None:
+    assert ARCHITECTURES[name].factor(config) == factor
+    # The states that reach the head are those.
+    assert ARCHITECTURES[name].after(config) == 1.0
