@@ -82,7 +82,7 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
         return ", and no gauge explains it"
     if change.mean_remainder >= SHOWN:
         parts.append(f"{_mean(change, 'remainder')} remains, on {title}s that were not used to find it")
-    return ": " + ", ".join(parts)
+    return f". Of that, {'. '.join(parts)}"
 
 
 def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:

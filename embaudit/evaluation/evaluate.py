@@ -141,12 +141,13 @@ class Evaluation(Result):
         if difference <= 0:
             return f"{start} No other similarity does better here."
         verdict = (
-            f"{best} reaches {self.value(best):.1%}, a difference of {100 * low:+.1f} to {100 * high:+.1f} percentage "
-            f"points (95 %, allowing for having picked the best of {len(self.by_query) - 1})"
+            f"The best, {best}, reaches {self.value(best):.1%}. The difference is {100 * low:+.1f} to "
+            f"{100 * high:+.1f} percentage points (95 %, allowing for having picked the best of "
+            f"{len(self.by_query) - 1})."
         )
         if low <= 0:
-            return f"{start} {verdict}, which these {len(self.queries):,} {self.title}s cannot tell from none."
-        return f"{start} {verdict}: it serves these labels better."
+            return f"{start} {verdict} These {len(self.queries):,} {self.title}s cannot tell it from none."
+        return f"{start} {verdict} It serves these labels better."
 
 
 def _measure(name: str) -> str:

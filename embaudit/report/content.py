@@ -29,6 +29,8 @@ class Content:
     severity: str = ""
     """Of the gravest finding."""
     findings: tuple[Finding, ...] = ()
+    definitions: tuple[str, ...] = ()
+    """What its words mean, for readers who meet them for the first time."""
 
     @property
     def grids(self) -> tuple[Grid, ...]:

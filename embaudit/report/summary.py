@@ -11,8 +11,9 @@ from embaudit.auditing.alone import said_of
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import ONCE, beside, counted, percent, visible
 from embaudit.model import Pairs
-from embaudit.report.content import Content
+from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
+from embaudit.report.definitions import definitions
 from embaudit.report.grid import Grid
 
 if TYPE_CHECKING:
@@ -133,9 +134,9 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"
             note += f", {percent(certificate.tied_share)} of their entries tied"
-            note += f"; in brackets {ONCE}" if certificate.entries_without_twins else ""
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
+        note += f"; in brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(title, note, tuple(headings), rows, essential=("width, linear", headings[-1]))
 
@@ -246,9 +247,10 @@ def audit_content(audit: Audit) -> Content:
     """Collect what is shown of an audit."""
     budget, seed = audit.evidence.max_condition, audit.evidence.seed
     source = f"{audit.source or 'in memory'} ({audit.fingerprint[:12]})"
+    parts: tuple[Part, ...] = (*grids(audit), *sentences(audit), *neighbour_grids(audit))
     return Content(
         f"Audit of {audit.source or 'a model'}",
-        (*grids(audit), *sentences(audit), *neighbour_grids(audit)),
+        parts,
         (
             *(() if audit.intake is None else (audit.intake.explain(),)),
             f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",
@@ -258,4 +260,10 @@ def audit_content(audit: Audit) -> Content:
         verdict=audit.verdict,
         severity=audit.worst.title if audit.worst else "",
         findings=audit.findings,
+        definitions=tuple(definitions(audit.model, [audit.verdict, "budget", *_words_of(parts)])),
     )
+
+
+def _words_of(parts: Sequence[Part]) -> Iterator[str]:
+    for part in parts:
+        yield from [part] if isinstance(part, str) else [part.caption, *part.headings]

@@ -12,7 +12,7 @@ from embaudit.auditing.finding import Severity
 from embaudit.report.brief import brief
 from embaudit.report.first_screen import first_screen
 from embaudit.report.shown import shown
-from embaudit.report.summary import grids, movement_grids, neighbour_grids, sentences
+from embaudit.report.summary import audit_content, grids, movement_grids, neighbour_grids, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +45,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     if audit.intake is not None:
         console.print(Text(audit.intake.explain()))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
+    for line in audit_content(audit).definitions:
+        console.print(Text(line, style="dim"))
     if not audit.predictions_hold:
         _print_verdict(audit, console, title="check failed")
     print_grids(grids(audit), console)

@@ -8,6 +8,7 @@ from inspect import signature
 import numpy as np
 import pandas as pd
 import pytest
+from reading import too_long
 from scipy.stats import t
 
 from embaudit.comparison import Agreement, Comparison, Match, RoleChange
@@ -79,23 +80,25 @@ def test_a_change_that_can_be_seen_is_told_with_its_interval():
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"gauge": 0.005}, ": 0.01 (0.00 to 0.01) is the work of {gauge}."),
+        ({"gauge": 0.005}, ". Of that, 0.01 (0.00 to 0.01) is the work of {gauge}."),
         ({"gauge": 0.00499}, ", and no gauge explains it."),
-        ({"unseen": 0.005}, ": 0.01 (0.00 to 0.01) comes from dimensions that no prediction sees."),
+        ({"unseen": 0.005}, ". Of that, 0.01 (0.00 to 0.01) comes from dimensions that no prediction sees."),
         ({"unseen": 0.00499}, ", and no gauge explains it."),
         ({"remainder": 0.3}, ", and no gauge explains it."),
         (
             {"gauge": 0.1, "remainder": 0.006},
-            ": 0.10 is the work of {gauge}, 0.01 (0.00 to 0.01) remains, on items that were not used to find it.",
+            ". Of that, 0.10 is the work of {gauge}. 0.01 (0.00 to 0.01) remains, "
+            "on items that were not used to find it.",
         ),
         (
             {"gauge": 0.1, "remainder": 0.005},
-            ": 0.10 is the work of {gauge}, 0.01 (0.00 to 0.01) remains, on items that were not used to find it.",
+            ". Of that, 0.10 is the work of {gauge}. 0.01 (0.00 to 0.01) remains, "
+            "on items that were not used to find it.",
         ),
-        ({"gauge": 0.1, "remainder": 0.00499}, ": 0.10 is the work of {gauge}."),
+        ({"gauge": 0.1, "remainder": 0.00499}, ". Of that, 0.10 is the work of {gauge}."),
         (
             {"gauge": 0.1, "unseen": 0.2, "remainder": 0.3},
-            ": 0.10 is the work of {gauge}, 0.20 comes from dimensions that no prediction sees, "
+            ". Of that, 0.10 is the work of {gauge}. 0.20 comes from dimensions that no prediction sees. "
             "0.30 remains, on items that were not used to find it.",
         ),
     ],
@@ -105,6 +108,7 @@ def test_the_parts_of_a_change(parts, said):
     margin = 0.004 if any(value in (0.005, 0.006) for value in parts.values()) else 0
     text = comparison(changed(total=0.6, margin=margin, **parts)).explain()
     assert f"The items' cosines differ by 0.60 on average{said.format(gauge=gauge)} " in text
+    assert too_long(text) == []
 
 
 @pytest.mark.parametrize(
@@ -118,9 +122,10 @@ def test_the_parts_of_a_change(parts, said):
 )
 def test_a_gauge_is_named_and_only_possible_where_predictions_are_not_known(group, cause):
     found = changed(total=0.2, gauge=0.2)
-    assert f": 0.20 is the work of {cause} (condition number 3.46)." in comparison(found, group=group).explain()
+    said = comparison(found, group=group).explain()
+    assert f". Of that, 0.20 is the work of {cause} (condition number 3.46)." in said
     one_sided = comparison(found, group=group, agreement=None).explain()
-    assert f": 0.20 could be the work of {cause} (condition number 3.46)." in one_sided
+    assert f". Of that, 0.20 could be the work of {cause} (condition number 3.46)." in one_sided
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from inspect import signature
 import numpy as np
 import pytest
 from models import random_model
+from reading import too_long
 from scipy.stats import t
 
 from embaudit.canonical import at_exponent
@@ -48,25 +49,26 @@ def better(margin):
 def test_a_difference_beyond_chance_is_called_so():
     assert better(0.0) == (
         "Of the 5 nearest items by raw cosine, 50.0% share a label with the item asked for; 25.0% would by chance. "
-        "dot product reaches 62.0%, a difference of +11.7 to +12.3 percentage points (95 %, allowing for having picked "
-        "the best of 1): it serves these labels better."
+        "The best, dot product, reaches 62.0%. The difference is +11.7 to +12.3 percentage points (95 %, allowing for "
+        "having picked the best of 1). It serves these labels better."
     )
-    assert better(0.119).endswith("+0.1 to +23.9 percentage points (95 %, allowing for having picked the best of 1): "
-                                  "it serves these labels better.")  # fmt: skip
+    assert better(0.119).endswith("+0.1 to +23.9 percentage points (95 %, allowing for having picked the best of 1). "
+                                  "It serves these labels better.")  # fmt: skip
 
 
 def test_a_difference_within_chance_is_called_so():
     assert better(0.13).endswith(
-        "dot product reaches 62.0%, a difference of -1.0 to +25.0 percentage points (95 %, allowing for having picked "
-        "the best of 1), which these 1,000 items cannot tell from none."
+        "The best, dot product, reaches 62.0%. The difference is -1.0 to +25.0 percentage points (95 %, allowing for "
+        "having picked the best of 1). These 1,000 items cannot tell it from none."
     )
+    assert too_long(better(0.0), better(0.13)) == []
     found = evaluation(cosine=(0.5, 0.5, 0.5), dot_product=(0.5 + UNSEEN, 0.5, 0.5), other=(0, 0, 0))
-    assert found.explain().endswith("cannot tell from none.")
+    assert found.explain().endswith("cannot tell it from none.")
     assert "picked the best of 2)" in found.explain()
     # A difference whose interval just reaches none: four values, so that their mean is exact.
     edge = evaluation(queries=4, cosine=(0, 0, 0), dot_product=(-np.log(0.05) / 4, 0, 0))
     assert edge._difference("dot product", 0)[1] == 0
-    assert edge.explain().endswith("cannot tell from none.")
+    assert edge.explain().endswith("cannot tell it from none.")
 
 
 def test_groups_are_left_out_of_both_similarities_at_once():

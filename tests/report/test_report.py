@@ -9,7 +9,9 @@ from models import random_model
 from rich.console import Console
 
 import embaudit as ea
+from embaudit.auditing.glossary import WORDS
 from embaudit.blocks import block_cosines
+from embaudit.report.definitions import DEFINED, definitions
 from embaudit.report.grid import Grid
 from embaudit.report.page import page, picture
 from embaudit.report.summary import grids, neighbour_grids, sentences
@@ -43,6 +45,22 @@ def test_every_table_is_in_both_renderings(result):
     assert f"<h1>{result.answer.question}</h1>" in html
     words = " ".join(terminal.split())
     assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)
+
+
+def test_words_are_defined_before_they_are_met(result):
+    defined = [f"{word}: {WORDS[word].meaning[0].lower()}{WORDS[word].meaning[1:20]}" for word in DEFINED]
+    kept = [start for start in defined if not start.startswith("role")]  # no table speaks of roles
+    terminal, html = " ".join(printed(result, 160).split()), " ".join(result.report().split())
+    for text, first in ((terminal, grids(result)[0].caption), (html, result.verdict[:20])):
+        places = [text.index(start) for start in kept]
+        assert places == sorted(places)
+        assert text.index(str(result.answer)) < places[0]
+        assert places[-1] < text.index(first)
+    assert defined[3] not in terminal
+    alone = ea.FactorModel.from_vectors([[1.0]])
+    assert list(definitions(alone, ["gauged by roles"])) == [
+        "role: which cosines are meant: item-item, user-user or user-item."
+    ]
 
 
 def test_names_are_shown_as_they_are(result):

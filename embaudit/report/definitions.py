@@ -1,0 +1,36 @@
+"""What the words of a report mean, told before they are first met: the first sentence of their glossary entries."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.alone import is_alone
+from embaudit.auditing.glossary import WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from embaudit.model import FactorModel
+
+DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified")
+"""Words that not every reader of cosines knows, in an order in which each leans on those before it."""
+
+
+def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[str]:
+    """Define the words that occur in some texts.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> for line in definitions(FactorModel.from_vectors([[1.0]]), ["12 % certified", "No gauge does it."]):
+    ...     print(line)
+    gauge: a change of the factors of both sides at once that leaves every score as it is.
+    certified: a neighbour is certified when no gauge within the budget can push it out of its list.
+    """
+    met = " ".join(texts)
+    for word in DEFINED:
+        if re.search(rf"(?<!\w){word}s?(?!\w)", met, re.IGNORECASE):
+            first = WORDS[word].meaning.split(". ")[0].removesuffix(".")
+            said = first.replace("every prediction", "every score") if is_alone(model) else first
+            yield f"{word}: {said[0].lower()}{said[1:]}."
