@@ -10,10 +10,8 @@ from .attacks import Attack as Attack
 from .attacks import worst_gauge as worst_gauge
 from .auditing import Audit as Audit
 from .auditing import HeadReport as HeadReport
-from .auditing import Proof as Proof
 from .auditing import audit as audit
 from .auditing import head_report as head_report
-from .auditing import verify as verify
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
 from .blocks import explain_pair as explain_pair
@@ -38,6 +36,8 @@ from .evaluation import evaluate_similarities as evaluate_similarities
 from .gauges import Gauge as Gauge
 from .io import load as load
 from .io import save as save
+from .io.proofs.proof import Proof as Proof
+from .io.proofs.proof import verify as verify
 from .kernels.nearest import neighbours as neighbours
 from .model import Equivalence as Equivalence
 from .model import FactorModel as FactorModel

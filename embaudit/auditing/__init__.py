@@ -2,6 +2,5 @@
 
 from embaudit.auditing.audit import Audit, audit
 from embaudit.auditing.head_report import HeadReport, head_report
-from embaudit.auditing.proof.proof import Proof, verify
 
-__all__ = ["Audit", "HeadReport", "Proof", "audit", "head_report", "verify"]
+__all__ = ["Audit", "HeadReport", "audit", "head_report"]

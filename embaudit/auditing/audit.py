@@ -15,7 +15,7 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective
-from embaudit.auditing.proof.proof import Proof, prove
+from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import as_seed
 from embaudit.foundation.plain import frame_of, plain
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from embaudit.gauges import GaugeGroup
     from embaudit.io import Intake
     from embaudit.io.files import AnyPath
+    from embaudit.io.proofs.proof import Proof
     from embaudit.model import FactorModel, Role
     from embaudit.model.final_norm import FinalNorm
     from embaudit.report.display import Display

@@ -22,8 +22,8 @@ def verify(
     quiet: Quiet = False,
 ) -> None:
     """Check that every claim an audit calls shown or proven stands for this model; exit 1 where one does not."""
-    from embaudit.auditing.proof.proof import verify as check
     from embaudit.foundation.words import counted
+    from embaudit.io.proofs.proof import verify as check
 
     found = check(proof, reading.read(path).model)
     wrong = [(name, problem) for name, problem in found if problem]

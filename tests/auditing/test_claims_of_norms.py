@@ -15,8 +15,8 @@ from embaudit.auditing.checks.norm import final_norm
 from embaudit.auditing.claims import Kind
 from embaudit.auditing.claims.norm import decides, folded, ones
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.proof import verify as checker
 from embaudit.errors import InputError
+from embaudit.io.proofs import verify as checker
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.summary import audit_content

@@ -34,7 +34,7 @@ Chosen: TypeAlias = dict[Mutant, tuple[list[str], float]]
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 KEPT = ROOT / ".mutation_cache"
 """Where it is kept which tests touch what, as long as neither changes."""
-BESIDE = {"auditing": ["tests/truth"]}
+BESIDE = {"auditing": ["tests/truth", "tests/io/proofs"]}
 """Tests of a room that stand outside the folder of its name."""
 
 

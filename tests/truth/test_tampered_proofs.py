@@ -15,7 +15,7 @@ from table import TABLE
 
 from embaudit import Proof, audit, verify
 from embaudit.auditing import limits
-from embaudit.auditing.proof import verify as checker
+from embaudit.io.proofs import verify as checker
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
 NAMES = (

@@ -1,1 +1,1 @@
-"""Proofs: what a checker of one file (`verify.py`) needs to verify each claim that an audit calls shown or proven."""
+"""What proves each claim that an audit calls shown or proven, for a checker that knows nothing but the model."""

@@ -56,11 +56,9 @@ def inscribed(t: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
     inner, root = dot - near**2, np.sqrt((a - near) * (a + near) * (b - near) * (b + near))
     acute = (inner > 0) | (dot >= a * a) | (dot >= b * b)  # two forms of one number, so that neither cancels
     more, less = area + near * base, np.maximum(area * (1 - 16 * EPS) - near * base, 0)
-    most = np.where(acute, more, root - inner) / np.where(acute, inner + root, less)
-    least = np.where(acute, less, root - inner) / np.where(acute, inner + root, more)
-    return np.where(base == 0, t, np.where(near < r, np.inf, most)), np.where(
-        base == 0, t, np.where(near < r, 0, least)
-    )
+    most = np.where(near < r, np.inf, np.where(acute, more, root - inner) / np.where(acute, inner + root, less))
+    least = np.where(near < r, 0, np.where(acute, less, root - inner) / np.where(acute, inner + root, more))
+    return np.where(base == 0, t, most), np.where(base == 0, t, least)
 
 
 def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:
@@ -92,7 +90,8 @@ class Claim:
         free = [link["name"] != "cosine" and model[f"{side}_bias"] is not None for side in ("left", "right")]
         self.rows_free, self.columns_free = self.unseen or free[0], free[1]  # one number a row, one a column of scores
         self.unit = {"cosine": ("left", "right"), "softmax": ("right",) * link["unit_rows"]}.get(link["name"], ())
-        single = any(x is not None and x.dtype != np.float64 for x in (model["left"], model["right"]))
+        self.stored = {s: np.dtype(float) if model[s] is None else model[s].dtype for s in ("left", "right")}
+        single = set(self.stored.values()) != {np.dtype(float)}
         self.storage, self.tolerance = (2.0**-23, 1e-5) if single else (EPS, TIE)
 
     def __getitem__(self, name: str) -> Any:
@@ -102,8 +101,7 @@ class Claim:
         """Rows of a side, or labels chosen, in what they span of many columns; unit rows stand for a missing side."""
         if self.model[side] is None:
             return np.eye(self.raw("right", [0]).shape[1])
-        x = self.model[side]
-        x = x[self["labels"]] if side == "right" and self["labels"] is not None else x
+        x = self.model[side] if side == "left" or self["labels"] is None else self.model[side][self["labels"]]
         return self.within(np.asarray(x if which is None else x[which], dtype=float), side, "span")
 
     def rows(self, side: str, which: Any = None) -> Any:
@@ -113,8 +111,7 @@ class Claim:
 
     def within(self, x: Any, side: str, basis: str) -> Any:
         """Rows in an orthonormal basis where there is one, as precise as they are stored."""
-        stored = float if self.model[side] is None else self.model[side].dtype
-        return x if self[basis] is None else (x @ self[basis]).astype(stored).astype(float)
+        return x if self[basis] is None else (x @ self[basis]).astype(self.stored[side]).astype(float)
 
     def other(self, side: str, which: Any = None) -> Any:
         """The same rows in the other model that the claim speaks of: mapped and shifted, or some of them reflected."""
@@ -142,10 +139,10 @@ class Claim:
             require(abs(a @ b.T - np.eye(k)) <= 64 * k * EPS * kappa, "its two matrices are not inverse to each other")
             require(self.rows_free or not self["shift_right"].any(), "nothing absorbs a shift of right rows")
             require(self.columns_free or not self["shift_left"].any(), "nothing absorbs a shift of left rows")
-            lengths = {"right": self["shift_right"] @ a.T, "left": self["shift_left"] @ b.T}
-            for side, vector in lengths.items() if self.about == "reached" else ():
-                allowed = shift * self.median(side) * (1 + TIE) + 1e-12 if side == self.role else 0
-                require(np.linalg.norm(vector) <= allowed, f"the gauge shifts {side} rows by too much")
+            for side, matrix in (("right", a), ("left", b)) if self.about == "reached" else ():
+                most = shift * self.median(side) * (1 + TIE) + 1e-12 if side == self.role else 0
+                long = np.linalg.norm(self[f"shift_{side}"] @ matrix.T) > most
+                require(not long, f"the gauge shifts {side} rows by too much")
         return kappa
 
     def median(self, side: str) -> float:
@@ -155,25 +152,27 @@ class Claim:
     def tiles(self, first: Any, second: Any, *models: Any) -> Any:
         """Yield cosines of some rows with others, a few rows at a time, in each model; -2 where there is no pair."""
         ends = list(zip(self.sides, (first, second), strict=True))
-        units = [[np.nan_to_num(unit(f(side, i))) for side, i in ends] for f in models]
+        units = [[np.nan_to_num(unit(f(*end))) for end in ends] for f in models]
         first, second = (np.arange(len(u)) if i is None else i for i, u in zip((first, second), units[0], strict=True))
         step = 2**22 // len(second) + 1
         for part in (slice(at, at + step) for at in range(0, len(first), step)):
             none = ~units[0][0][part].any(axis=1, keepdims=True) | ~units[0][1].any(axis=1)
             none |= (first[part, None] == second) & (self.role != "cross")
-            yield part, *(np.where(none, -2, np.clip(u[part] @ v.T, -1, 1)) for u, v in units)
+            found = [u[part] @ v.T for u, v in units]
+            for tile in found:
+                np.copyto(np.clip(tile, -1, 1, out=tile), -2, where=none)
+            yield part, *found
 
     def movement(self) -> tuple[float, float]:
         """Mean and largest |Δcos| over pairs; where there are none, over all pairs of the rows stored, or of all."""
         both = self.rows, self.other
         if self["pairs"] is not None:
-            ends = ([unit(f(s, i)) for s, i in zip(self.sides, self["pairs"].T, strict=True)] for f in both)
-            a, b = (np.einsum("ij,ij->i", *end) for end in ends)
+            ends = [(s, *np.unique(i, return_inverse=True)) for s, i in zip(self.sides, self["pairs"].T, strict=True)]
+            a, b = (np.einsum("ij,ij->i", *(unit(f(s, i))[at] for s, i, at in ends)) for f in both)
             return float(np.nanmean(abs(b - a))), float(np.nanmax(abs(b - a)))
         tiles = self.tiles(self["among"], self["among"], *both)
-        found = [(abs(b - a).sum(), (a > -2).sum(), abs(b - a).max()) for _, a, b in tiles]
-        total, count, largest = np.transpose(found)
-        return total.sum() / count.sum(), largest.max()
+        found = np.array([(abs(b - a).sum(), (a > -2).sum(), abs(b - a).max()) for _, a, b in tiles])
+        return found[:, 0].sum() / found[:, 1].sum(), found[:, 2].max()
 
     def lost(self) -> Any:
         """Share of the entries of nearest lists that fall behind as many others by a tie, give or take its half."""
@@ -183,10 +182,11 @@ class Claim:
         lists, n, out = self["lists"], self["lists"].shape[1], np.zeros(2)
         ties = max(TIE, 16 * self.storage) * np.array([1.5, 0.5])[:, None, None]
         for part, *both in self.tiles(self["listed"], None, self.rows, self.other):
-            last = [np.partition(tile, -n, axis=1)[:, -n, None] for tile in both]
             before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
-            require(before >= last[0] - TIE, "a list does not hold the nearest rows")
-            out += (after < last[1] - ties).sum(axis=(1, 2))
+            for tile in both:
+                tile.partition(-n, axis=1)  # the last of n nearest
+            require(before >= both[0][:, -n, None] - TIE, "a list does not hold the nearest rows")
+            out += (after < both[1][:, -n, None] - ties).sum(axis=(1, 2))
         self.known[key] = out / lists.size
         return self.known[key]
 
@@ -204,11 +204,12 @@ class Claim:
         for part, tile in self.tiles(self["listed"], None, self.rows):
             entries, own = np.take_along_axis(tile, lists[part], axis=1), length[self["listed"][part], None]
             np.put_along_axis(tile, lists[part], -2, axis=1)
-            near, far = (np.sqrt((1 - c) / np.maximum(1 + c, 0)) for c in (entries, tile))
+            first = tile.max(axis=1, keepdims=True)
+            near, far = (np.sqrt((1 - c) / np.maximum(1 + c, 0)) for c in (entries, tile if shift else first))
             if shift:
                 near, far = inscribed(near, own, length[lists[part]], shift)[0], inscribed(far, own, length, shift)[1]
-            ratio = np.where(tile < -1, np.inf, far).min(axis=1, keepdims=True) / near
-            yield np.where(entries <= tile.max(axis=1, keepdims=True) + TIE, 0, ratio)
+                far = np.where(tile < -1, np.inf, far).min(axis=1, keepdims=True)
+            yield np.where(entries <= first + TIE, 0, far / near)
 
     def reach(self, group: str, kappa: float, shift: float) -> tuple[Any, Any, Any]:
         """Cosines of the pairs, and the least and largest that gauges within a budget make of them."""
@@ -314,11 +315,10 @@ class Claim:
             s = np.linalg.svd(centred, compute_uv=False)
             return len(rows) / int((s > s[0] * len(s) * self.storage).sum())
         bias, ahead, most = np.zeros(len(rows)) if bias is None else bias, self["ahead"], self["most"]
-        gaps = np.einsum("ns,nsk->nk", ahead - most, rows[label, None] - rows[other])
+        gaps = np.einsum("ns,nsk->nk", ahead - most, rows[label, None] - rows[other]) / abs(centred).max()
         level = ((ahead - most) * (bias[label, None] - bias[other])).sum(axis=1)
         require((ahead >= 0) & (most >= 0) & (abs(ahead.sum(axis=1, keepdims=True) - 1) <= TIE), "no weights")
-        balanced = (abs(gaps).max(axis=1) <= TIE * abs(centred).max()) & (level <= TIE * np.ptp(bias))
-        require(balanced, "the weights do not balance")
+        require((abs(gaps).max(axis=1) <= TIE) & (level <= TIE * np.ptp(bias)), "the weights do not balance")
         require(most.sum(axis=1) <= 1e-6, "the weights leave a lead")
         return len(set(label.tolist()))
 
