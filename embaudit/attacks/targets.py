@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from embaudit.attacks.metric import Metric, drag, rate
 from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.nearest import TIE, Largest
+from embaudit.kernels.largest import Largest
+from embaudit.kernels.nearest import TIE
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.ranges import CertifiedNeighbours

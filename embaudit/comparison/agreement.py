@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.kernels.nearest import TIE, Largest
+from embaudit.kernels.largest import Largest
+from embaudit.kernels.nearest import TIE
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.nearest import Largest
+from embaudit.kernels.largest import Largest
 
 Groups: TypeAlias = NDArray[np.uint8]
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows
+from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
-
-Hits: TypeAlias = tuple[Indices, Indices, Floats]
-"""Row, column and value of some entries of a tile, in order of rows and then of columns."""
+from embaudit.kernels.screened import MANY, screened
+from embaudit.kernels.seen import Rows
 
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
@@ -59,7 +59,7 @@ class NeighbourLists:
     """(m, N) the cosines, NaN where there is no neighbour."""
     runner_up: Floats
     """(m,) the cosine of the first excluded row, -inf where none is left, NaN for a row without direction."""
-    searched: Matrix = field(repr=False)
+    searched: Rows = field(repr=False)
     """(p, k) the rows searched."""
     shift: Vector | None = field(default=None, repr=False)
     """(k,) what was added to each of them."""
@@ -126,67 +126,6 @@ def _listed(indices: Indices, others: Indices) -> Flags:
     return found
 
 
-def _foremost(tile: Floats, keep: int) -> Flags:
-    """Mark the `keep` largest of each row, and of equals the first: a partition alone leaves them to chance."""
-    if keep >= tile.shape[1]:
-        return np.ones(tile.shape, dtype=bool)
-    least = np.partition(tile, tile.shape[1] - keep, axis=1)[:, -keep, None]
-    marked = tile >= least
-    cut = np.flatnonzero(np.count_nonzero(marked, axis=1) > keep)
-    above, level = tile[cut] > least[cut], tile[cut] == least[cut]
-    room = keep - np.count_nonzero(above, axis=1)[:, None]
-    marked[cut] = above | (level & (np.cumsum(level, axis=1) <= room))
-    return np.asarray(marked)
-
-
-def _hits(tile: Floats, bar: Floats, keep: int) -> Hits:
-    """Take what exceeds the bar of its row, at most `keep` a row where that is much."""
-    marked = tile > bar[:, None]
-    if np.count_nonzero(marked) > keep * (8 + len(tile)):
-        marked = _foremost(tile, keep)
-    flat = np.flatnonzero(marked)
-    return *np.divmod(flat, tile.shape[1]), tile.ravel()[flat]
-
-
-class Largest:
-    """The `keep` largest entries so far of each row of a wide matrix that passes by in blocks of columns.
-
-    Best first, equals in the order of their columns; -1 at -inf where too few passed by. A block may be compared with
-    the bar of an earlier moment: then more of it is merged, with the same result.
-    """
-
-    def __init__(self, n_rows: int, keep: int) -> None:
-        self.keep = keep
-        self.columns: Indices = np.full((n_rows, keep), -1, dtype=np.intp)
-        self.values = np.full((n_rows, keep), -np.inf)
-
-    @property
-    def bar(self) -> Floats:
-        """(m,) what an entry of a later column must exceed."""
-        return self.values[:, -1]
-
-    def add(self, tile: Floats, first: int = 0) -> Largest:
-        """Merge a block of columns, the first of which is number `first`."""
-        row, column, value = _hits(tile, self.bar, self.keep)
-        return self.merge(row, column + first, value)
-
-    def merge(self, row: Indices, column: Indices, value: Floats) -> Largest:
-        """Merge entries of later columns, given in order of rows and then of columns."""
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        touched, counts = row[starts], np.diff(np.append(starts, len(row)))
-        if len(touched):
-            line = np.repeat(np.arange(len(touched)), counts)
-            place = self.keep + np.arange(len(row)) - np.repeat(starts, counts)
-            shape = (len(touched), self.keep + int(counts.max()))
-            values, columns = np.full(shape, -np.inf), np.full(shape, -1, dtype=np.intp)
-            values[:, : self.keep], columns[:, : self.keep] = self.values[touched], self.columns[touched]
-            values[line, place], columns[line, place] = value, np.where(value > -np.inf, column, -1)
-            order = np.argsort(-values, axis=1, kind="stable")[:, : self.keep]
-            self.values[touched] = np.take_along_axis(values, order, axis=1)
-            self.columns[touched] = np.take_along_axis(columns, order, axis=1)
-        return self
-
-
 def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
     """Cut many candidates into blocks that grow, so that all but the first meet a bar."""
     most = max(keep, next(row_blocks(WIDEST, rank)).stop)
@@ -196,12 +135,24 @@ def _blocks(n_rows: int, rank: int, keep: int) -> Iterator[slice]:
         start, size = start + size, min(2 * size, most)
 
 
-def _shifted(x: Matrix, shift: Vector | None) -> Matrix:
+def _shifted(x: Rows, shift: Vector | None) -> Any:
     return x if shift is None else np.asarray(x, dtype=np.float64) + shift
 
 
-def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
+    if shift is not None or len(x) < MANY:
+        return _searched(x, rows, keep, shift, first)
+    best, settled = screened(x, rows, keep, first)
+    rest = np.flatnonzero(~settled)
+    if len(rest):
+        again = _searched(x, rows[rest], keep, None, first)
+        best.columns[rest], best.values[rest] = again.columns, again.values
+    return best
+
+
+def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
+    """Search in float64 alone."""
     queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
     own = rows if first is None else first[rows]
 
@@ -219,7 +170,7 @@ def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None, first: In
             tile[itself, own[part][itself] - block.start] = -np.inf
             bar = best.bar[part]
             # Nothing exceeds a cosine of 1, though its rounding may.
-            row, column, value = _hits(tile, np.where(bar >= 1, np.inf, bar), keep)
+            row, column, value = hits(tile, np.where(bar >= 1, np.inf, bar), keep)
             parts.append((row + part.start, column + block.start, np.clip(value, -1, 1)))
         return parts
 
@@ -231,7 +182,7 @@ def _search(x: Matrix, rows: Indices, keep: int, shift: Vector | None, first: In
 
 
 def neighbours(
-    x: Matrix,
+    x: Rows,
     n: int = 10,
     *,
     rows: ArrayLike | None = None,

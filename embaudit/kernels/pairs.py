@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator
+from embaudit.foundation.checked import RNG, Floats, Vector, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.seen import Rows
 
 ALL_PAIRS = 5_000_000
 """Pairs of a model up to which all of them are taken where none were named."""
@@ -61,7 +64,7 @@ def as_pairs(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     return given.astype(np.intp)
 
 
-def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None = None) -> Floats:
+def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = None) -> Floats:
     """Compute `cos(x_i, y_j)` for each pair (i, j), a block of pairs at a time.
 
     Parameters
@@ -85,12 +88,12 @@ def pair_cosines(x: Matrix, y: Matrix, pairs: ArrayLike, *, shift: Vector | None
     array([0.7071])
     """
 
-    def unit(rows: Matrix) -> Floats:
+    def unit(rows: Rows) -> Floats:
         return unit_rows(rows if shift is None else np.asarray(rows, dtype=np.float64) + shift)
 
     index = as_pairs(pairs, len(x), len(y))
     # Rows that many pairs share have their norms taken once.
-    shared = len(index) > len(x) + len(y) and max(x.size, y.size) <= AT_ONCE
+    shared = len(index) > len(x) + len(y) and max(math.prod(side.shape) for side in (x, y)) <= AT_ONCE
     sides = (x, y)
     if shared:
         sides = ((one := unit(x)), one if y is x else unit(y))

@@ -9,6 +9,7 @@ import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
 from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.seen import Rows
 
 T = TypeVar("T")
 CACHE_BYTES = 2**20
@@ -26,7 +27,7 @@ class Addable(Protocol):
 A = TypeVar("A", bound=Addable)
 
 
-def float64_blocks(x: Matrix) -> Iterator[tuple[slice, Floats]]:
+def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
     """Yield `(rows, block)` with every block in contiguous float64, whatever `x` is stored as."""
     for rows in row_blocks(*x.shape):
         yield rows, np.ascontiguousarray(x[rows], dtype=np.float64)

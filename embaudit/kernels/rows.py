@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
 from embaudit.kernels.passes import float64_blocks, in_order
+from embaudit.kernels.seen import Rows
 
 
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
@@ -25,7 +26,7 @@ def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Ind
     return np.sort(pool if len(pool) <= size else rng.choice(pool, size, replace=False))
 
 
-def row_norms(x: Matrix) -> Floats:
+def row_norms(x: Rows) -> Floats:
     """Euclidean norm of every row in float64, free of overflow and underflow.
 
     Examples
@@ -51,10 +52,10 @@ def _block_norms(block: Floats) -> Floats:
 
 
 @overload
-def unit_rows(x: Matrix, *, none: float = np.nan) -> Floats: ...
+def unit_rows(x: Rows, *, none: float = np.nan) -> Floats: ...
 @overload
-def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
-def unit_rows(x: Matrix, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike) -> Matrix: ...
+def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """Divide every row by its norm, computed in float64 whatever the result is stored as.
 
     Parameters

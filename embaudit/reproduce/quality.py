@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.kernels.nearest import Largest
+from embaudit.kernels.largest import Largest
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import unit_rows
 

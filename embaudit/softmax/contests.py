@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.progress import track
-from embaudit.kernels.nearest import Largest
+from embaudit.kernels.largest import Largest
 from embaudit.softmax.coordinates import LabelCoordinates
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_leads

@@ -19,7 +19,7 @@ from embaudit.canonical import at_exponent, identified_cosines
 from embaudit.errors import InputError
 from embaudit.evaluation import as_truth, evaluate_similarities
 from embaudit.gauges import Diagonal, GeneralLinear
-from embaudit.kernels.nearest import Largest
+from embaudit.kernels.largest import Largest
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.model import FactorModel
 from embaudit.simulate import simulate_interactions

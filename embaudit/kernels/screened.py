@@ -1,0 +1,129 @@
+"""The exact search in two steps: float32 products with a proven bound of their error, then float64 for what is near.
+
+With u the unit roundoff of float32 and `γ = (k + 8) u`, a row y = x·linear + shift computed in float32 is off by
+at most `γ (‖x‖‖linear‖ + ‖shift‖)`, its direction by at most 2.5 times that over its length, and a product of two
+directions by `3 γ` more. What may exceed the bar within these bounds is kept, and its cosine computed in float64. A
+list is settled if its last cosine exceeds every bound that was left out; the few others are searched again in float64.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from embaudit.foundation.checked import Flags, Floats, Indices, Vector
+from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.largest import Hits, Largest, hits
+from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.seen import Rows, Singles, lengths, single
+
+MANY = 30_000
+"""Rows from which two steps take less time than one."""
+SPARE = 16
+"""Candidates kept beside those asked for: so many bounds may overlap."""
+TILE = 2**18
+"""Cosines of a tile."""
+WIDEST = 16_384
+"""Rows of a block at most."""
+ROUNDOFF = 2.0**-24
+SIZES = (1e-15, 1e15)
+"""Lengths between which squares in float32 neither overflow nor vanish."""
+
+
+def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) -> tuple[Largest, Flags]:
+    """Find the `keep` largest cosines of some rows with all others, and tell which lists are settled.
+
+    Parameters
+    ----------
+    x : Rows
+        (p, k).
+    rows : array of int (m,)
+        For which rows.
+    keep : int
+        How many.
+    first : array of int (p,), optional
+        The row that stands for each, as in `neighbours`.
+
+    Returns
+    -------
+    best : Largest
+        In float64; NaN for a row without direction.
+    settled : array of bool (m,)
+        Where these are proven to be the largest ones.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> best, settled = screened(x, np.array([0]), 1)
+    >>> best.columns.tolist(), settled.tolist()
+    ([[1]], [True])
+    """
+    queries = unit_rows(x[rows], none=0)
+    bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + SPARE, first)
+    exact = _exact(x, queries, bounds.columns)
+    order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
+    best = Largest(len(rows), keep)
+    best.columns = np.take_along_axis(bounds.columns, order, axis=1)
+    best.values = np.take_along_axis(exact, order, axis=1)
+    best.columns[best.values == -np.inf] = -1
+    settled = (best.values[:, -1] > bounds.bar) | (bounds.bar == -np.inf)
+    lost = ~queries.any(axis=1)
+    best.columns[lost], best.values[lost] = -1, np.nan
+    return best, settled | lost
+
+
+def _exact(x: Rows, queries: Floats, columns: Indices) -> Floats:
+    """Compute the cosines of each query with its candidates in float64; -inf where there is none."""
+    found = np.full(columns.shape, -np.inf)
+    for part in row_blocks(len(columns), columns.shape[1] * queries.shape[1]):
+        some = columns[part]
+        units = unit_rows(x[np.maximum(some, 0).ravel()]).reshape(*some.shape, -1)
+        cosines = np.clip(np.einsum("mk,mck->mc", queries[part], units), -1, 1)
+        found[part] = np.where((some < 0) | np.isnan(cosines), -np.inf, cosines)
+    return found
+
+
+def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> Largest:
+    """Find the `keep` largest upper bounds of cosines of each query."""
+    best, own = Largest(len(rows), keep), rows if first is None else first[rows]
+    size = min(WIDEST, max(1_024, TILE // max(1, len(rows))))
+
+    def found(block: slice) -> list[Hits]:
+        candidates, inverse, slack = _inverse_lengths(x, block)
+        if first is not None:
+            slack[first[block] != np.arange(len(x))[block]] = -np.inf
+        parts: list[Hits] = []
+        for part in row_blocks(len(rows), len(candidates), budget=8 * TILE):
+            tile = queries[part] @ candidates.T
+            tile *= inverse
+            tile += slack
+            itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
+            tile[itself, own[part][itself] - block.start] = -np.inf
+            row, column, value = hits(tile, _rounded_down(best.bar[part]), keep)
+            parts.append((row + part.start, column + block.start, value.astype(np.float64)))
+        return parts
+
+    blocks = (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
+    for parts in ordered_map(found, blocks):
+        best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return best
+
+
+def _rounded_down(bar: Vector) -> Singles:
+    return np.nextafter(bar.astype(np.float32), np.float32(-np.inf))
+
+
+def _inverse_lengths(x: Rows, block: slice) -> tuple[Singles, Singles, Singles]:
+    """Rows of a block, what to multiply products with them by, and how far each cosine may then be off.
+
+    The last is 2 where nothing is known: a direction that rounding may have turned far, a length that float32 cannot
+    square; and -inf where a row is zero.
+    """
+    rows, growth = single(x, block)
+    norms, gamma = lengths(rows), (rows.shape[1] + 8) * ROUNDOFF
+    known = (norms > SIZES[0]) & (norms < SIZES[1]) & (gamma * growth < 0.1)
+    inverse = np.divide(1, norms, out=np.zeros_like(norms), where=known)
+    slack = np.where(known, gamma * (2.5 * growth + 3), 2).astype(np.float32)
+    others = block.start + np.flatnonzero(~known)
+    if len(others):
+        slack[others[~np.asarray(x[others]).any(axis=1)] - block.start] = -np.inf
+    return rows, inverse, slack
