@@ -20,7 +20,7 @@ from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
-from embaudit.model.drift import Drift, drift
+from embaudit.model.drift import Drift, Sample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import twins
 from embaudit.movements.movement import MovementProbe
@@ -241,11 +241,11 @@ def gather(
 def _visits(
     equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
 ) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
-    """Make each equivalent model, and measure what became of its predictions and its cosines."""
+    """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
     for equivalent in track(equivalents, "visiting equal models", len(equivalents)):
-        after = equivalent.of(checked)
-        moved = drift(checked, after, condition_number=equivalent.amplification, rng=draw)
-        yield moved, probe.measure(after)
+        some = Sample.of(checked, draw)
+        moved = some.drift(equivalent.of(some.model), equivalent.amplification)
+        yield moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
 
 def _furthest(
@@ -295,7 +295,7 @@ def _examples(
     """Show the neighbours of a few rows where the neighbour lists changed most."""
     if furthest is None:
         return None, ()
-    return furthest.name, neighbourhoods(model, furthest.of(model), role=side, rows=rows, n=n)
+    return furthest.name, neighbourhoods(model, furthest.rows(model, side), role=side, rows=rows, n=n)
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:

@@ -101,5 +101,5 @@ def by_prediction(
     probe = MovementProbe(before, within, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[seen[side][rows]]
-    examples = neighbourhoods(before, after, role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
+    examples = neighbourhoods(before, after.factors(side), role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
     return Predicted(probe.measure(after), examples)

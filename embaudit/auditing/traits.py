@@ -115,8 +115,7 @@ def traits_of(
     side = model.side(role)
     alive = len(side.directed)
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
-    own = np.random.default_rng(0)
-    copies, usual = twins(model, role=role, rng=own), levels(model, role=role, rng=own)
+    copies, usual = twins(model, role=role), levels(model, role=role)
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     if alive < FEWEST:
         return plainly

@@ -11,7 +11,8 @@ from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canon
 from embaudit.canonical.span import turned
 from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
-from embaudit.model import FactorModel, Role
+from embaudit.kernels.seen import Seen
+from embaudit.model import FactorModel, Role, SideName
 from embaudit.model.equivalence import Equivalence
 
 CANONICAL = "canonical"
@@ -42,6 +43,8 @@ class EquivalentModel:
     """κ of the map that makes the model where no gauge does, in the directions that it keeps."""
     basis: Floats | None = None
     """(k, m) columns that span the rows of a model of very many columns: what the gauge acts on."""
+    form: CanonicalForm | None = None
+    """What a canonical model is made with, of all rows."""
 
     @property
     def amplification(self) -> float:
@@ -85,7 +88,30 @@ class EquivalentModel:
         if self.gauge is not None:
             return self.gauge.act(model)
         assert self.exponent is not None
-        return at_exponent(model, self.exponent)
+        return at_exponent(model, self.exponent, form=self.form)
+
+    def rows(self, model: FactorModel, side: SideName) -> Seen:
+        """Return the rows of one side in the equivalent model, made where they are asked for.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0]])
+        >>> one = next(canonical_models(model))
+        >>> np.allclose(one.rows(model, "right")[:1], one.of(model).right[:1])
+        True
+        """
+        x = model.factors(side)
+        if self.gauge is not None:
+            right = side == "right"
+            linear, shift = (
+                (self.gauge.right, self.gauge.right_shift) if right else (self.gauge.left, self.gauge.left_shift)
+            )
+            return Seen(x, np.asarray(linear), np.asarray(shift))
+        assert self.form is not None
+        assert self.exponent is not None
+        linear = self.form.right_map(self.exponent) if side == "right" else self.form.left_map(self.exponent)
+        centre = self.form.right_centre if side == "right" else self.form.left_centre
+        return Seen(x, linear, -(centre @ linear))
 
 
 def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
@@ -112,6 +138,6 @@ def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> Equivalent
     """Name the model at an exponent."""
     gauge = form.gauge(exponent)
     if gauge is not None:
-        return EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent)
+        return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent), form=form)
     kappa = float(np.linalg.cond(form.left_map(exponent)))
-    return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa)
+    return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form)

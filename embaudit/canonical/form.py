@@ -243,7 +243,7 @@ def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
     return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)
 
 
-def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
+def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | None = None) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 
     Directions that no prediction sees are dropped, so its rank may be smaller. Means that the predictions
@@ -256,6 +256,8 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
         With both sides; not one that predicts cosines, whose lengths are free and whose cosines are not.
     exponent : float
         From 0 to 1.
+    form : CanonicalForm, optional
+        Where it is at hand already; that of the whole model, where this one has some of its rows.
 
     Raises
     ------
@@ -273,7 +275,7 @@ def at_exponent(model: FactorModel, exponent: float) -> FactorModel:
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
-    return _at(model, canonical_form(model), exponent)
+    return _at(model, canonical_form(model) if form is None else form, exponent)
 
 
 def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:

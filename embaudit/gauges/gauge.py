@@ -236,6 +236,10 @@ class Gauge:
             return Equivalence.PROBABILITIES
         return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
 
+    def on(self, side: SideName) -> tuple[Matrix, Vector]:
+        """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
+        return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
+
     def inverse(self) -> Gauge:
         """Return the gauge that undoes this one; κ stays the same."""
         return Gauge(self.right.T, self.left.T, -(self.left_shift @ self.right.T), -(self.right_shift @ self.left.T))

@@ -58,6 +58,9 @@ class RowSums:
     total: Floats
     gram: Floats
 
+    def __add__(self, other: RowSums) -> RowSums:
+        return RowSums(self.count + other.count, self.total + other.total, self.gram + other.gram)
+
     @classmethod
     def of(cls, unit: Matrix) -> RowSums:
         """Sum up unit rows, NaN for none, in one streamed pass."""

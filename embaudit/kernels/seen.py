@@ -44,7 +44,7 @@ class Seen:
 
     x: Matrix
     """(p, k), may lie on disk."""
-    linear: Floats
+    linear: Matrix
     """(k, m)."""
     shift: Vector
     """(m,)."""

@@ -7,7 +7,7 @@ that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖�
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,10 @@ from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
+MANY = 100_000
+"""Right rows above which some stand for all."""
+COLUMNS = 10_000
+"""So many of them."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -39,9 +43,11 @@ class Drift(Result):
     tolerance: float
     """What rounding can explain."""
     n_rows: int
-    """Left rows compared with all right ones."""
+    """Left rows compared."""
     exact: bool
-    """Whether these were all left rows."""
+    """Whether all scores were."""
+    n_columns: int | None = None
+    """Right rows they were compared with; None for all of them."""
 
     @property
     def ok(self) -> bool:
@@ -56,6 +62,7 @@ class Drift(Result):
         """Say how far the predictions moved, and whether rounding explains it."""
         cause = "which rounding explains" if self.ok else "more than rounding explains"
         rows = f"{'all ' * self.exact}{counted(self.n_rows, 'left row')}"
+        rows += "" if self.n_columns is None else f" and {counted(self.n_columns, 'right row')}"
         return (
             f"Over {rows} the predictions ({self.level.title}) moved by at most {self.max_abs:.1e}, {cause} "
             f"({self.tolerance:.1e})."
@@ -89,6 +96,41 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
             biases += float(np.abs(model.right_bias).max())
     bound = 4 * EPS * (k**1.5 * condition_number * sizes[0] + biases) + 4 * storage * sizes[1]
     return float(before.link.sensitivity * bound)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The model of the rows whose predictions are compared: as many scores as `MAX_SCORES`, at most."""
+
+    model: FactorModel
+    """Of these rows."""
+    exact: bool
+    """Whether these are all rows."""
+    n_columns: int | None
+    """Right rows; None for all of them."""
+
+    @classmethod
+    def of(cls, model: FactorModel, rng: np.random.Generator) -> Sample:
+        """Draw left rows, and right ones where there are very many.
+
+        Examples
+        --------
+        >>> draw = np.random.default_rng(0)
+        >>> model = FactorModel.from_user_item(draw.normal(size=(30, 2)), draw.normal(size=(100_001, 2)))
+        >>> some = Sample.of(model, draw)
+        >>> some.model.n_left, some.model.n_right, some.exact
+        (30, 10000, False)
+        """
+        few = COLUMNS if model.n_right > MANY else model.n_right
+        left = sample_rows(model.n_left, max(1, MAX_SCORES // few), rng)
+        right = sample_rows(model.n_right, few, rng) if few < model.n_right else None
+        exact = len(left) == model.n_left and right is None
+        return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
+
+    def drift(self, after: FactorModel, condition_number: float) -> Drift:
+        """Measure how far the predictions moved when a gauge made `after` of these rows."""
+        found = drift(self.model, after, condition_number=condition_number)
+        return replace(found, exact=self.exact, n_columns=self.n_columns)
 
 
 def drift(

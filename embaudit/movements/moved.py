@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from embaudit.model import Role
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
     *("n_lists", "tied_lists", "overlap_without_twins", "n_lists_without_twins"),
-    *("n_pairs", "exact", "ci_low", "ci_high", "n_zero"),
+    *("n_pairs", "exact", "ci_low", "ci_high", "n_zero", "margins"),
 )
 """Fields of the audit's movement records."""
 
@@ -35,7 +35,7 @@ class Movement(Drawn):
     n_zero: int
     """Rows without direction, left out."""
     mean: float
-    """Mean of Δ over all pairs."""
+    """Mean of Δ over all pairs; of very many rows, over those of some (see `margins`)."""
     rms: float
     """Root mean square of Δ over all pairs."""
     pearson: float
@@ -68,6 +68,8 @@ class Movement(Drawn):
     """`top_n_overlap` of lists that hold one row of each group of twins; NaN where too few groups are left."""
     n_lists_without_twins: int = 0
     """Rows whose lists those are: one of each group."""
+    margins: dict[str, float] = field(default_factory=dict)
+    """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
     pairs: NDArray[np.intp] | None = None
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = None

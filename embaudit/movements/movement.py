@@ -1,27 +1,28 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`). The rest (mean |Δ|, maximum,
+Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken
+over the pairs of some, with an interval. The rest (mean |Δ|, maximum,
 quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at most `EXACT_PAIRS`, and over
 sampled pairs, with a bootstrap confidence interval, where there are more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_generator
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.checked import RNG, Indices, as_generator
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import n_pairs, sample_pairs
-from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.kernels.rows import sample_rows
+from embaudit.kernels.seen import Rows
 from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.movements.moved import Movement
+from embaudit.movements.panel import WHOLE, Panel, Shot, margins
 from embaudit.movements.twins import twins
 
 EXACT_PAIRS = 5_000_000
@@ -34,40 +35,15 @@ SEARCHED = 20_000_000
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
-class _Snapshot:
-    """The directions of a model's rows and their sums, computed once for every role that needs them."""
-
-    def __init__(self, model: FactorModel, sides: Iterable[SideName]) -> None:
-        self.unit = {side: unit_rows(model.factors(side), dtype=model.factors(side).dtype) for side in sides}
-        self.sums = {side: RowSums.of(unit) for side, unit in self.unit.items()}
-
-    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> Floats:
-        """Cosines of given pairs of rows."""
-        x, y = self.unit[sides[0]], self.unit[sides[-1]]
-        found = np.empty(len(pairs))
-        for rows in row_blocks(len(pairs), 2 * x.shape[1]):
-            i, j = pairs[rows].T
-            found[rows] = np.einsum("ij,ij->i", x[i], y[j])
-        return np.clip(found, -1, 1, out=found)
-
-
-def _sums(before: _Snapshot, after: _Snapshot, sides: tuple[SideName, ...]) -> CosineSums:
-    cross = [cross_gram(before.unit[side], after.unit[side]) for side in sides]
-    return pair_sums([before.sums[side] for side in sides], [after.sums[side] for side in sides], cross)
-
-
 @dataclass(frozen=True)
 class _Plan:
     """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
 
     role: Role
     sides: tuple[SideName, ...]
-    valid: Mapping[SideName, Indices]
     n_zero: int
     pairs: NDArray[np.intp] | None
     """None where all pairs are visited."""
-    cosines: Floats | None
-    """Of the sampled pairs, before."""
     top_n: int
     lists: NeighbourLists | None
     first: Indices | None
@@ -75,25 +51,30 @@ class _Plan:
     alone: NeighbourLists | None
     """The lists of one row of each group of twins, and of such rows; None where too few are left."""
 
+    def ends(self, side: SideName) -> Indices:
+        """Rows of a side that stand in the pairs."""
+        assert self.pairs is not None
+        return np.asarray(self.pairs.ravel() if len(self.sides) == 1 else self.pairs[:, self.sides.index(side)])
+
     @property
     def tied(self) -> float:
         """Share of the lists whose last entry ties with the first row left out."""
         return float("nan") if self.lists is None else float(self.lists.tied.mean())
 
-    def overlap(self, unit: Matrix) -> float:
-        """Mean share of the listed neighbours that are kept where these are the directions of the rows."""
-        return _overlap(self.lists, unit, None)
+    def overlap(self, rows: Rows) -> float:
+        """Mean share of the listed neighbours that are kept where these are the rows."""
+        return _overlap(self.lists, rows, None)
 
-    def overlap_without_twins(self, unit: Matrix) -> float:
+    def overlap_without_twins(self, rows: Rows) -> float:
         """The same of lists that hold one row of each group of twins."""
-        return _overlap(self.alone, unit, self.first)
+        return _overlap(self.alone, rows, self.first)
 
 
-def _overlap(lists: NeighbourLists | None, unit: Matrix, first: Indices | None) -> float:
+def _overlap(lists: NeighbourLists | None, rows: Rows, first: Indices | None) -> float:
     if lists is None:
         return float("nan")
-    now = neighbours(unit, lists.indices.shape[1], rows=lists.rows, first=first)
-    return lists.overlap(now, tie=tie_of(unit))
+    now = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=first)
+    return lists.overlap(now, tie=tie_of(rows))
 
 
 class MovementProbe:
@@ -120,35 +101,51 @@ class MovementProbe:
     ) -> None:
         self.model, self.rng = model, as_generator(rng)
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
-        self.before = _Snapshot(model, self.sides)
+        self.drawn: dict[Role, NDArray[np.intp] | None] = {}
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
+        self.before = Shot({side: self._panel(side) for side in self.sides}, self._rows(model))
+        self.cosines = {
+            role: self.before.cosines(Pairs(role).sides, pairs)
+            for role, pairs in self.drawn.items()
+            if pairs is not None
+        }
+
+    def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
+        return {side: model.factors(side) for side in self.sides}
 
     def _plan(self, role: Role, size: int, n: int) -> _Plan:
         sides = Pairs(role).sides
-        valid = {side: np.flatnonzero(~np.isnan(self.before.unit[side][:, 0])) for side in sides}
-        pairs = self._draw(role, list(valid.values()), size)
-        top_n, lists = self._neighbour_lists(role, valid[sides[0]], n)
+        pairs = self.drawn[role] = self._draw(role, size)
+        top_n, lists = self._neighbour_lists(role, self.model.side(sides[0]).directed, n)
         first, alone = (None, None) if lists is None else self._without_twins(sides[0], lists)
-        return _Plan(
-            role=role,
-            sides=sides,
-            valid=valid,
-            n_zero=sum(len(self.before.unit[side]) - len(rows) for side, rows in valid.items()),
-            pairs=pairs,
-            cosines=None if pairs is None else self.before.cosines(sides, pairs),
-            top_n=top_n,
-            lists=lists,
-            first=first,
-            alone=alone,
-        )
+        n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
+        return _Plan(role, sides, n_zero, pairs, top_n, lists, first, alone)
 
-    def _draw(self, role: Role, valid: list[Indices], size: int) -> NDArray[np.intp] | None:
+    def _draw(self, role: Role, size: int) -> NDArray[np.intp] | None:
         """Draw pairs of rows that have a direction, or None where all pairs will be visited."""
+        sides = Pairs(role).sides
+        valid = [self.model.side(side).directed for side in sides]
         if n_pairs(*(len(rows) for rows in valid)) <= EXACT_PAIRS:
             return None
-        columns = len(valid[-1]) if role == "cross" else None
-        drawn = sample_pairs(len(valid[0]), size, n_columns=columns, rng=self.rng)
-        return np.column_stack([valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]])
+        drawn = sample_pairs(len(valid[0]), size, n_columns=len(valid[-1]) if role == "cross" else None, rng=self.rng)
+        ends = [valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]]
+        if role == "cross":
+            ends = [self._held(side, size, rows) for side, rows in zip(sides, ends, strict=True)]
+        return np.column_stack(ends)
+
+    def _held(self, side: SideName, size: int, drawn: Indices) -> Indices:
+        """Choose ends of left-right pairs among those of the pairs within a side where not all rows are held."""
+        within = self.drawn.get(side)
+        if within is None or len(self.model.side(side)) <= WHOLE:
+            return drawn
+        return self.rng.permutation(within.ravel())[:size]
+
+    def _panel(self, side: SideName) -> Panel:
+        """Hold all rows of a side, or those of its sampled pairs where there are very many."""
+        plans = [plan for plan in self.plans if side in plan.sides]
+        if len(self.model.side(side)) <= WHOLE or any(plan.pairs is None for plan in plans):
+            return Panel(None)
+        return Panel.of(np.concatenate([plan.ends(side) for plan in plans]), self.rng)
 
     def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, NeighbourLists | None]:
         n = min(n, len(rows) - 2)
@@ -167,14 +164,18 @@ class MovementProbe:
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""
-        now = _Snapshot(after, self.sides)
+        return self.measure_rows(self._rows(after))
+
+    def measure_rows(self, after: Mapping[SideName, Rows]) -> tuple[Movement, ...]:
+        """Measure the movement of every role to other rows of the same entities."""
+        now = Shot(self.before.panels, after)
         return tuple(self._measure(plan, now) for plan in self.plans)
 
-    def _measure(self, plan: _Plan, now: _Snapshot) -> Movement:
+    def _measure(self, plan: _Plan, now: Shot) -> Movement:
         tally = self._tally(plan, now)
-        sums = _sums(self.before, now, plan.sides)
-        unit = now.unit[plan.sides[0]]
-        overlap = plan.overlap(unit)
+        sums, without = self.before.sums_to(now, plan.sides)
+        rows = now.searched(plan.sides[0])
+        overlap = plan.overlap(rows)
         low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
         return Movement(
             role=plan.role,
@@ -184,6 +185,7 @@ class MovementProbe:
             mean=sums.mean,
             rms=sums.rms,
             pearson=sums.pearson,
+            margins=margins(without),
             mean_abs=tally.mean_abs,
             ci_low=low,
             ci_high=high,
@@ -194,7 +196,7 @@ class MovementProbe:
             sign_flips=tally.sign_flips,
             top_n=plan.top_n,
             top_n_overlap=overlap,
-            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(unit),
+            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(rows),
             n_lists_without_twins=0 if plan.alone is None else len(plan.alone.rows),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
@@ -202,10 +204,10 @@ class MovementProbe:
             lists=plan.lists,
         )
 
-    def _tally(self, plan: _Plan, now: _Snapshot) -> PairTally:
-        if plan.pairs is not None and plan.cosines is not None:
-            return tally_pairs(plan.cosines, now.cosines(plan.sides, plan.pairs))
-        rows = [shot.unit[side][plan.valid[side]] for side in plan.sides for shot in (self.before, now)]
+    def _tally(self, plan: _Plan, now: Shot) -> PairTally:
+        if plan.pairs is not None:
+            return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, plan.pairs))
+        rows = [shot.unit[side][self.model.side(side).directed] for side in plan.sides for shot in (self.before, now)]
         return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Indices
 from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
 
@@ -89,18 +90,18 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
 
 
 def neighbourhoods(
-    before: FactorModel, after: FactorModel, *, role: SideName = "right", rows: Indices, n: int = 5
+    before: FactorModel, after: Rows, *, role: SideName = "right", rows: Indices, n: int = 5
 ) -> tuple[Neighbourhood, ...]:
-    """List the nearest rows of a few entities in a model and an equivalent one, one row of each group of twins.
+    """List the nearest rows of a few entities in a model and among the rows of an equivalent one, without twins.
 
     Examples
     --------
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]], ids=["a", "b", "c"])
-    >>> neighbourhoods(model, model, rows=np.array([0]), n=1)[0].before
+    >>> neighbourhoods(model, model.right, rows=np.array([0]), n=1)[0].before
     (('b', 0.995...),)
     """
     first = twins(before, role=role).first
-    lists = (neighbours(model.factors(role), n, rows=rows, first=first) for model in (before, after))
+    lists = (neighbours(x, n, rows=rows, first=first) for x in (before.factors(role), after))
     return by_name(before.names(role), *lists, first=first)
 
 

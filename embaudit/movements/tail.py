@@ -8,10 +8,11 @@ from typing import Literal, Self, TypeAlias
 
 import numpy as np
 
-from embaudit.foundation.checked import Indices, Matrix, Vector
+from embaudit.foundation.checked import Indices, Vector
 from embaudit.kernels.intervals import Z95
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.rows import sample_rows
+from embaudit.kernels.seen import Rows
 from embaudit.model.side import Side
 
 Known: TypeAlias = Literal["counts", "length"]
@@ -80,7 +81,7 @@ class Tail:
         return abs(far.share - near.share) if apart or far.ci_low == far.ci_high else 0.0
 
 
-def tail(side: Side, after: Matrix, lists: NeighbourLists, rng: np.random.Generator) -> Tail | None:
+def tail(side: Side, after: Rows, lists: NeighbourLists, rng: np.random.Generator) -> Tail | None:
     """Measure how many neighbours stay in another matrix of the same rows.
 
     There is nothing to tell, hence None, where no row is frequent, or every one.
@@ -139,7 +140,7 @@ def _samples(
         yield drawn, worth[drawn]
 
 
-def _kept(lists: NeighbourLists, after: Matrix) -> Vector:
+def _kept(lists: NeighbourLists, after: Rows) -> Vector:
     """Share of each row's neighbours that are kept."""
     kept = lists.kept_in(neighbours(after, lists.indices.shape[1], rows=lists.rows), tie=tie_of(after))
     return np.asarray(kept.sum(axis=1) / np.maximum(1, (lists.indices >= 0).sum(axis=1)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, SideName
+from embaudit.model.side import Side
 
 TOLERANCE = 1e-4
 """Cosines above 1 less this are those of twins: no rounding of float16 or bfloat16 rows brings one below."""
@@ -156,6 +158,19 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     if not is_number(tolerance) or not 0 <= tolerance < 1:
         raise must_be("tolerance", "a number from 0 to below 1", tolerance)
     side = model.side(role)
+    if tolerance != TOLERANCE or not isinstance(rng, int):
+        return _twins(side, role, tolerance, draw)
+    found = _FOUND.setdefault(side, {})
+    if rng not in found:
+        found[rng] = _twins(side, role, tolerance, draw)
+    return found[rng]
+
+
+_FOUND: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
+"""What was found with the usual tolerance, by side and seed: many parts of an audit ask."""
+
+
+def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generator) -> Twins:
     x, rows = side.rows, side.directed
     least = 1 - max(tolerance, resolution(x.shape[1]))
     line = _on_a_line(x, rows)
@@ -167,14 +182,14 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     members = np.flatnonzero(first == sizes.argmax()) if sizes.any() else rows[:0]
     return Twins(
         role=role,
-        title=model.title(role),
+        title=side.title,
         tolerance=float(tolerance),
         n_rows=len(rows),
         exact=search.exact,
         n_pairs=int(search.n_twins.sum()) // 2,
         n_groups=int(np.count_nonzero(sizes)),
         largest=len(members),
-        names=tuple(model.names(role)[members[:NAMED]].astype(str).tolist()),
+        names=tuple(side.labels[members[:NAMED]].astype(str).tolist()),
         share=share,
         ci_low=low,
         ci_high=high,

@@ -124,15 +124,15 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
 
 
 def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
-    asked = []
-    real = module.drift
-    monkeypatch.setattr(module, "drift", lambda *a, **o: asked.append(o) or real(*a, **o))
+    drawn, asked = [], []
+    draw, measure = module.Sample.of, module.Sample.drift
+    monkeypatch.setattr(module.Sample, "of", lambda model, rng: drawn.append(rng) or draw(model, rng))
+    monkeypatch.setattr(module.Sample, "drift", lambda self, *a: asked.append(a[1]) or measure(self, *a))
     found = gather(SMALL, n_gauges=1)
-    assert {type(options["rng"]) for options in asked} == {np.random.Generator}
-    assert len({id(options["rng"]) for options in asked}) == 1
+    assert {type(rng) for rng in drawn} == {np.random.Generator}
+    assert len({id(rng) for rng in drawn}) == 1
     # Where a map has no gauge, rounding grows with the map.
-    kappas = [made.amplification for made in found.equivalents]
-    assert [options["condition_number"] for options in asked] == kappas
+    assert asked == [made.amplification for made in found.equivalents]
 
 
 def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):

@@ -106,14 +106,14 @@ def test_labels_without_twins_are_examples_first():
 def test_neighbours_shown_have_no_copies_and_say_how_many_were_left_out():
     x = [[1.0, 0.0], [0.8, 0.6], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0], [0.8, 0.6], [-1.0, 0.1]]
     model = FactorModel.from_vectors(x, ids=list("abcdefg"))
-    one, twin, other, alone = neighbourhoods(model, model, rows=np.array([0, 2, 3, 6]), n=2)
+    one, twin, other, alone = neighbourhoods(model, model.right, rows=np.array([0, 2, 3, 6]), n=2)
     assert [name for name, _ in one.before] == [name for name, _ in twin.before] == ["b", "d"]
     assert (one.name, one.left_out, twin.name, twin.left_out) == ("a", 3, "c", 3)
     assert ([name for name, _ in other.before], other.left_out) == (["b", "g"], 1)
     assert ([name for name, _ in alone.before], alone.left_out) == (["d", "b"], 1)
     assert alone.to_dict()["left_out"] == 1
     turned = FactorModel.from_vectors(np.array(x)[[0, 6, 2, 3, 4, 5, 1]], ids=list("abcdefg"))
-    assert [n.left_out for n in neighbourhoods(model, turned, rows=np.array([3, 6]), n=1)] == [1, 2]
+    assert [n.left_out for n in neighbourhoods(model, turned.right, rows=np.array([3, 6]), n=1)] == [1, 2]
 
 
 def test_a_shown_row_is_no_twin_where_that_can_be():

@@ -1,0 +1,115 @@
+"""The rows of a side that stand for all of them: their directions in a model, and sums over groups of these rows.
+
+Sums of cosines over all pairs of such rows are U-statistics of the rows drawn; what they are without each group of rows
+in turn tells how far they may lie from the sums over all rows (delete-a-group jackknife).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.intervals import draw_groups, jackknife_margin
+from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
+from embaudit.kernels.passes import A, in_order
+from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.kernels.seen import Rows
+from embaudit.model import SideName
+
+WHOLE = 200_000
+"""Rows of a side up to which all of them are held."""
+SUMMED = 50_000
+"""Rows over which sums are taken where not all are held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Which rows of a side are held, and the groups of them that sums leave out in turn."""
+
+    rows: Indices | None
+    """In order; None for all."""
+    groups: Sequence[Indices] = ()
+    """Places among them; none where sums run over all rows of the side."""
+
+    @classmethod
+    def of(cls, wanted: Indices, rng: np.random.Generator) -> Panel:
+        """Hold the rows wanted, and sum over some of them."""
+        rows = np.unique(wanted)
+        summed = sample_rows(len(rows), SUMMED, rng)
+        group = draw_groups(len(summed), rng)
+        return cls(rows, [summed[group == number] for number in range(int(group.max()) + 1)])
+
+    def places(self, rows: Indices) -> Indices:
+        """Find rows among those held."""
+        return rows if self.rows is None else np.searchsorted(self.rows, rows)
+
+    def units(self, rows: Rows) -> Matrix:
+        """Divide the rows held by their lengths, as precisely as they are stored."""
+        if self.rows is None:
+            return unit_rows(rows, dtype=rows.dtype)
+        found = np.empty((len(self.rows), rows.shape[1]), dtype=rows.dtype)
+        for part in row_blocks(*found.shape):
+            found[part] = unit_rows(rows[self.rows[part]])
+        return found
+
+    def parts(self, unit: Matrix) -> Iterator[Matrix]:
+        """Yield the directions that are summed, group by group."""
+        yield from (unit[group] for group in self.groups) if self.groups else (unit,)
+
+
+class Shot:
+    """The directions of a model's rows and their sums, computed once for every role that needs them."""
+
+    def __init__(self, panels: Mapping[SideName, Panel], rows: Mapping[SideName, Rows]) -> None:
+        self.panels, self.rows = panels, rows
+        self.unit = {side: panel.units(rows[side]) for side, panel in panels.items()}
+        self.sums = {
+            side: [RowSums.of(part) for part in panel.parts(self.unit[side])] for side, panel in panels.items()
+        }
+
+    def searched(self, side: SideName) -> Rows:
+        """Return all rows, divided by their lengths where they are held so."""
+        return self.unit[side] if self.panels[side].rows is None else self.rows[side]
+
+    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> Floats:
+        """Cosines of given pairs of rows held."""
+        ends = [self.panels[side].places(pairs[:, column]) for side, column in ((sides[0], 0), (sides[-1], 1))]
+        x, y = self.unit[sides[0]], self.unit[sides[-1]]
+        found = np.empty(len(pairs))
+        for part in row_blocks(len(pairs), 2 * x.shape[1]):
+            found[part] = np.einsum("ij,ij->i", x[ends[0][part]], y[ends[1][part]])
+        return np.clip(found, -1, 1, out=found)
+
+    def sums_to(self, after: Shot, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
+        """Sum the cosines of all pairs of the rows summed, here and after, and the same without each group."""
+        cross = {
+            side: [
+                cross_gram(*both)
+                for both in zip(*(self.panels[side].parts(shot.unit[side]) for shot in (self, after)), strict=True)
+            ]
+            for side in sides
+        }
+
+        def without(group: int | None) -> CosineSums:
+            here, there = ([_total(shot.sums[side], group) for side in sides] for shot in (self, after))
+            return pair_sums(here, there, [_total(cross[side], group) for side in sides])
+
+        return without(None), [without(group) for group in range(len(self.panels[sides[0]].groups))]
+
+
+def _total(parts: Sequence[A], without: int | None) -> A:
+    return in_order(part for number, part in enumerate(parts) if number != without)
+
+
+def margins(without: Sequence[CosineSums]) -> dict[str, float]:
+    """Compute half the widths of the 95 % intervals of mean, RMS and correlation; empty where they are exact."""
+    if not without:
+        return {}
+    names = ("mean", "rms", "pearson")
+    replicates = np.array([[getattr(sums, name) for name in names] for sums in without])
+    return dict(zip(names, jackknife_margin(replicates).tolist(), strict=True))
