@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.canonical import canonical_form, identified_factors
+from embaudit.canonical import canonical_form
+from embaudit.canonical.identified import prediction_view
 from embaudit.errors import InputError
 from embaudit.foundation.checked import RNG
+from embaudit.foundation.workers import row_blocks
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from embaudit.foundation.checked import Indices
+    from embaudit.kernels.seen import Mapped
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.movements.moved import Movement
 
@@ -87,19 +90,25 @@ def by_prediction(
         return None
     try:
         form = canonical_form(model)
-        vectors = {name: identified_factors(model, name, form=form) for name in model.sides}
     except InputError:
         return None
-    # A row that no prediction sees has a direction, and its predictions have none: it is left out of both.
-    seen = {name: np.any(found != 0, axis=1) for name, found in vectors.items()}
-    before = model.replace(**{name: model.factors(name) * seen[name][:, None] for name in model.sides})
-    # Rows for cosines within a side, and no model: their products are no scores.
-    after = model.replace(**vectors, link="identity", objective=None)
+    after = {name: prediction_view(model, form, name) for name in model.sides}
+    before = _seen(model, after)
     within = [role for role in roles if role != "cross" and len(before.side(role).directed) > 1]
     if not within:
         return None
     probe = MovementProbe(before, within, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
     n = min(n, len(before.side(side).directed) - 1)
-    rows = rows[seen[side][rows]]
-    examples = neighbourhoods(before, after.factors(side), role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
-    return Predicted(probe.measure(after), examples)
+    rows = rows[before.side(side).norms[rows] > 0]
+    examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
+    return Predicted(probe.measure_rows(after), examples)
+
+
+def _seen(model: FactorModel, vectors: Mapping[SideName, Mapped]) -> FactorModel:
+    """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
+    some = {}
+    for side, mapped in vectors.items():
+        seen = np.concatenate([np.any(mapped[part] != 0, axis=1) for part in row_blocks(*mapped.shape)])
+        if (~seen[model.side(side).directed]).any():
+            some[side] = model.factors(side) * seen[:, None]
+    return model.replace(**some) if some else model

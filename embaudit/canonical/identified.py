@@ -24,6 +24,7 @@ from embaudit.canonical.form import (
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
+from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel, SideName
 
 
@@ -140,6 +141,11 @@ def prediction_rows(model: FactorModel, form: CanonicalForm, role: SideName) -> 
         return result
 
     return function
+
+
+def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> Mapped:
+    """Return the prediction vectors of a side, made where they are asked for: what `identified_factors` computes."""
+    return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
 
 
 def identified_cosines(
