@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
-from embaudit.kernels.passes import float64_blocks, in_order
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.passes import CACHE_BYTES, float64_blocks, in_order
 from embaudit.kernels.seen import Rows
 
 
@@ -76,8 +77,8 @@ def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64) -
            [0. , 0. ]])
     """
     unit = np.empty(x.shape, dtype=dtype)
-    for rows, block in float64_blocks(x):
-        unit[rows] = _block_units(block, none)
+    for rows in row_blocks(*x.shape, budget=CACHE_BYTES):
+        unit[rows] = _block_units(np.ascontiguousarray(x[rows], dtype=np.float64), none)
     return unit
 
 

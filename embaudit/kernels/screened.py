@@ -91,15 +91,17 @@ def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: In
         candidates, inverse, slack = _inverse_lengths(x, block)
         if first is not None:
             slack[first[block] != np.arange(len(x))[block]] = -np.inf
+        even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
         parts: list[Hits] = []
         for part in row_blocks(len(rows), len(candidates), budget=8 * TILE):
             tile = queries[part] @ candidates.T
             tile *= inverse
-            tile += slack
+            if not even:
+                tile += slack
             itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
             tile[itself, own[part][itself] - block.start] = -np.inf
-            row, column, value = hits(tile, _rounded_down(best.bar[part]), keep)
-            parts.append((row + part.start, column + block.start, value.astype(np.float64)))
+            row, column, value = hits(tile, _rounded_down(best.bar[part] - even), keep)
+            parts.append((row + part.start, column + block.start, value.astype(np.float64) + even))
         return parts
 
     blocks = (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))

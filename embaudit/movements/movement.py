@@ -104,11 +104,12 @@ class MovementProbe:
         self.drawn: dict[Role, NDArray[np.intp] | None] = {}
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
         self.before = Shot({side: self._panel(side) for side in self.sides}, self._rows(model))
-        self.cosines = {
-            role: self.before.cosines(Pairs(role).sides, pairs)
+        self.ends = {
+            role: self.before.places(Pairs(role).sides, pairs)
             for role, pairs in self.drawn.items()
             if pairs is not None
         }
+        self.cosines = {role: self.before.cosines(Pairs(role).sides, ends) for role, ends in self.ends.items()}
 
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
         return {side: model.factors(side) for side in self.sides}
@@ -144,8 +145,8 @@ class MovementProbe:
         """Hold all rows of a side, or those of its sampled pairs where there are very many."""
         plans = [plan for plan in self.plans if side in plan.sides]
         if len(self.model.side(side)) <= WHOLE or any(plan.pairs is None for plan in plans):
-            return Panel(None)
-        return Panel.of(np.concatenate([plan.ends(side) for plan in plans]), self.rng)
+            return Panel(self.model.factors(side))
+        return Panel.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
 
     def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, NeighbourLists | None]:
         n = min(n, len(rows) - 2)
@@ -168,12 +169,12 @@ class MovementProbe:
 
     def measure_rows(self, after: Mapping[SideName, Rows]) -> tuple[Movement, ...]:
         """Measure the movement of every role to other rows of the same entities."""
-        now = Shot(self.before.panels, after)
+        now = Shot(self.before.panels, after, self.before)
         return tuple(self._measure(plan, now) for plan in self.plans)
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
         tally = self._tally(plan, now)
-        sums, without = self.before.sums_to(now, plan.sides)
+        sums, without = now.sums_from(self.before, plan.sides)
         rows = now.searched(plan.sides[0])
         overlap = plan.overlap(rows)
         low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
@@ -206,7 +207,7 @@ class MovementProbe:
 
     def _tally(self, plan: _Plan, now: Shot) -> PairTally:
         if plan.pairs is not None:
-            return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, plan.pairs))
+            return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, self.ends[plan.role]))
         rows = [shot.unit[side][self.model.side(side).directed] for side in plan.sides for shot in (self.before, now)]
         return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
 

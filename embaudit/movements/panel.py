@@ -7,7 +7,8 @@ in turn tells how far they may lie from the sums over all rows (delete-a-group j
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,14 @@ from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
-from embaudit.kernels.passes import A, in_order
+from embaudit.kernels.passes import CACHE_BYTES, A, in_order
 from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.kernels.seen import Rows
+from embaudit.kernels.seen import Mapped, Rows, Seen
 from embaudit.model import SideName
 
 WHOLE = 200_000
 """Rows of a side up to which all of them are held."""
-SUMMED = 50_000
+SUMMED = 20_000
 """Rows over which sums are taken where not all are held."""
 
 
@@ -31,31 +32,35 @@ SUMMED = 50_000
 class Panel:
     """Which rows of a side are held, and the groups of them that sums leave out in turn."""
 
-    rows: Indices | None
+    x: Matrix
+    """(p, k) the rows of the side."""
+    rows: Indices | None = None
     """In order; None for all."""
     groups: Sequence[Indices] = ()
     """Places among them; none where sums run over all rows of the side."""
 
     @classmethod
-    def of(cls, wanted: Indices, rng: np.random.Generator) -> Panel:
+    def of(cls, x: Matrix, wanted: Indices, rng: np.random.Generator) -> Panel:
         """Hold the rows wanted, and sum over some of them."""
         rows = np.unique(wanted)
         summed = sample_rows(len(rows), SUMMED, rng)
         group = draw_groups(len(summed), rng)
-        return cls(rows, [summed[group == number] for number in range(int(group.max()) + 1)])
+        return cls(x, rows, [summed[group == number] for number in range(int(group.max()) + 1)])
+
+    @cached_property
+    def held(self) -> Matrix:
+        """The rows held."""
+        return self.x if self.rows is None else self.x[self.rows]
 
     def places(self, rows: Indices) -> Indices:
         """Find rows among those held."""
         return rows if self.rows is None else np.searchsorted(self.rows, rows)
 
     def units(self, rows: Rows) -> Matrix:
-        """Divide the rows held by their lengths, as precisely as they are stored."""
-        if self.rows is None:
-            return unit_rows(rows, dtype=rows.dtype)
-        found = np.empty((len(self.rows), rows.shape[1]), dtype=rows.dtype)
-        for part in row_blocks(*found.shape):
-            found[part] = unit_rows(rows[self.rows[part]])
-        return found
+        """Divide the rows held, as another model has them, by their lengths; as precise as they are stored."""
+        if self.rows is not None and isinstance(rows, Seen | Mapped) and rows.x is self.x:
+            return unit_rows(replace(rows, x=self.held), dtype=rows.dtype)
+        return unit_rows(rows if self.rows is None else rows[self.rows], dtype=rows.dtype)
 
     def parts(self, unit: Matrix) -> Iterator[Matrix]:
         """Yield the directions that are summed, group by group."""
@@ -65,39 +70,40 @@ class Panel:
 class Shot:
     """The directions of a model's rows and their sums, computed once for every role that needs them."""
 
-    def __init__(self, panels: Mapping[SideName, Panel], rows: Mapping[SideName, Rows]) -> None:
+    def __init__(
+        self, panels: Mapping[SideName, Panel], rows: Mapping[SideName, Rows], before: Shot | None = None
+    ) -> None:
         self.panels, self.rows = panels, rows
         self.unit = {side: panel.units(rows[side]) for side, panel in panels.items()}
-        self.sums = {
-            side: [RowSums.of(part) for part in panel.parts(self.unit[side])] for side, panel in panels.items()
-        }
+        self.sums = {side: [RowSums.of(part) for part in panels[side].parts(unit)] for side, unit in self.unit.items()}
+        self.cross = {} if before is None else {side: self._cross(before, side) for side in panels}
+
+    def _cross(self, before: Shot, side: SideName) -> list[Floats]:
+        both = (self.panels[side].parts(shot.unit[side]) for shot in (before, self))
+        return [cross_gram(*parts) for parts in zip(*both, strict=True)]
 
     def searched(self, side: SideName) -> Rows:
         """Return all rows, divided by their lengths where they are held so."""
         return self.unit[side] if self.panels[side].rows is None else self.rows[side]
 
-    def cosines(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> Floats:
-        """Cosines of given pairs of rows held."""
-        ends = [self.panels[side].places(pairs[:, column]) for side, column in ((sides[0], 0), (sides[-1], 1))]
+    def places(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> list[Indices]:
+        """Find both ends of pairs among the rows held."""
+        return [self.panels[side].places(pairs[:, column]) for side, column in ((sides[0], 0), (sides[-1], 1))]
+
+    def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
+        """Cosines of pairs of rows held."""
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
-        found = np.empty(len(pairs))
-        for part in row_blocks(len(pairs), 2 * x.shape[1]):
+        found = np.empty(len(ends[0]))
+        for part in row_blocks(len(found), 2 * x.shape[1], budget=CACHE_BYTES):
             found[part] = np.einsum("ij,ij->i", x[ends[0][part]], y[ends[1][part]])
         return np.clip(found, -1, 1, out=found)
 
-    def sums_to(self, after: Shot, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
-        """Sum the cosines of all pairs of the rows summed, here and after, and the same without each group."""
-        cross = {
-            side: [
-                cross_gram(*both)
-                for both in zip(*(self.panels[side].parts(shot.unit[side]) for shot in (self, after)), strict=True)
-            ]
-            for side in sides
-        }
+    def sums_from(self, before: Shot, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:
+        """Sum the cosines of all pairs of the rows summed, before and here, and the same without each group."""
 
         def without(group: int | None) -> CosineSums:
-            here, there = ([_total(shot.sums[side], group) for side in sides] for shot in (self, after))
-            return pair_sums(here, there, [_total(cross[side], group) for side in sides])
+            there, here = ([_total(shot.sums[side], group) for side in sides] for shot in (before, self))
+            return pair_sums(there, here, [_total(self.cross[side], group) for side in sides])
 
         return without(None), [without(group) for group in range(len(self.panels[sides[0]].groups))]
 
