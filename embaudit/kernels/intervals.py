@@ -1,4 +1,4 @@
-"""95 % intervals: of a share among independent draws, of resampled values, and of means over pairs of entities.
+"""95 % intervals: of a share among independent draws, and of means over pairs of entities.
 
 Values of pairs share entities, so they are no independent draws, and a bootstrap of them promises too much. Leaving out
 a twentieth of the entities at a time counts what they share (delete-a-group jackknife; Efron & Stein, Annals of
@@ -32,18 +32,6 @@ def wilson_interval(share: float, n: int) -> tuple[float, float]:
     middle = (share + spread / 2) / (1 + spread)
     half = Z95 / (1 + spread) * np.sqrt(share * (1 - share) / n + spread / (4 * n))
     return float(middle - half), float(middle + half)
-
-
-def percentile_interval(values: Floats) -> tuple[float, float]:
-    """Interval that holds the middle 95 % of resampled values, as a percentile bootstrap takes it.
-
-    Examples
-    --------
-    >>> percentile_interval(np.arange(0.0, 81.0))
-    (2.0, 78.0)
-    """
-    low, high = np.quantile(values, TAILS)
-    return float(low), float(high)
 
 
 def draw_groups(n_rows: int, rng: np.random.Generator, *, most: int = GROUPS) -> NDArray[np.uint8]:

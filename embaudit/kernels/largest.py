@@ -28,7 +28,7 @@ def _foremost(tile: Matrix, keep: int) -> Flags:
 def hits(tile: Matrix, bar: Vector, keep: int) -> Hits:
     """Take what exceeds the bar of its row, at most `keep` a row where that is much."""
     marked = tile > bar[:, None]
-    if np.count_nonzero(marked) > keep * (8 + len(tile)):
+    if np.count_nonzero(marked) > keep * (8 + 4 * len(tile)):
         marked = _foremost(tile, keep)
     flat = np.flatnonzero(marked)
     return *np.divmod(flat, tile.shape[1]), tile.ravel()[flat]

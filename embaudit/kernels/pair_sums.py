@@ -67,18 +67,24 @@ class RowSums:
         k = unit.shape[1]
         count, total, square = 0, np.zeros(k), np.zeros((k, k))
         for _, block in float64_blocks(unit):
-            known = np.nan_to_num(block)
+            known = _known(block)
             count += int(np.count_nonzero(known.any(axis=1)))
             total += known.sum(axis=0)
             square += known.T @ known
         return cls(count, total, square)
 
 
+def _known(unit: Floats) -> Floats:
+    """Put zeros for rows without direction, all of whose entries are NaN."""
+    none = np.isnan(unit[:, 0])
+    return np.where(none[:, None], 0.0, unit) if none.any() else unit
+
+
 def cross_gram(before: Matrix, after: Matrix) -> Floats:
     """Compute `BᵀC` of unit rows, those without direction counting as zero."""
     square = np.zeros((before.shape[1], after.shape[1]))
     for rows in row_blocks(len(before), square.size // len(square) + len(square)):
-        b, c = (np.nan_to_num(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
+        b, c = (_known(np.asarray(unit[rows], dtype=np.float64)) for unit in (before, after))
         square += b.T @ c
     return square
 

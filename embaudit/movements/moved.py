@@ -43,7 +43,7 @@ class Movement(Drawn):
     mean_abs: float
     """Mean of |Δ|."""
     ci_low: float
-    """Lower end of its 95 % bootstrap interval; the mean itself where exact."""
+    """Lower end of its 95 % interval; the mean itself where exact."""
     ci_high: float
     """Upper end."""
     max_abs: float

@@ -3,7 +3,7 @@
 Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken
 over the pairs of some, with an interval. The rest (mean |Δ|, maximum,
 quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at most `EXACT_PAIRS`, and over
-sampled pairs, with a bootstrap confidence interval, where there are more.
+sampled pairs, with a confidence interval, where there are more.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ class MovementProbe:
         sums, without = now.sums_from(self.before, plan.sides)
         rows = now.searched(plan.sides[0])
         overlap = plan.overlap(rows)
-        low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.bootstrap(self.rng)
+        low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.interval
         return Movement(
             role=plan.role,
             n_pairs=tally.count,

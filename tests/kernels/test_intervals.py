@@ -9,7 +9,6 @@ from scipy.stats import binom, t
 from embaudit.kernels.intervals import (
     draw_groups,
     jackknife_margin,
-    percentile_interval,
     standard_error,
     wilson_interval,
 )
@@ -23,10 +22,6 @@ def test_wilson_holds_a_share_about_as_often_as_it_says(n):
     coverage = (binom.pmf(np.arange(n + 1), n, shares[:, None]) * held).sum(axis=1)
     assert 0.945 <= coverage.mean() <= 0.965
     assert coverage.min() >= 0.85
-
-
-def test_the_middle_of_resampled_values():
-    assert percentile_interval(np.arange(1_001.0)) == (25, 975)
 
 
 def test_leaving_out_one_of_a_sample_gives_the_standard_error_of_its_mean():

@@ -104,13 +104,13 @@ def test_a_tally_of_parts_adds_up(seed, size):
     assert (parts.histogram == whole.histogram).all()
 
 
-def test_bootstrap_interval_covers_the_mean_of_the_population():
+def test_the_interval_covers_the_mean_of_the_population():
     draw = np.random.default_rng(5)
     population = np.abs(draw.standard_normal(200_000)).clip(0, 2) / 2
     covered = 0
     for _ in range(200):
         sample = draw.choice(population, 400)
-        low, high = tally_pairs(np.zeros(400), sample).bootstrap(draw)
+        low, high = tally_pairs(np.zeros(400), sample).interval
         covered += low <= population.mean() <= high
     # 95 % of 200 with a standard deviation of 3.1.
     assert 178 <= covered <= 200
