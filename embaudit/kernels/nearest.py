@@ -32,7 +32,7 @@ TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
 
 
-def tie_of(x: Matrix) -> float:
+def tie_of(x: Rows) -> float:
     """Return what cosines of rows must differ by to differ at all: the rounding of their numbers may move as much.
 
     Examples

@@ -132,8 +132,8 @@ class PairTally:
         """95 % interval of the mean of |Δ|, where the pairs are a sample."""
         centres = (np.arange(BINS) + 0.5) / CHANGES
         # The histogram's own mean is off by part of a bin; its spread is what counts here.
-        spread = self.histogram @ centres**2 / self.count - (self.histogram @ centres / self.count) ** 2
-        half = Z95 * float(np.sqrt(max(0.0, spread) / self.count))
+        square, mean = (float(self.histogram @ values) / self.count for values in (centres**2, centres))
+        half = Z95 * float(np.sqrt(max(0.0, square - mean**2) / self.count))
         return max(0.0, self.mean_abs - half), self.mean_abs + half
 
 
