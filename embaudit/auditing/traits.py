@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from embaudit.canonical.equivalents import EquivalentModel
-    from embaudit.foundation.checked import Matrix
+    from embaudit.kernels.seen import Seen
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
 
 FEWEST = 30
 """Rows with a direction below which what is typical of them is not asked."""
+COPIED = 200_000
+"""Rows without their copies up to which lists are made of these alone."""
 UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
 ALIKE = 1e-3
@@ -120,7 +122,7 @@ def traits_of(
     if alive < FEWEST:
         return plainly
     lists = _lists(side, min(n_neighbours, alive - 2), rng)
-    after = None if equal is None else equal.of(model).factors(role)
+    after = None if equal is None else equal.rows(model, role)
     return replace(
         plainly,
         direction=common_direction(side, lists),
@@ -134,17 +136,17 @@ def traits_of(
     )
 
 
-def _without_twins(side: Side, copies: Twins, after: Matrix | None, n: int) -> dict[str, Any]:
+def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int) -> dict[str, Any]:
     """Look at lists of the rows that stand for a group, or for themselves."""
     kept = np.unique(copies.first[side.directed])
-    if len(kept) == len(side.directed) or len(kept) < FEWEST:
+    if len(kept) == len(side.directed) or not FEWEST <= len(kept) <= COPIED:
         return {}
     own, some = np.random.default_rng(0), side.take(kept)
     lists = _lists(some, min(n, len(kept) - 2), own)
     found = hubs(lists) if len(kept) >= ONE_IN else None
     return {
         "hubs_without_twins": None if found is None else replace(found, few=tuple(kept[list(found.few)].tolist())),
-        "tail_without_twins": None if after is None else tail(some, after[kept], lists, own),
+        "tail_without_twins": None if after is None else tail(some, replace(after, x=some.rows), lists, own),
     }
 
 
