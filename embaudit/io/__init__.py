@@ -5,7 +5,7 @@ from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, n
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading
-from embaudit.io.objects.live import from_object
+from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read, require_output, save
 from embaudit.io.tables.ids import read_ids
@@ -38,6 +38,7 @@ __all__ = [
     "read_ids",
     "read_interactions",
     "read_labels",
+    "read_object",
     "read_titles",
     "require_output",
     "save",

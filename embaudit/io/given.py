@@ -6,13 +6,13 @@ import os
 
 from embaudit.io.files import AnyPath
 from embaudit.io.intake import Intake, Reading
-from embaudit.io.objects.live import from_object
+from embaudit.io.objects.live import from_object, read_object
 from embaudit.io.registry import load, read
 from embaudit.model import FactorModel
 
 
 def as_reading(given: FactorModel | AnyPath | object) -> tuple[FactorModel, Intake | None]:
-    """Return a model as `as_model` does, and its intake where it was read from a file.
+    """Return a model as `as_model` does, and its intake where it was read from a file or an object.
 
     Examples
     --------
@@ -21,7 +21,10 @@ def as_reading(given: FactorModel | AnyPath | object) -> tuple[FactorModel, Inta
     """
     if isinstance(given, (str, os.PathLike)):
         given = read(given)
-    return (given.model, given.intake) if isinstance(given, Reading) else (as_model(given), None)
+    if isinstance(given, FactorModel):
+        return given, None
+    found = given if isinstance(given, Reading) else read_object(given)
+    return found.model, found.intake
 
 
 def as_model(given: FactorModel | AnyPath | object) -> FactorModel:

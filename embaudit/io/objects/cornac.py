@@ -24,6 +24,9 @@ RANKED = ("BPR", "WBPR", "MMMF", "IBPR")
 POSITIVE = ("NMF", "HPF")
 """Classes whose factors are held positive, which obey no law that is known."""
 
+TAKEN = {"left_bias": "u_biases", "right_bias": "i_biases", "left_ids": "uid_map", "right_ids": "iid_map",
+         "link": "its class"}  # fmt: skip
+
 
 def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     """Take factors, biases and the ids in `uid_map` and `iid_map`.
@@ -49,18 +52,23 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     def own(left_rows: Indices, right_rows: Indices) -> Floats:
         return np.stack([np.asarray(as_array(model.score(int(user))))[right_rows] for user in left_rows])
 
-    return Reading(made, own, "score")
+    return Reading(made, own, "score", taken={**dict(zip(("left", "right"), _names(model), strict=True)), **TAKEN})
+
+
+def _names(model: Any) -> tuple[str, str]:
+    """Return where users and items are kept."""
+    for names in FACTORS:
+        if has(model, *names):
+            return names
+    if has(model, *INDEXED) and "dot" in str(model.get_vector_measure()):
+        return INDEXED
+    raise must_be("a model of cornac", "fitted, with user and item factors", type(model).__name__)
 
 
 def _tables(model: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    for names in FACTORS:
-        if has(model, *names):
-            users, items = (as_array(getattr(model, name)) for name in names)
-            return users, items
-    if has(model, *INDEXED) and "dot" in str(model.get_vector_measure()):
-        users, items = (as_array(getattr(model, name)()) for name in INDEXED)
-        return users, items
-    raise must_be("a model of cornac", "fitted, with user and item factors", type(model).__name__)
+    kept = [getattr(model, name) for name in _names(model)]
+    users, items = (as_array(rows() if callable(rows) else rows) for rows in kept)
+    return users, items
 
 
 def _link(model: Any) -> str:

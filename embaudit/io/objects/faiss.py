@@ -21,4 +21,5 @@ def read(index: Any, given: Given) -> Reading:  # noqa: ARG001
     # What an index was put into by may be known as an index of any kind only.
     index = import_module("faiss").downcast_index(index)
     rows, ids = vectors_of(index, "an index of FAISS")
-    return Reading(FactorModel.from_vectors(rows, ids=ids))
+    taken = {"right": "the vectors it keeps", "right_ids": "the ids it was given"}
+    return Reading(FactorModel.from_vectors(rows, ids=ids), taken=taken)

@@ -27,12 +27,15 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     vectors = getattr(model, "wv", model)
     require_fitted(vectors, "vectors", "index_to_key")
     rows, words = as_array(vectors.vectors), np.array(vectors.index_to_key, dtype=np.str_)
+    taken = {"left": "syn1neg", "right": "vectors", "left_ids": "index_to_key", "right_ids": "index_to_key",
+             "link": "its negative samples"}  # fmt: skip
     contexts = getattr(model, "syn1neg", None)
     if contexts is None or np.shape(contexts) != rows.shape:
-        return Reading(FactorModel.from_vectors(rows, ids=words))
+        return Reading(FactorModel.from_vectors(rows, ids=words), taken=taken)
     # A pair is real with probability σ(context · word), as training by negative samples has it.
     return Reading(
         FactorModel(
             as_array(contexts), rows, link="sigmoid", roles=("context", "word"), left_ids=words, right_ids=words
-        )
+        ),
+        taken=taken,
     )

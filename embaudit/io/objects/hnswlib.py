@@ -28,4 +28,5 @@ def read(index: Any, given: Given) -> Reading:  # noqa: ARG001
         remedy = "pass the rows that are left to FactorModel.from_vectors"
         raise must_be("an index of hnswlib", "one without deleted vectors", str(error), remedy) from error
     counting = np.array_equal(labels, np.arange(len(labels)))
-    return Reading(FactorModel.from_vectors(rows, ids=None if counting else labels))
+    taken = {"right": "the vectors it keeps", "right_ids": "their labels"}
+    return Reading(FactorModel.from_vectors(rows, ids=None if counting else labels), taken=taken)

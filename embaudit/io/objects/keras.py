@@ -16,6 +16,8 @@ from embaudit.model import FactorModel
 LINKS = {"linear": "softmax", "softmax": "softmax", "sigmoid": "sigmoid"}
 """How the outputs of an activation are read."""
 
+TAKEN = {"right": "kernel", "right_bias": "bias", "link": "its activation"}
+
 
 def read(layer: Any, given: Given) -> Reading:  # noqa: ARG001
     """Take kernel and bias of a Dense layer; the kernel holds one column a label.
@@ -35,9 +37,9 @@ def read(layer: Any, given: Given) -> Reading:  # noqa: ARG001
         if activation != "sigmoid":
             got = f"one, with {activation} activation"
             raise must_be("the outputs of a Dense layer", "labels", got, "a regression is no head")
-        return Reading(FactorModel.from_softmax(*two_labels(weights, bias)))
+        return Reading(FactorModel.from_softmax(*two_labels(weights, bias)), taken=TAKEN)
     stored = None if getattr(layer, "bias", None) is None else bias
-    return Reading(FactorModel.from_softmax(weights, stored, link=LINKS[activation]))
+    return Reading(FactorModel.from_softmax(weights, stored, link=LINKS[activation]), taken=TAKEN)
 
 
 def _values(variable: Any) -> Any:

@@ -45,7 +45,7 @@ def read(model: Any, given: Given) -> Reading:
     ids = _ids(model, made)
     made = made.replace(**ids)
     own = _scorer(model, ids) if len(ids) == 2 else None
-    return Reading(made, own, "predict_for_user" if _is_old(model) else "scorer")
+    return Reading(made, own, "predict_for_user" if _is_old(model) else "scorer", taken=_taken(model))
 
 
 def _inside(pipeline: Any) -> Any:
@@ -57,6 +57,12 @@ def _inside(pipeline: Any) -> Any:
         got = f"{len(found)} among {', '.join(names)}"
         raise must_be("a pipeline of LensKit", "trained, with one model that has factors", got, "pass that model")
     return found[0]
+
+
+def _taken(model: Any) -> dict[str, str]:
+    sides = next((names for names in TABLES if has(model, *names)), ("its users", "its items"))
+    beside = {"left_bias": "its biases of users", "right_bias": "its biases of items", "link": "its class"}
+    return {"left": sides[0], "right": sides[1], "left_ids": "its users", "right_ids": "its items", **beside}
 
 
 def _layout(model: Any) -> tuple[Any, Any] | None:

@@ -40,15 +40,19 @@ def read(model: Any, given: Given) -> Reading:
     # Its decay shrinks every row at every sample, by a step that adapts to each coordinate: no law is known.
     strengths = (getattr(model, f"{side}_alpha", None) for side in ("user", "item"))
     made = FactorModel.from_user_item(**sides, link=link, objective=objective_of(*strengths, decayed=None))
+    taken = {"link": "its loss"}
+    for role, side in (("left", "user"), ("right", "item")):
+        summed = "" if features[side] is None else f" summed over {side}_features"
+        taken |= {role: f"{side}_embeddings{summed}", f"{role}_bias": f"{side}_biases{summed}"}
     beside = {f"{side}_features": matrix for side, matrix in features.items()}
     if not callable(getattr(model, "predict", None)):
-        return Reading(made)
+        return Reading(made, taken=taken)
 
     def own(users: Indices, items: Indices) -> Floats:
         several = items.astype(np.int32)
         return np.stack([model.predict(np.full(len(items), user, np.int32), several, **beside) for user in users])
 
-    return Reading(made, own)
+    return Reading(made, own, taken=taken)
 
 
 def _features(model: Any, side: str, features: Any, ids: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError
+from embaudit.io.intake import Reading as Taken
 from embaudit.io.objects import (
     cornac,
     faiss,
@@ -51,6 +52,8 @@ LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("torch",), ("Module",), torch.module),
 )  # fmt: skip
 """Packages, the classes in them (any, where none is named), and what reads their models; the first match counts."""
+SAID = ("user_features", "item_features", "user_ids", "item_ids", "item_names", "inputs")
+"""What callers may say beside the options of `load`."""
 
 
 def from_object(
@@ -65,7 +68,7 @@ def from_object(
     kind: str = "auto",
     **options: Any,
 ) -> FactorModel:
-    """Take factors, biases and ids from a trained model of another library.
+    """Take factors, biases and ids from a trained model of another library; `read_object` also says what became what.
 
     The library is told by the module and name of the model's class. Where the model can score by itself, a few of its
     scores are compared with those that were read.
@@ -101,8 +104,27 @@ def from_object(
     FactorModel(4 inputs × 2 labels, rank 1, softmax link, float64, label bias)
     """
     given = Given(Request.of(kind, options), user_features, item_features, user_ids, item_ids, item_names, inputs)
-    reader = _reader(model)
-    if reader is not lightfm.read and (user_features is not None or item_features is not None):
+    return _read(model, given).model
+
+
+def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
+    """Take a model as `from_object` does, and say what became what, what was left over and what was assumed.
+
+    Parameters are those of `from_object`, and so are the errors.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> read_object(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
+    'read as LogisticRegression of sklearn: coef_, intercept_, classes_, its class'
+    """
+    said = {name: options.pop(name, None) for name in SAID}
+    return _read(model, Given(Request.of(kind, options), **said))
+
+
+def _read(model: Any, given: Given) -> Taken:
+    library, reader = _reader(model)
+    if reader is not lightfm.read and (given.user_features is not None or given.item_features is not None):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
     unused = [name for name in given.request.given if name not in ALWAYS]
     if reader not in (torch.module, _mapping) and unused:
@@ -111,19 +133,20 @@ def from_object(
     made = finish(as_kind(given.named(reading.model), given.request.kind), given.request)
     if made.left is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
-    if inputs is None or (made.left is not None and made.roles[0] == "input"):
-        return made
-    return with_inputs(made, inputs if reading.inputs is None else reading.inputs)
+    if given.inputs is not None and (made.left is None or made.roles[0] != "input"):
+        made = with_inputs(made, given.inputs if reading.inputs is None else reading.inputs)
+    return Taken(made, reading.intake(made, library, given))
 
 
-def _reader(model: Any) -> Reader:
+def _reader(model: Any) -> tuple[str, Reader]:
+    """Return what a model is called, and what reads it."""
     if isinstance(model, FactorModel):
-        return lambda model, given: Reading(model)  # noqa: ARG005
+        return "model", lambda model, given: Reading(model)  # noqa: ARG005
     if isinstance(model, Mapping):
-        return _mapping
+        return "state dictionary", _mapping
     for packages, classes, reader in LIBRARIES:
         if comes_from(model, packages, classes):
-            return reader
+            return f"{type(model).__name__} of {packages[0]}", reader
     raise InputError(
         f"the object must be a fitted model of a known library; got {type(model).__name__}; "
         "use FactorModel.from_user_item, from_softmax or from_vectors with its arrays."
@@ -131,4 +154,4 @@ def _reader(model: Any) -> Reader:
 
 
 def _mapping(tensors: Mapping[str, Any], given: Given) -> Reading:
-    return Reading(torch.from_mapping(tensors, given.request))
+    return torch.from_mapping(tensors, given.request)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Indices
+from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -53,6 +54,32 @@ class Reading:
     """Left rows to score where the model has none."""
     inputs: NDArray[Any] | None = None
     """The inputs that were given, as they reach the factors."""
+    taken: Mapping[str, str] = field(default_factory=dict)
+    """Where in the object each field of the model comes from."""
+    found: Intake | None = None
+    """What the names of its arrays said, where it is read by these."""
+
+    def intake(self, model: FactorModel, library: str, given: Given) -> Intake:
+        """Say what became what: of the object, and of what the caller said beside it."""
+        said = {"left": given.inputs, "left_ids": given.user_ids, "right_ids": given.item_ids,
+                "right_names": given.item_names}  # fmt: skip
+        beside = tuple(_part("what was given", name, model) for name, values in said.items() if values is not None)
+        if self.found is not None:
+            found = replace(self.found, format=library, files=())
+        else:
+            # Vectors alone are scored by nothing.
+            unused = ("link",) if model.left is None and model.link == "identity" else ()
+            held = {
+                name: where
+                for name, where in self.taken.items()
+                if getattr(model, name) is not None and name not in unused
+            }
+            found = Intake(library, (), tuple(_part(where, name, model) for name, where in held.items()))
+        return found.beside(*beside).of(model, said=given.request.given)
+
+
+def _part(where: str, name: str, model: FactorModel) -> Part:
+    return Part(where, name, np.shape(getattr(model, name)))
 
 
 def require_agreement(reading: Reading, model: FactorModel, name: str) -> None:

@@ -24,7 +24,7 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     InputError
         If it has no tables of users and items.
     """
-    users, items = _tables(model)
+    (users, items), where = _tables(model)
     pairwise = getattr(getattr(model, "input_type", None), "name", "") == "PAIRWISE"
     made = FactorModel.from_user_item(
         as_array(users)[1:], as_array(items)[1:], link="ranking" if pairwise else "identity"
@@ -34,19 +34,21 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
         # Row 0 of every table is padding.
         return np.stack([_scores(model, users, int(user) + 1)[right_rows + 1] for user in left_rows])
 
-    return Reading(made, own, "full_sort_predict")
+    taken = {"left": where[0], "right": where[1], "link": "its input_type"}
+    return Reading(made, own, "full_sort_predict", taken=taken)
 
 
-def _tables(model: Any) -> tuple[Any, Any]:
+def _tables(model: Any) -> tuple[tuple[Any, Any], tuple[str, str]]:
+    """Return the tables, and where they come from."""
     if has(model, "forward") and not needed(model.forward):
         # Dropout would make other tables each time.
         if has(model, "eval"):
             model.eval()
         made = model.forward()
         if isinstance(made, tuple) and len(made) == 2:
-            return made
+            return made, ("the first of forward()", "the second of forward()")
     if has(model, "user_embedding", "item_embedding"):
-        return model.user_embedding.weight, model.item_embedding.weight
+        return (model.user_embedding.weight, model.item_embedding.weight), ("user_embedding", "item_embedding")
     remedy = "if it multiplies tables all the same, pass them to FactorModel.from_user_item"
     raise must_be("a model of RecBole", "one with embeddings of users and items", type(model).__name__, remedy)
 

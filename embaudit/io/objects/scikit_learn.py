@@ -17,6 +17,11 @@ from embaudit.io.objects.library import has
 from embaudit.io.objects.reading import Given, Own, Reading
 from embaudit.model import FactorModel
 
+TAKEN = {"right": "coef_", "right_bias": "intercept_", "right_ids": "classes_", "right_names": "classes_",
+         "link": "its class"}  # fmt: skip
+OF_LAYERS = {**TAKEN, "right": "the last of coefs_", "right_bias": "the last of intercepts_"}
+OF_COMPONENTS = {"right": "components_", "right_bias": "mean_", "right_ids": "feature_names_in_"}
+
 
 def read(model: Any, given: Given) -> Reading:
     """Take a fitted estimator, or the one inside a pipeline or a search, which sees transformed inputs.
@@ -35,7 +40,8 @@ def read(model: Any, given: Given) -> Reading:
     if has(model, "coef_", "classes_"):
         made = classifier(model)
         probes = _probes(made.rank)
-        return Reading(made, _probabilities(model, made, probes), _method(made), probes, _dense(given.inputs))
+        own = _probabilities(model, made, probes)
+        return Reading(made, own, _method(made), probes, _dense(given.inputs), TAKEN)
     if has(model, "coefs_", "out_activation_"):
         return _network(model, given)
     if has(model, "components_"):
@@ -82,15 +88,15 @@ def _network(model: Any, given: Given) -> Reading:
     reaching = None if given.inputs is None else hidden(model, _dense(given.inputs))
     if made.link != "softmax":
         # One sigmoid a label shows no softmax, so that its scores are not held against probabilities.
-        return Reading(made, inputs=reaching)
-    return Reading(made, proba, "predict_proba", hidden(model, inputs), reaching)
+        return Reading(made, inputs=reaching, taken=OF_LAYERS)
+    return Reading(made, proba, "predict_proba", hidden(model, inputs), reaching, OF_LAYERS)
 
 
 def _decomposition(model: Any, given: Given) -> Reading:
     names = getattr(model, "feature_names_in_", None)
     made = FactorModel.from_vectors(np.asarray(model.components_).T, ids=names)
     if given.inputs is None:
-        return Reading(made)
+        return Reading(made, taken=OF_COMPONENTS)
     if not callable(getattr(model, "inverse_transform", None)):
         raise InputError(f"inputs must be left out here; {type(model).__name__} cannot go back from components.")
     rows = np.asarray(_quiet(model.transform, given.inputs))
@@ -100,4 +106,4 @@ def _decomposition(model: Any, given: Given) -> Reading:
     def own(left: Indices, right: Indices) -> Floats:
         return np.asarray(model.inverse_transform(rows[left]))[:, right]
 
-    return Reading(both, own, "inverse_transform")
+    return Reading(both, own, "inverse_transform", taken=OF_COMPONENTS)

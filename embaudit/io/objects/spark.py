@@ -38,7 +38,9 @@ def read(model: Any, given: Given) -> Reading:
         found = {(row[0], row[1]): row["prediction"] for row in model.transform(asked).collect()}
         return np.array([found.get(pair, np.nan) for pair in pairs]).reshape(len(left_rows), len(right_rows))
 
-    return Reading(made, own, "transform")
+    taken = {"left": "userFactors.features", "right": "itemFactors.features", "left_ids": "userFactors.id",
+             "right_ids": "itemFactors.id", "link": "its class"}  # fmt: skip
+    return Reading(made, own, "transform", taken=taken)
 
 
 def _side(factors: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -35,7 +35,9 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
 
         return np.array([[score(i, j) for j in right_rows] for i in left_rows])
 
-    return Reading(made, own)
+    taken = {"left": "pu with yj of what each user rated" if implied else "pu", "right": "qi", "left_bias": "bu",
+             "right_bias": "bi", "left_ids": "trainset", "right_ids": "trainset", "link": "its class"}  # fmt: skip
+    return Reading(made, own, taken=taken)
 
 
 def _implicit_part(model: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.memory import as_array
+from embaudit.io.intake import Part
 from embaudit.io.objects.reading import Given, Reading
 from embaudit.io.objects.torch import from_mapping
 from embaudit.io.readers.layout import TIED
@@ -18,6 +20,8 @@ from embaudit.model import FactorModel, Softmax
 
 UNNAMED = "LABEL_"
 """How classes are called where nobody named them."""
+
+TAKEN = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
 
 
 def read(model: Any, given: Given) -> Reading:
@@ -29,7 +33,8 @@ def read(model: Any, given: Given) -> Reading:
         If it has no head: its input embeddings are none.
     """
     if given.request.kind == "vectors" and callable(getattr(model, "get_input_embeddings", None)):
-        return Reading(FactorModel.from_vectors(as_array(model.get_input_embeddings().weight)))
+        rows = as_array(model.get_input_embeddings().weight)
+        return Reading(FactorModel.from_vectors(rows), taken={"right": "get_input_embeddings()"})
     head = model.get_output_embeddings()
     if head is not None:
         config = Config.of(model.config.to_dict())
@@ -37,15 +42,21 @@ def read(model: Any, given: Given) -> Reading:
         factor = 1.0 if known is None or given.inputs is None else known.after(config.values)
         made = FactorModel.from_softmax(as_array(head.weight), _bias(model, head), link=_link(config))
         # What multiplies all logits belongs to the states, as with a final norm.
-        return Reading(made, inputs=None if given.inputs is None else factor * np.asarray(given.inputs))
+        inputs = None if given.inputs is None else factor * np.asarray(given.inputs)
+        return Reading(made, inputs=inputs, taken=TAKEN)
     last = {name: tensor for name, tensor in model.state_dict().items() if _is_last(name)}
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
-    made = from_mapping(last, given.request)
+    reading = from_mapping(last, given.request)
+    made = reading.model
     names = [text for _, text in sorted((getattr(model.config, "id2label", None) or {}).items())]
     named = len(names) == made.n_right and not any(str(name).startswith(UNNAMED) for name in names)
-    return Reading(made.replace(right_names=names) if named else made)
+    if not named or reading.found is None:
+        return reading
+    return replace(
+        reading, model=made.replace(right_names=names), found=reading.found.beside(Part("id2label", "right_names"))
+    )
 
 
 def _link(config: Config) -> Softmax:

@@ -1,0 +1,113 @@
+"""What a reading says it made of a live object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from imitations import Tensor, imitation
+from sklearn.decomposition import PCA
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import embaudit as ea
+from embaudit.io import as_reading, from_object, read_object
+
+DRAW = np.random.default_rng(7)
+USERS, ITEMS, A, B = DRAW.normal(size=(6, 3)), DRAW.normal(size=(8, 3)), DRAW.normal(size=6), DRAW.normal(size=8)
+X, Y = DRAW.normal(size=(30, 3)), np.arange(30) % 3
+BPR = imitation(
+    "implicit.cpu.bpr.BayesianPersonalizedRanking", factors=3, item_factors=np.column_stack([ITEMS, B]),
+    user_factors=np.column_stack([USERS, np.ones(6)]),
+)  # fmt: skip
+CORNAC = imitation(
+    "cornac.models.mf.recom_mf.MF", "cornac.models.recommender.Recommender", u_factors=USERS, i_factors=ITEMS,
+    u_biases=A, i_biases=B, global_mean=2.0, iid_map={f"i{row}": row for row in range(8)},
+    score=lambda _, user: USERS[user] @ ITEMS.T + A[user] + B + 2.0,
+)  # fmt: skip
+MIXED = {
+    "user_emb.weight": Tensor(USERS),
+    "item_emb.weight": Tensor(ITEMS),
+    "user_bias": Tensor(A),
+    "deep.0": Tensor(X),
+}
+MLP = MLPClassifier([4], max_iter=1, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "expected"),
+    [
+        (
+            BPR,
+            {"item_ids": np.arange(8) + 10},
+            "Read as BayesianPersonalizedRanking of implicit: user_factors (6 × 3) as left factors, item_factors "
+            "(8 × 3) as right factors, a column of item_factors (8) as right bias, its class as link, what was "
+            "given (8) as right ids. User ids: none, so rows go by their number.",
+        ),
+        (
+            CORNAC,
+            {"item_names": list("abcdefgh")},
+            "Read as MF of cornac: u_factors (6 × 3) as left factors, i_factors (8 × 3) as right factors, "
+            "u_biases (6) as left bias, i_biases (8) as right bias, iid_map (8) as right ids, its class as link, "
+            "what was given (8) as right names. User ids: none, so rows go by their number.",
+        ),
+        (
+            CORNAC,
+            {"kind": "vectors"},
+            "Read as MF of cornac: i_factors (8 × 3) as right factors, iid_map (8) as right ids.",
+        ),
+        (
+            MIXED,
+            {},
+            "Read as state dictionary: user_emb.weight (6 × 3) as left factors, item_emb.weight (8 × 3) as right "
+            "factors, user_bias (6) as left bias. Left over: deep.0 (30 × 3). Assumed: the identity link. User "
+            "ids: none, so rows go by their number. Item ids: none, so rows go by their number.",
+        ),
+        (
+            PCA(2).fit(X),
+            {"inputs": X},
+            "Read as PCA of sklearn: components_ (3 × 2) as right factors, mean_ (3) as right bias, what was "
+            "given (30 × 2) as left factors. Assumed: the identity link. Input ids: none, so rows go by their "
+            "number. Item ids: none, so rows go by their number.",
+        ),
+    ],
+)
+def test_the_intake_of_an_object(model: Any, options: Any, expected: str) -> None:
+    read = read_object(model, **options)
+    assert read.intake.explain() == expected
+    assert read.intake.files == ()
+    assert repr(read.model) == repr(from_object(model, **options))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LogisticRegression().fit(X, Y),
+        make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y),
+        imitation("torch.nn.modules.linear.Linear", weight=Tensor(ITEMS), bias=Tensor(B)),
+        imitation("torch.nn.modules.sparse.Embedding", weight=Tensor(ITEMS)),
+        BPR,
+        CORNAC,
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_array_of_the_model_comes_from_somewhere(model: Any) -> None:
+    read = read_object(model)
+    named = {part.became: part.shape for part in read.intake.parts}
+    for field in ("left", "right", "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names"):
+        array = getattr(read.model, field)
+        assert (array is None) == (field not in named), field
+        if array is not None:
+            assert named[field] == array.shape
+
+
+def test_an_audit_of_an_object_says_what_became_what(without_attacks: None) -> None:
+    found = ea.audit(CORNAC, n_gauges=1, groups=["orthogonal"])
+    assert found.intake is not None
+    assert found.to_dict()["input"]["intake"]["explanation"] == read_object(CORNAC).intake.explain()
+    assert found.to_dict()["input"]["source"] is None
+    model = from_object(CORNAC)
+    assert as_reading(model) == (model, None)
