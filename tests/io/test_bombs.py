@@ -159,6 +159,30 @@ def test_unpacked_columns_of_arrow_are_as_large_as_they_are(tmp_path):
         table(tmp_path / "b.feather")
 
 
+def test_what_stands_between_the_messages_of_an_arrow_file_is_none_of_them(tmp_path):
+    """polars puts bytes of its own before the first message; the footer says where the messages are."""
+    whole, added = tmp_path / "a.arrow", b"\4\0\0\0\xf2\xff\xff\xff"
+    feather.write_feather(
+        pa.table({"x": np.arange(10.0**5) % 3, "id": np.arange(10**5)}), str(whole), compression="zstd"
+    )
+    data = whole.read_bytes()
+    (length,) = struct.unpack("<i", data[-10:-6])
+    body, footer = data[: -10 - length], bytearray(data[-10 - length : -10])
+    with ipc.open_file(whole) as file:
+        assert file.num_record_batches == 2
+    moved = 0
+    for place in range(len(footer) - 7):
+        (offset,) = struct.unpack_from("<q", footer, place)
+        if 8 < offset < len(body) and body[offset : offset + 4] == b"\xff" * 4:
+            struct.pack_into("<q", footer, place, offset + len(added))
+            moved += 1
+    assert moved == 2
+    other = tmp_path / "b.arrow"
+    other.write_bytes(body[:8] + added + body[8:] + footer + data[-10:])
+    assert unpacked_size(other) == unpacked_size(whole) == 16 * 10**5
+    assert table(other).equals(table(whole))
+
+
 def test_the_sizes_that_arrow_finds_in_footers(tmp_path):
     lists = pa.array([[1.0, 2.0], [], None, [3.0]] * 100)
     columns = {"i": np.arange(400, dtype=np.int32), "f": np.ones(400, np.float32), "b": [True, None] * 200, "v": lists}

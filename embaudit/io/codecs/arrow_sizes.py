@@ -8,14 +8,21 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 MAGIC = b"ARROW1\0\0"
-"""What a file begins with, whereupon it is a stream."""
+"""What a file begins with; a stream has no such mark."""
 HEADER_KIND, HEADER = 1, 2
 """Fields of a message."""
 DICTIONARY_BATCH, RECORD_BATCH = 2, 3
 """Kinds of header that have columns."""
 BATCH_OF_DICTIONARY = 1
+BLOCKS = (2, 3)
+"""Fields of the footer of a file that list where dictionaries and batches lie."""
+CONTINUED = b"\xff\xff\xff\xff"
+"""What stands before the length of a header, but in files of old."""
 BUFFERS, COMPRESSION = 2, 3
 """Fields of a batch."""
 
@@ -39,19 +46,32 @@ def unpacked_size(path: Path) -> int:
     ...     unpacked_size(file)
     8000
     """
-    from pyarrow import ipc
-
-    total = 0
     with path.open("rb") as file:
-        # A stream begins without a mark.
-        if file.read(len(MAGIC)) != MAGIC:
-            file.seek(0)
         try:
-            for message in ipc.MessageReader.open_stream(file):
-                total += sum(_sizes(message.metadata.to_pybytes(), message.body))
+            messages = _in_file(path) if file.read(len(MAGIC)) == MAGIC else _in_stream(path)
+            return sum(size for header, body in messages for size in _sizes(header, body))
         except (struct.error, IndexError) as error:
             raise ValueError("its header leads nowhere") from error
-    return total
+
+
+def _in_stream(path: Path) -> Iterator[tuple[bytes, Any]]:
+    from pyarrow import ipc
+
+    with path.open("rb") as file:
+        yield from ((message.metadata.to_pybytes(), message.body) for message in ipc.MessageReader.open_stream(file))
+
+
+def _in_file(path: Path) -> Iterator[tuple[bytes, Any]]:
+    """Yield what the footer of a file lists; between the messages, others may stand."""
+    data = np.memmap(path, np.uint8, "r").data
+    length = _int("<i", data, len(data) - 10)
+    footer = bytes(data[max(len(data) - 10 - length, 0) : len(data) - 10])
+    for number in BLOCKS:
+        blocks = _table(footer, _int("<I", footer, 0), number)
+        for place in range(0 if blocks is None else _int("<I", footer, blocks)):
+            start, before, size = struct.unpack_from("<qi4xq", footer, blocks + 4 + 24 * place)  # type: ignore[operator]
+            message = bytes(data[start : start + before])
+            yield message[8 if message[:4] == CONTINUED else 4 :], data[start + before : start + before + size]
 
 
 def _sizes(header: bytes, body: object) -> Iterator[int]:
