@@ -1,0 +1,118 @@
+"""Ranges where formulas divide by zero, meet at a pole, or hold for several reasons at once."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.ranges.cross_diagonal import CrossDiagonalReach
+from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.summary import summarise
+
+
+def ends_of(found):
+    return found.lower.tolist(), found.upper.tolist(), found.lower_attained.tolist(), found.upper_attained.tolist()
+
+
+def cross(left, right, group, pairs=((0, 0),)):
+    return ea.cosine_range(ea.FactorModel(left, right), group, role="cross", pairs=np.array(pairs))
+
+
+@pytest.mark.parametrize(("right", "cosine"), [([[0.0, 3.0]], 1.0), ([[0.0, -3.0]], -1.0)])
+def test_rows_on_one_axis_cannot_move_without_a_bound_on_diagonals(right, cosine):
+    found = cross([[0.0, 2.0]], right, ea.gauges.Diagonal(2))
+    assert ends_of(found) == ([cosine], [cosine], [True], [True])
+    for end in ("lower", "upper"):
+        gauge = found.witness(0, end)
+        assert gauge.act(found_model([[0.0, 2.0]], right)).cosines("cross", np.array([[0, 0]]))[0] == cosine
+
+
+def found_model(left, right):
+    return ea.FactorModel(left, right)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        # Both off an axis: towards 0 only in the limit, away from it the shared zero is no hindrance.
+        ([[1.0, 1.0, 0.0]], [[1.0, 1.0, 0.0]], ([0.0], [1.0], [False], [True])),
+        # One on an axis, the other beside it: neither end is attained.
+        ([[1.0, 0.0]], [[1.0, 1.0]], ([0.0], [1.0], [False], [False])),
+        ([[1.0, 0.0]], [[-1.0, 1.0]], ([-1.0], [0.0], [False], [False])),
+        # At right angles nothing moves: both ends are attained for a third reason.
+        ([[1.0, 0.0]], [[0.0, 1.0]], ([0.0], [0.0], [True], [True])),
+        ([[1.0, 1.0]], [[1.0, -1.0]], ([0.0], [0.0], [True], [True])),
+    ],
+)
+def test_what_is_attained_under_unbounded_diagonals(left, right, expected):
+    found = cross(left, right, ea.gauges.Diagonal(len(left[0])))
+    np.testing.assert_allclose(np.column_stack(ends_of(found)[:2]), np.column_stack(expected[:2]), atol=1e-15)
+    assert ends_of(found)[2:] == expected[2:]
+
+
+def test_each_cause_of_attaining_an_end_counts_by_itself():
+    x = np.array([[0.0, 2.0], [1.0, 1.0], [1.0, 0.0], [3.0, 0.0]])
+    y = np.array([[0.0, 1.0], [1.0, -1.0], [1.0, 1.0], [0.0, 4.0]])
+    ends = CrossDiagonalReach(None).ends(x, y)
+    assert ends.lower_attained.tolist() == [True, True, False, True]
+    assert ends.upper_attained.tolist() == [True, True, False, True]
+
+
+def test_a_tied_entry_is_certain_of_nothing_and_others_stay_at_a_condition_of_one():
+    """At κ = 1 no cosine moves, yet of two neighbours as near as each other either may be in the list."""
+    rows = np.array([[1.0, 0.0], [0.8, 0.6], [0.8, -0.6], [-1.0, 0.1]])
+    found = ea.certified_neighbours(ea.FactorModel.from_vectors(rows), n=1)
+    assert found.indices[0].tolist() == [1]
+    assert found.radii[0].tolist() == [1.0]
+    assert (found.radii[1:] > 1).all()
+    assert found.tied_share == 0.25
+    assert found.curve([1.0]).tolist() == [0.75]
+    assert ea.certified_neighbours(ea.FactorModel.from_vectors(rows), n=2).radii[0].min() > 1
+
+
+@pytest.mark.parametrize("max_shift", [None, 3.0])
+def test_a_witness_where_the_moving_row_points_along_the_still_one(max_shift):
+    """The plane of both rows is not known: any direction across the still row will do."""
+    x, y = np.array([2.0, 0.0]), np.array([1.0, 0.0])
+    reach = CrossTranslationReach("right", max_shift)
+    for y in (np.array([1.0, 0.0]), np.array([-1.0, 0.0])):
+        for end, wanted in (("lower", -1.0), ("upper", 1.0)):
+            gauge = reach.witness(x, y, end, 1e-6)
+            moved = gauge.act(ea.FactorModel(x[None], y[None], link="softmax"))
+            assert moved.cosines("cross", np.array([[0, 0]]))[0] == pytest.approx(wanted, abs=1e-9)
+            assert max_shift is None or np.linalg.norm(moved.right[0] - y) <= max_shift * (1 + 1e-15)
+
+
+def test_a_witness_turns_about_a_pole_by_less_than_a_right_angle():
+    x, y = np.array([0.0, 0.0, 2.0]), np.array([0.0, 0.0, 1.0])
+    reach = CrossTranslationReach("right", 0.5)
+    ends = reach.ends(x[None], y[None])
+    angle = 2 * np.arctan([ends.lower[0], ends.upper[0]])
+    np.testing.assert_allclose(angle, [np.pi / 6, 0], atol=1e-15)
+    moved = y + (reach.witness(x, y, "lower", 1e-9).act(ea.FactorModel(x[None], y[None], link="softmax")).right[0] - y)
+    assert moved @ x / np.linalg.norm(moved) / 2 == pytest.approx(np.cos(np.pi / 6), abs=1e-12)
+    assert np.linalg.norm(moved - y) <= 0.5 * (1 + 1e-15)
+
+
+def test_pairs_with_and_without_a_cosine_beside_each_other():
+    rows = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, -2.0]])
+    model = ea.FactorModel.from_vectors(rows)
+    pairs = np.array([[0, 2], [0, 1], [2, 0], [1, 2]])
+    for group in (ea.gauges.Diagonal(2, max_condition=2), ea.gauges.GeneralLinear(2, max_condition=2)):
+        found = ea.cosine_range(model, group, pairs=pairs)
+        alone = ea.cosine_range(model, group, pairs=pairs[:1])
+        assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [False, True, False, True]
+        assert found.lower[0] == found.lower[2] == alone.lower[0]
+        assert found.upper[0] == found.upper[2] == alone.upper[0]
+        assert not found.lower_attained[[1, 3]].any()
+        summary = summarise(found, "x")
+        assert (summary.n_undefined, summary.attained_share) == (2, 1.0)
+
+
+def test_cosines_of_which_some_are_none():
+    given = np.array([0.5, np.nan, 0.0, -0.5])
+    found = ea.condition_to_reach(given, 0.5)
+    assert np.isnan(found).tolist() == [False, True, False, False]
+    assert found[[0, 2, 3]].tolist() == [ea.condition_to_reach(cosine, 0.5) for cosine in (0.5, 0.0, -0.5)]
+    assert found[0] == 1.0

@@ -1,0 +1,61 @@
+"""Logits that do not fit into one block, and heads asked for one neighbour."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from head_examples import random_head
+
+from embaudit.foundation.workers import row_blocks
+from embaudit.softmax import argmaxable, label_rankings, logit_cosines
+from embaudit.softmax.coordinates import label_coordinates
+
+
+def in_threes(x):
+    for rows in row_blocks(*x.shape, budget=8 * 3 * x.shape[1]):
+        yield rows, np.asarray(x[rows], dtype=np.float64)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_logits_in_several_blocks_are_those_of_one(monkeypatch, bias):
+    head = random_head(4, 11, 2, bias=bias)
+    space = label_coordinates(head)
+    inputs = np.column_stack([np.random.default_rng(0).normal(size=(5, space.rank)), np.ones(5)])
+    whole = list(space.logit_blocks(inputs))
+    assert [labels for labels, _ in whole] == [slice(0, 11)]
+    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+    parts = list(space.logit_blocks(inputs))
+    assert [labels for labels, _ in parts] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
+    np.testing.assert_allclose(np.vstack([logits for _, logits in parts]), whole[0][1], atol=1e-14)
+    np.testing.assert_allclose(space.of(np.arange(11)) @ inputs.T, whole[0][1], atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_a_head_can_predict_does_not_depend_on_blocks(monkeypatch, seed):
+    head = random_head(seed, 13, 2, bias=seed % 2 == 1)
+    inputs = np.random.default_rng(seed).normal(size=(9, 2))
+    pairs = np.array([[0, 12], [3, 4], [5, 11]])
+
+    def answers():
+        return argmaxable(head).to_dict(), logit_cosines(head, pairs=pairs, inputs=inputs)
+
+    whole = answers()
+    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+    parts = answers()
+    assert parts[0] == pytest.approx(whole[0], nan_ok=True) if not isinstance(whole[0], dict) else True
+    assert {name: str(value) for name, value in parts[0].items() if not isinstance(value, float)} == {
+        name: str(value) for name, value in whole[0].items() if not isinstance(value, float)
+    }
+    np.testing.assert_allclose(parts[1], whole[1], atol=1e-12)
+
+
+def test_rankings_in_several_blocks(monkeypatch):
+    head = random_head(2, 5, 2, bias=True)
+    whole = label_rankings(head)
+    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+    np.testing.assert_array_equal(label_rankings(head), whole)
