@@ -5,7 +5,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers
 
-.PHONY: demo test test-peers check style mutants adversary fuzz lock clean
+.PHONY: demo test test-peers check style mutants adversary fuzz killed lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -54,6 +54,10 @@ adversary: $(READY)
 # Damage one file of each format in 60,000 ways; `make test` tries 3,000 of them.
 fuzz: $(READY)
 	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz
+
+# Kill 200 runs, or take their room away, at random moments while they write; `make test` does a few.
+killed: $(READY)
+	EMBAUDIT_KILLED=200 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz/test_killed_runs.py
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)
