@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, as_generator, frozen
+from embaudit.foundation.checked import RNG, Floats, as_count, as_generator, frozen
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import row_blocks
 
@@ -23,6 +23,10 @@ _ROUNDS = 3
 """Rounds of drawing with replacement before the items still missing are found by a race over all items."""
 _DENSE_SHARE = 8
 """A user who takes more than one item in this many goes straight to the race: most draws would repeat."""
+
+
+MOST = 100_000_000
+"""More users, items or clusters than this fit into no memory."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +46,7 @@ class SimulationParameters:
 
     def __post_init__(self) -> None:
         for name in ("n_users", "n_items", "n_clusters"):
-            if getattr(self, name) < 1:
-                raise must_be(name, "a whole number >= 1", getattr(self, name))
+            as_count(getattr(self, name), name, most=MOST)
         self._check_clusters()
         self._check_activity()
 

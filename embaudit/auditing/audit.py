@@ -17,7 +17,7 @@ from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective
 from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.verdict import Statement, statements, verdict
-from embaudit.foundation.checked import as_seed
+from embaudit.foundation.checked import as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.io import as_reading, norm_of, source_of
@@ -280,8 +280,8 @@ def audit(
     model = declare(_with_objective(read, objective), soft_cap, normalised=normalised)
     evidence = gather(
         model,
-        groups=() if groups is None else groups,
-        roles=None if roles is None else [model.role(role) for role in roles],
+        groups=() if groups is None else as_list(groups, "groups", '["linear"]'),
+        roles=None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["right"]')],
         n_gauges=n_gauges,
         n_pairs=n_pairs,
         n_neighbours=n_neighbours,

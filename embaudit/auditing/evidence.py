@@ -156,9 +156,13 @@ def labels_looked_at(head: FactorModel, seed: int) -> Indices:
     return sample_rows(head.n_right, PANEL, np.random.default_rng(seed))
 
 
+MOST = {"n_gauges": 10_000, "n_pairs": 100_000_000}
+"""Beyond these an audit would take days or all memory and say nothing more."""
+
+
 def _require_sizes(max_condition: float, **counts: int) -> None:
     for name, value in counts.items():
-        as_count(value, name)
+        as_count(value, name, most=MOST.get(name))
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import Claim, claims
-from embaudit.auditing.evidence import Evidence
+from embaudit.auditing.evidence import MOST, Evidence
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence
@@ -147,6 +147,6 @@ def head_report(
     """
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
-        as_count(value, name, least=LEAST[name])
+        as_count(value, name, least=LEAST[name], most=MOST.get(name))
     head = in_span(declare(model, soft_cap, normalised=normalised))
     return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=as_generator(rng), **counts))

@@ -5,6 +5,7 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -63,6 +64,23 @@ def as_count(value: object, name: str, *, least: int = 1, most: int | None = Non
         allowed = f"an integer >= {least}" if most is None else f"an integer from {least} to {most}"
         raise must_be(name, allowed, repr(value))
     return int(value)
+
+
+def as_list(value: object, name: str, example: str) -> list[Any]:
+    """Check several things; one text is not several.
+
+    Examples
+    --------
+    >>> as_list(("left",), "roles", '["left"]')
+    ['left']
+    >>> as_list("left", "roles", '["left"]')
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: roles must be a list, such as ["left"]; got 'left'.
+    """
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise must_be(name, f"a list, such as {example}", repr(value))
+    return list(value)
 
 
 def detached(tensor: Any) -> NDArray[Any]:

@@ -14,6 +14,21 @@ from embaudit.foundation.inputs import note_input, noted_inputs
 AnyPath: TypeAlias = str | os.PathLike[str]
 
 
+def as_path(path: object, name: str) -> Path:
+    """Check that something names a file.
+
+    Examples
+    --------
+    >>> as_path(3, "the input")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the input must be a path, as text or a Path; got 3.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise must_be(name, "a path, as text or a Path", repr(path))
+    return Path(path)
+
+
 def existing_path(path: AnyPath) -> Path:
     """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
@@ -29,7 +44,7 @@ def existing_path(path: AnyPath) -> Path:
         ...
     embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
     """
-    found = Path(path)
+    found = as_path(path, "the input")
     try:
         state = found.stat()
     except FileNotFoundError as error:

@@ -12,7 +12,7 @@ from stat import S_IMODE
 from typing import IO, Any, BinaryIO, Literal, TextIO, overload
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import AnyPath, require_no_input
+from embaudit.io.files import AnyPath, as_path, require_no_input
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
@@ -28,9 +28,10 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     InputError
         If it is a directory, no regular file, in no folder, or there already and `force` is not set.
     """
+    path = as_path(path, "the output")
     try:
-        target = Path(path).resolve()
-        is_there, is_file, is_directory = Path(path).exists(), Path(path).is_file(), target.is_dir()
+        target = path.resolve()
+        is_there, is_file, is_directory = path.exists(), path.is_file(), target.is_dir()
         has_folder = target.parent.is_dir()
     # Links in a circle are a RuntimeError before Python 3.13.
     except (OSError, RuntimeError) as error:

@@ -16,7 +16,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
-from embaudit.io.files import AnyPath, existing_path, plain_suffix
+from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
 from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.request import Request
@@ -212,8 +212,11 @@ def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> N
     InputError
         If the suffix names no format that can be written, the file exists, or the format cannot hold the model.
     """
+    if not isinstance(model, FactorModel | Draft):
+        raise must_be("the model", "a FactorModel", type(model).__name__, "make one of an object with from_object")
+    path = as_path(path, "the output")
     draft = Draft.of(model) if isinstance(model, FactorModel) else model
-    _require_room(draft, plain_suffix(Path(path)), room(path, draft))
+    _require_room(draft, plain_suffix(path), room(path, draft))
     with written_whole(path, force=force) as file:
         module_of(writer_of(path)).write(file, draft)
 

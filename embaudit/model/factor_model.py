@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import InputError, escaped, must_be
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
@@ -20,7 +20,7 @@ from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Link
 from embaudit.model.objectives import require_agreement
 from embaudit.model.pairs import Pairs, Role
-from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName
+from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
 
 
 def _require_nothing_of(title: str, given: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ class FactorModel:
         left_counts: ArrayLike | None = None,
         right_counts: ArrayLike | None = None,
     ) -> None:
-        users, items = roles
+        users, items = as_titles(roles)
         given = {"bias": left_bias, "ids": left_ids, "names": left_names, "counts": left_counts}
         _require_nothing_of(users, given if left is None else {})
         right_side = Side(right, items, bias=right_bias, ids=right_ids, names=right_names, counts=right_counts)
@@ -129,8 +129,7 @@ class FactorModel:
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
         require_agreement(objective, link, sides=1 if left is None else 2)
-        titles = (escaped(roles[0]), escaped(roles[1]))
-        for field, value in zip(fields(self), (left, right, link, float(offset), titles, objective), strict=True):
+        for field, value in zip(fields(self), (left, right, link, float(offset), roles, objective), strict=True):
             object.__setattr__(self, field.name, value)
         return self
 
@@ -377,7 +376,7 @@ class FactorModel:
 
         Without left factors, what belongs to their rows goes with them.
         """
-        roles = changes.pop("roles", self.roles)
+        roles = as_titles(changes.pop("roles", self.roles))
         left, right = (self._changed(side, changes) for side in ("left", "right"))
         link, offset, objective = (
             changes.pop(field, getattr(self, field)) for field in ("link", "offset", "objective")

@@ -37,6 +37,23 @@ def _as_labels(labels: ArrayLike, name: str, length: int, *, unique: bool) -> ND
     return frozen(given)
 
 
+def as_titles(roles: Any) -> tuple[str, str]:
+    """Check what people call the two sides, and write it so that it stays on one line.
+
+    Examples
+    --------
+    >>> as_titles(["user", "item"])
+    ('user', 'item')
+    >>> as_titles("item")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: roles must be two texts, such as ("user", "item"); got 'item'.
+    """
+    if not isinstance(roles, (tuple, list)) or len(roles) != 2 or not all(isinstance(role, str) for role in roles):
+        raise must_be("roles", 'two texts, such as ("user", "item")', repr(roles))
+    return escaped(roles[0]), escaped(roles[1])
+
+
 def _encodable(given: NDArray[Any]) -> NDArray[Any]:
     """Keep halves of letters, which no file and no terminal takes, as escapes."""
     if given.dtype.kind == "U":

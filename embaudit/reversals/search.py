@@ -28,6 +28,10 @@ SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""
 
 
+MOST_PERMUTATIONS = 1_000_000
+"""The smallest p-value is then a millionth; more would take hours."""
+
+
 @dataclass(frozen=True)
 class _Settings:
     """What every grouping is judged by."""
@@ -40,8 +44,8 @@ class _Settings:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        for name, least in (("min_size", 2), ("n_permutations", 0)):
-            as_count(getattr(self, name), name, least=least)
+        as_count(self.min_size, "min_size", least=2)
+        as_count(self.n_permutations, "n_permutations", least=0, most=MOST_PERMUTATIONS)
         for name in ("share", "alpha"):
             value = getattr(self, name)
             if not (is_number(value) and 0 < value <= 1):

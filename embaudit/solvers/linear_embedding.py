@@ -47,6 +47,10 @@ def squared_error(X: Any, A: ArrayLike, B: ArrayLike) -> float:
     return sum(dot(gap, gap) for gap in gaps)
 
 
+TINY = 1e-100
+"""Below this squares of numbers are lost, and with them what a penalty weighs."""
+
+
 class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """An estimator that fits `X ≈ X A Bᵀ` from the truncated SVD of X."""
 
@@ -103,6 +107,9 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         svd = truncated_svd(rows, self.n_components, solver=self.svd_solver, rng=_generator(self.random_state))
         if svd.singular_values[0] == 0:
             raise must_be("X", "a matrix with an entry other than 0", "zeros only")
+        if svd.singular_values[0] < TINY:
+            allowed, got = f"of a largest singular value of at least {TINY:g}", f"{svd.singular_values[0]:.2g}"
+            raise must_be("X", allowed, got, "multiply it by a constant")
         return self._keep(svd, rows)
 
     def _keep(self, svd: TruncatedSVD, rows: Any) -> Self:

@@ -240,7 +240,7 @@ def test_neighbours_are_shown_by_title_for_the_chosen_rows():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_gauges": 0}, "n_gauges must be an integer >= 1; got 0"),
+        ({"n_gauges": 0}, "n_gauges must be an integer from 1 to 10000; got 0"),
         ({"n_pairs": 0.5}, "n_pairs must be an integer"),
         ({"n_neighbours": -1}, "n_neighbours must be"),
         ({"max_condition": 0.5}, "max_condition must be a finite number >= 1"),

@@ -213,8 +213,8 @@ def test_one_side_alone_has_no_position_and_is_checked_on_probes():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_gauges": 0}, "n_gauges must be an integer >= 1; got 0"),
-        ({"n_pairs": 0}, "n_pairs must be an integer >= 1; got 0"),
+        ({"n_gauges": 0}, "n_gauges must be an integer from 1 to 10000; got 0"),
+        ({"n_pairs": 0}, "n_pairs must be an integer from 1 to 100000000; got 0"),
         ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
         ({"rng": -1}, "rng must be an integer >= 0; got -1"),
         ({"max_condition": "a"}, "max_condition must be a finite number >= 1; got a"),

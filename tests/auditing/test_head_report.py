@@ -431,7 +431,7 @@ def test_in_one_dimension_no_linear_gauge_is_spoken_of():
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"), "soft_cap must be a positive number"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng="x"), "rng must be a numpy Generator, an integer"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng=-1), "rng must be a numpy Generator, an integer"),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_gauges=-1), "n_gauges must be an integer >= 0"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_gauges=-1), "an integer from 0 to 10000; got -1"),
         (lambda: head_report(FactorModel.from_softmax(np.ones((20, 6)))), "differ from each other; all rows are equal"),
         (
             lambda: head_report(FactorModel.from_softmax(np.zeros((20, 6)))),

@@ -369,7 +369,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
     "half a permutation": (
         lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),  # type: ignore[arg-type]
-        "n_permutations must be an integer >= 0",
+        "n_permutations must be an integer from 0 to 1000000",
     ),
     "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
     "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0"),  # type: ignore[arg-type]
