@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from peers.table import BEGIN, COLUMNS, END, rendered, replaced, stored
 
 README = Path(__file__).parents[2] / "README.md"
@@ -19,14 +20,17 @@ def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
     )
 
 
-def test_nothing_that_was_found_wrong_is_hidden() -> None:
+def test_nothing_that_was_found_wrong_is_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("peers.table.MISSING", {"c": "it needs d", "e": "gone"})
     models = {"N": {"scores": "yes"}, "O": {"scores": "NO"}, "M": {"scores": "yes", "file": "NO"}}
     held = {"a": {"version": "1", "models": models},
             "B": {"version": None, "models": {"K": {"scores": "not installed"}}}}  # fmt: skip
     assert rendered(held) == (
-        "| library | models | its own scores or vectors | its own files | ids and titles | written, read by others |\n"
-        "|---|---|---|---|---|---|\n"
-        "| a 1 | M, N, O | NO: O; yes: M, N | NO | – | – |\n"
-        "| B – | K | not installed | – | – | – |"
+        "| library | models | its own scores or vectors | its own files | ids and titles | written, read by others "
+        "| audited live |\n"
+        "|---|---|---|---|---|---|---|\n"
+        "| a 1 | M, N, O | NO: O; yes: M, N | NO | – | – | – |\n"
+        "| B – | K | not installed | – | – | – | – |\n\n"
+        "Not tried: c (it needs d); e (gone)."
     )
     assert replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb"

@@ -125,3 +125,22 @@ def test_tied_embeddings_of_t5_see_smaller_states(name: str, config: Any, factor
     assert ARCHITECTURES[name].factor(config) == factor
     # The states that reach the head are those.
     assert ARCHITECTURES[name].after(config) == 1.0
+
+
+def test_a_classifier_in_a_sequence_of_layers_keeps_its_bias(tmp_path: Path) -> None:
+    state = {"classifier.1.weight": WORDS, "classifier.1.bias": BIAS, "embedder.weight": DRAW.normal(size=(4, 3, 2, 2))}
+    config = SimpleNamespace(to_dict=dict, id2label=None)
+    resnet = imitation(
+        "transformers.models.resnet.X", "transformers.modeling_utils.PreTrainedModel", config=config,
+        get_output_embeddings=lambda _: None, state_dict=lambda _: {name: Tensor(x) for name, x in state.items()},
+    )  # fmt: skip
+    save_file({name: np.asarray(x, np.float32) for name, x in state.items()}, tmp_path / "model.safetensors")
+    for model in (from_object(resnet), load(tmp_path, kind="head"), load(tmp_path, bias="classifier.1.bias")):
+        np.testing.assert_array_equal(model.right, WORDS)
+        assert model.right_bias is not None
+        np.testing.assert_array_equal(model.right_bias, BIAS)
+        assert model.link is Link.SOFTMAX
+    with pytest.raises(
+        InputError, match=r"got classifier.1.bias \(8,\), one value for each entity of classifier.1.weight"
+    ):
+        load(tmp_path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from peers.films import Films
-from peers.table import Row, rows_of, stored, write
+from peers.table import MISSING, Row, rows_of, stored, write
 from peers.trained import Peer, Trained, installed
 
 if TYPE_CHECKING:
@@ -51,6 +51,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     narrowed = any(session.config.getoption(name, None) for name in NARROWING) or session.shouldstop
     if session.config.stash[OUTCOMES]:
         write(session.config.stash[OUTCOMES], known={} if whole and not narrowed else stored())
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for name, reason in MISSING.items():
+        terminalreporter.write_line(f"Not tried: {name}: {reason}")
 
 
 @pytest.fixture(scope="session")

@@ -37,7 +37,7 @@ def train(films: Films, *, piped: bool = False, **options: Any) -> Trained:
 
     frame = session().createDataFrame(films.frame[["userId", "movieId", "rating"]])
     columns = {"userCol": "userId", "itemCol": "movieId", "ratingCol": "rating"}
-    als = ALS(rank=8, maxIter=2, seed=0, **columns, **options)
+    als = ALS(rank=8, maxIter=2, seed=0, numUserBlocks=2, numItemBlocks=2, **columns, **options)
     made = (Pipeline(stages=[als]) if piped else als).fit(frame)
 
     def predict(users: Any, items: Any) -> Any:

@@ -12,7 +12,7 @@ import pytest
 import embaudit as ea
 from embaudit import FactorModel
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, save, with_titles
+from embaudit.io import from_object, load, read_object, save, with_titles
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,6 +89,18 @@ def test_ids_lead_to_titles(peer: Peer, trained: Callable[[Peer], Trained], film
     names = model.names("right")[rows_of(model.right_ids, some(films.items, 50))]
     assert names.tolist() == known.loc[some(films.items, 50)].tolist()
     assert said
+
+
+@pytest.mark.parametrize("peer", {peer.library: peer for peer in PEERS}.values(), ids=str)
+@pytest.mark.holds("audited")
+def test_an_audit_says_what_it_read(peer: Peer, trained: Callable[[Peer], Trained], without_attacks: None) -> None:
+    made = trained(peer)
+    read = read_object(made.live, **made.options)
+    audit = ea.audit(read, n_gauges=1, groups=["diagonal"], n_pairs=1000)
+    assert audit.intake == read.intake
+    assert {"left", "right", "left_ids", "right_ids", "link"} <= {part.became for part in read.intake.parts}
+    assert read.intake.assumed == ()
+    assert all(record["ok"] for record in audit.to_dict()["drift"])
 
 
 @each_peer

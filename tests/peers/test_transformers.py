@@ -207,3 +207,21 @@ def test_input_embeddings_are_no_head(record_property: Any) -> None:
         from_object(bare)
     assert from_object(bare, kind="vectors").n_right == TOKENS
     record_property("held", "refused")
+
+
+@pytest.mark.holds("scores", library="transformers", model="classifiers")
+def test_a_classifier_of_images_whose_only_matrix_is_its_head(tmp_path: Path) -> None:
+    import torch
+    import transformers
+
+    sizes = {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 1], "layer_type": "basic", "num_labels": 5}
+    live = transformers.ResNetForImageClassification(transformers.ResNetConfig(**sizes)).eval()
+    live.save_pretrained(tmp_path)
+    states: list[Any] = []
+    live.classifier[1].register_forward_pre_hook(lambda _, inputs: states.append(inputs[0]))
+    with torch.no_grad():
+        logits = rows(live(pixel_values=torch.randn(4, 3, 32, 32)).logits)
+    require_logits(from_object(live, inputs=rows(states[0])), logits, 1e-5)
+    require_logits(load(tmp_path, kind="head", inputs=rows(states[0])), logits, 1e-5)
+    with pytest.raises(InputError, match=r"name it with bias \(--bias classifier\.1\.bias\)"):
+        load(tmp_path)

@@ -48,7 +48,7 @@ def read(model: Any, given: Given) -> Reading:
     if not last:
         remedy = 'load it with its head, or pass kind="vectors" for its input embeddings'
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
-    reading = from_mapping(last, given.request)
+    reading = from_mapping(last, replace(given.request, kind="head"))
     made = reading.model
     names = [text for _, text in sorted((getattr(model.config, "id2label", None) or {}).items())]
     named = len(names) == made.n_right and not any(str(name).startswith(UNNAMED) for name in names)
