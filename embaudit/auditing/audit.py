@@ -258,7 +258,8 @@ def audit(
     normalised : bool
         Declares that a softmax head divides its label rows by their lengths: then only rotations keep them.
     final_norm : FinalNorm, optional
-        What normalises the states of a network before its head; of a path, what its checkpoint says by default.
+        What normalises the states of a network before its head; of a path or a live network of transformers, what it
+        says by default.
     source : str, optional
         Where the model came from, for the report; the path, if one was given.
     rng : numpy Generator or int

@@ -74,7 +74,8 @@ def fix(
     form : CanonicalForm, optional
         The form of this model, where it is at hand already.
     final_norm : FinalNorm, optional
-        What stands before a head that is folded; of a path, what its checkpoint says by default.
+        What stands before a head that is folded; of a path or a live network, what
+        it says by default.
     rng : numpy Generator or int
         Draws the pairs on which the cost of fewer dimensions is measured.
 

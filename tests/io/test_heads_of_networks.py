@@ -10,9 +10,9 @@ import pytest
 from imitations import Tensor, imitation
 from safetensors.numpy import save_file
 
-from embaudit import Link
+from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import from_object, load
+from embaudit.io import from_object, load, norm_of
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 
 if TYPE_CHECKING:
@@ -144,3 +144,26 @@ def test_a_classifier_in_a_sequence_of_layers_keeps_its_bias(tmp_path: Path) -> 
         InputError, match=r"got classifier.1.bias \(8,\), one value for each entity of classifier.1.weight"
     ):
         load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("config", "name", "gain"),
+    [
+        ({"model_type": "llama"}, "model.norm.weight", 1.0),
+        ({"model_type": "gemma"}, "model.norm.weight", 2.0),
+        ({"model_type": "cohere", "logit_scale": 0.25}, "model.norm.weight", 0.25),
+        ({}, "transformer.ln_f.weight", 1.0),
+        ({"model_type": "llama"}, "model.layers.0.norm.weight", None),
+    ],
+)
+def test_the_final_norm_of_a_live_network(config: Any, name: str, gain: float | None) -> None:
+    network = live(config, state_dict=lambda _: {name: Tensor(np.ones(3)), "lm_head.weight": Tensor(WORDS)})
+    head = from_object(network)
+    found = norm_of(network, head)
+    assert (found is None) == (gain is None)
+    if found is not None:
+        np.testing.assert_array_equal(found.gain, np.full(3, gain))
+    # One before a projection is none before the head, nor is one before vectors.
+    assert norm_of(network, FactorModel.from_softmax(WORDS[:, :2])) is None
+    assert norm_of(network, FactorModel.from_vectors(WORDS)) is None
+    assert norm_of(SimpleNamespace(config=config), head) is None

@@ -12,8 +12,11 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.architectures import ARCHITECTURES, ELSEWHERE, Architecture
 from embaudit.io.checkpoints.config import Config, config_of
+from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.codecs.memory import Memory
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import AnyPath, existing_path
+from embaudit.io.objects.library import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
 
@@ -73,6 +76,10 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
     config = config_of(checkpoint.path.parent)
     if name is not None:
         return _named(checkpoint, config, name, kind, where)
+    return _found(checkpoint, config, kind)
+
+
+def _found(checkpoint: Arrays, config: Config, kind: NormKind | None = None) -> FoundNorm | None:
     known = ARCHITECTURES.get(config.model_type)
     if known is not None:
         return _of_architecture(checkpoint, config, known, kind)
@@ -80,7 +87,7 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
 
 
 def _of_architecture(
-    checkpoint: Safetensors, config: Config, known: Architecture, kind: NormKind | None
+    checkpoint: Arrays, config: Config, known: Architecture, kind: NormKind | None
 ) -> FoundNorm | None:
     layer = _layer(checkpoint, known.norm)
     because = f"the model_type {config.model_type} of config.json"
@@ -93,14 +100,14 @@ def _of_architecture(
     return FoundNorm(_norm(checkpoint, layer, kind or known.kind, known, scale), f"{layer}.weight", because)
 
 
-def _customary(checkpoint: Safetensors, config: Config, kind: NormKind | None) -> FoundNorm | None:
+def _customary(checkpoint: Arrays, config: Config, kind: NormKind | None) -> FoundNorm | None:
     found = [layer for layer in (_layer(checkpoint, norm) for norm in ELSEWHERE) if layer is not None]
     if len(set(found)) != 1:
         return None
     return _told(checkpoint, config, found[0], kind, "its name")
 
 
-def _named(checkpoint: Safetensors, config: Config, name: str, kind: NormKind | None, where: Path) -> FoundNorm:
+def _named(checkpoint: Arrays, config: Config, name: str, kind: NormKind | None, where: Path) -> FoundNorm:
     layer = name.removesuffix(".weight")
     stored = f"{layer}.weight"
     if name not in checkpoint.tensors and stored not in checkpoint.tensors:
@@ -115,7 +122,7 @@ def _named(checkpoint: Safetensors, config: Config, name: str, kind: NormKind | 
     return _told(checkpoint, config, layer if stored in checkpoint.tensors else name, kind, "your word")
 
 
-def _told(checkpoint: Safetensors, config: Config, layer: str, kind: NormKind | None, because: str) -> FoundNorm:
+def _told(checkpoint: Arrays, config: Config, layer: str, kind: NormKind | None, because: str) -> FoundNorm:
     """Tell the kind of a norm by what is stored and said: a bias, or an epsilon under a name that tells."""
     shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
@@ -124,7 +131,7 @@ def _told(checkpoint: Safetensors, config: Config, layer: str, kind: NormKind | 
     return FoundNorm(norm, f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer, because)
 
 
-def _layer(checkpoint: Safetensors, norm: str) -> str | None:
+def _layer(checkpoint: Arrays, norm: str) -> str | None:
     """Find a layer by its name up to a prefix, such as that of a network of text within one of images."""
     # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
     last = norm.rpartition(".")[2]
@@ -137,14 +144,14 @@ def _layer(checkpoint: Safetensors, norm: str) -> str | None:
     return next((name for name in names if f"{name}.weight" in checkpoint.tensors), None)
 
 
-def _vector(checkpoint: Safetensors, name: str) -> Vector:
+def _vector(checkpoint: Arrays, name: str) -> Vector:
     array = np.asarray(checkpoint[name], dtype=np.float64)
     if array.ndim != 1:
         raise must_be(f"the norm {name}", "one number a dimension", f"shape {array.shape}", "name another, or none")
     return array
 
 
-def _norm(checkpoint: Safetensors, layer: str, kind: NormKind, known: Architecture, scale: float) -> FinalNorm:
+def _norm(checkpoint: Arrays, layer: str, kind: NormKind, known: Architecture, scale: float) -> FinalNorm:
     weight = f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
     gain = _vector(checkpoint, weight) + known.adds_one
     shift = next((_vector(checkpoint, f"{layer}.{s}") for s in SHIFTS if f"{layer}.{s}" in checkpoint.tensors), None)
@@ -163,14 +170,19 @@ def fits(norm: FinalNorm, head: FactorModel) -> bool:
 
 
 def norm_of(given: Any, head: FactorModel) -> FinalNorm | None:
-    """Return the final norm before a head: that of the checkpoint it was read from, where it was given as a path.
+    """Return the final norm before a head: that of its checkpoint, given as a path, or of a live network.
 
     Examples
     --------
     >>> norm_of(3, FactorModel.from_softmax([[1.0, 2.0]])) is None
     True
     """
-    if not isinstance(given, (str, os.PathLike)) or not isinstance(head.link, Softmax):
+    if not isinstance(head.link, Softmax):
         return None
-    found = final_norm_of(given)
+    if isinstance(given, (str, os.PathLike)):
+        found = final_norm_of(given)
+    elif comes_from(given, ("transformers",), ("PreTrainedModel",)):
+        found = _found(Memory(given.state_dict()), Config.of(given.config.to_dict()))
+    else:
+        return None
     return found.norm if found is not None and fits(found.norm, head) else None
