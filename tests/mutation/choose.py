@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from copies import Copy
     from mutate import Mutant
 
-ENOUGH = 30.0
+ENOUGH = 20.0
 """Seconds for the tests of one mutant, as long as they take while it is noted which lines they touch."""
 DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
 
@@ -103,10 +103,10 @@ def lines_of_functions(text: str) -> set[int]:
     return {line for body in bodies for line in range(body[0].lineno, (body[-1].end_lineno or 0) + 1)}
 
 
-def measure(copy: Copy, places: Sequence[str], rooms: Sequence[str], jobs: int, kept: Path) -> Tests:
-    """Run the tests of each place once; what is known of the same code and tests from before is kept."""
+def measure(copy: Copy, places: Mapping[str, Sequence[str]], jobs: int, kept: Path) -> Tests:
+    """Run the tests of places once, each to see which code of some rooms they touch; where neither changed, nothing."""
     found = Tests()
-    for place in places:
+    for place, rooms in places.items():
         key = kept / fingerprint(copy.project, place, rooms)
         coverage, durations = key.with_suffix(".coverage"), key.with_suffix(".txt")
         if not durations.exists():
@@ -116,13 +116,18 @@ def measure(copy: Copy, places: Sequence[str], rooms: Sequence[str], jobs: int, 
 
 
 def fingerprint(project: Path, place: str, rooms: Sequence[str]) -> str:
-    """Name all that tests of a place and what they touch depend on."""
-    files = [*project.glob("embaudit/**/*.py"), *project.glob("tests/*.py"), *project.glob(f"{place}/**/*.py")]
+    """Name what it depends on which lines of rooms the tests of a place touch."""
+    code = (path for path in project.glob("embaudit/**/*.py") if room_of(path.relative_to(project)) in rooms)
+    files = {*code, *project.glob("tests/*.py"), *project.glob(f"{place}/**/*.py")}
     digest = hashlib.sha256(repr((place, sorted(rooms))).encode())
-    for path in sorted({*files, project / "pyproject.toml", project / place}):
-        if path.is_file():
-            digest.update(str(path.relative_to(project)).encode() + path.read_bytes())
+    for path in sorted(files):
+        digest.update(str(path.relative_to(project)).encode() + path.read_bytes())
     return digest.hexdigest()[:20]
+
+
+def room_of(path: Path) -> str:
+    """Name the room of a file of the package."""
+    return path.parts[1].removesuffix(".py")
 
 
 def _measure(copy: Copy, place: str, rooms: Sequence[str], jobs: int, coverage: Path, durations: Path) -> None:

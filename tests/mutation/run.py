@@ -16,19 +16,20 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from choose import measure
+from choose import measure, room_of
 from copies import ROOT, Copy
 from mutate import Mutant, mutants
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from choose import Tests
 
+Item = TypeVar("Item")
 Chosen: TypeAlias = dict[Mutant, tuple[list[str], float]]
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
@@ -43,11 +44,14 @@ def files_of(place: Path) -> list[Path]:
     return [place] if place.suffix else list(place.rglob("*.py"))
 
 
-def tests_of(rooms: Sequence[str]) -> list[str]:
-    """List where the tests of rooms are; all tests for a room without a folder of its name."""
-    if any(not (ROOT / "tests" / room).is_dir() for room in rooms):
-        return ["tests"]
-    return sorted({place for room in rooms for place in (f"tests/{room}", *BESIDE.get(room, []))})
+def tests_of(rooms: Sequence[str]) -> dict[str, list[str]]:
+    """List where the tests of rooms are, and of which rooms; all tests are those of a room without its own."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for room in rooms:
+        own = [f"tests/{room}", *BESIDE.get(room, [])] if (ROOT / "tests" / room).is_dir() else ["tests"]
+        for place in own:
+            found[place].append(room)
+    return found
 
 
 def known_equivalents() -> set[str]:
@@ -62,32 +66,39 @@ def without_line(mutant: Mutant) -> str:
     return f"{path.rsplit(':', 1)[0]}  {rest}"
 
 
-def require_a_start(copy: Copy, chosen: Chosen) -> None:
+def shared(copies: Sequence[Copy], work: Callable[[Copy, Item], bool], items: Sequence[Item]) -> Iterator[bool]:
+    """Do work for all items, each in the first copy that is free."""
+    free: Queue[Copy] = Queue()
+    for copy in copies:
+        free.put(copy)
+
+    def done(item: Item) -> bool:
+        copy = free.get()
+        try:
+            return work(copy, item)
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(copies)) as pool:
+        yield from pool.map(done, items)
+
+
+def require_a_start(copies: Sequence[Copy], chosen: Chosen) -> None:
     """Refuse to go on where tests fail although nothing was changed: every mutant of the file would seem noticed."""
     widest = {mutant.path: found for mutant, found in sorted(chosen.items(), key=lambda item: len(item[1][0]))}
-    failed = [path for path, (tests, seconds) in widest.items() if tests and not copy.passes(path, tests, seconds)]
+    passed = shared(copies, lambda copy, path: copy.passes(path, *widest[path]), list(widest))
+    failed = [path for path, right in zip(widest, passed, strict=True) if not right]
     if failed:
         raise SystemExit(f"the tests must pass before the code is changed; they do not of {', '.join(failed)}")
 
 
 def judge(sample: Sequence[Mutant], copies: Sequence[Copy], chosen: Chosen) -> dict[Mutant, bool]:
     """Tell for each mutant whether a test failed."""
-    free: Queue[Copy] = Queue()
-    for copy in copies:
-        free.put(copy)
-
-    def noticed(mutant: Mutant) -> bool:
-        copy = free.get()
-        try:
-            return copy.notices(mutant, *chosen[mutant])
-        finally:
-            free.put(copy)
-
-    with ThreadPoolExecutor(len(copies)) as pool:
-        results = {}
-        for mutant, found in zip(sample, pool.map(noticed, sample), strict=True):
-            results[mutant] = found
-            print("." if found else f"\nsurvived  {mutant}", end="", flush=True)
+    results = {}
+    noticed = shared(copies, lambda copy, mutant: copy.notices(mutant, *chosen[mutant]), sample)
+    for mutant, found in zip(sample, noticed, strict=True):
+        results[mutant] = found
+        print("." if found else f"\nsurvived  {mutant}", end="", flush=True)
     print()
     return results
 
@@ -116,13 +127,13 @@ def main() -> None:
         if without_line(mutant) not in skipped
     ]
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
-    rooms = sorted({Path(room).parts[0].removesuffix(".py") for room in given.rooms})
-    places = given.tests or tests_of(rooms)
+    rooms = sorted({room_of(path.relative_to(ROOT)) for path in files})
+    places = dict.fromkeys(given.tests, rooms) if given.tests else tests_of(rooms)
     with tempfile.TemporaryDirectory() as folder:
-        copies = [Copy(Path(folder) / str(number), places) for number in range(given.jobs)]
-        tests = measure(copies[0], places, rooms, given.jobs, KEPT)
+        copies = [Copy(Path(folder) / str(number), list(places)) for number in range(given.jobs)]
+        tests = measure(copies[0], places, given.jobs, KEPT)
         chosen = choose(sample, tests)
-        require_a_start(copies[0], chosen)
+        require_a_start(copies, chosen)
         results = judge(sample, copies, chosen)
     print(f"{len(results)} of {len(everything)} mutants, seed {given.seed}, {time.monotonic() - start:.0f} s")
     report(results)
