@@ -60,11 +60,16 @@ def forget(path: str, importers: dict[str, set[str]]) -> None:
 
 def see_tests(places: list[str]) -> None:
     """Let plugins look at tests and at what they import, which takes longer than most tests do; then forget these."""
+    known = {name: set(vars(module)) for name, module in sys.modules.items() if name.split(".")[0] == PROJECT}
     with Path(os.devnull).open("w") as silent, redirect_stdout(silent):
         pytest.main([*QUIET, "--collect-only", *places])
     for name, module in list(sys.modules.items()):
         if Path.cwd() / "tests" in Path(getattr(module, "__file__", None) or "/").parents:
             del sys.modules[name]
+    # What a package looked for when it was first asked for it, it must find anew.
+    for name, names in known.items():
+        for asked in set(vars(sys.modules[name])) - names:
+            delattr(sys.modules[name], asked)
 
 
 def run(path: str, tests: list[str], limit: int, importers: dict[str, set[str]]) -> int:
