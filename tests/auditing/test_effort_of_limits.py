@@ -11,7 +11,7 @@ from models import random_model
 
 from embaudit.attacks import Attack
 from embaudit.auditing import limits as module
-from embaudit.auditing.limits import Certificate, Limits, limits
+from embaudit.auditing.limits import Certificate, Limits, _Search, limits
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
 
@@ -242,3 +242,16 @@ def test_progress_is_told_of_each_search(searches, monkeypatch):
     monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(list(items)))) or items)
     limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
     assert told == [("bounding cosines", 3, 3), ("certifying lists", 2, 2), ("searching the worst gauge", 3, 3)]
+
+
+@pytest.mark.parametrize(("others", "n"), [(3, 2), (2, 1), (1, None)])
+def test_lists_of_one_row_of_each_twins_leave_one_to_exclude(others, n):
+    rows = np.random.default_rng(0).standard_normal((others + 1, 2))
+    model = FactorModel.from_vectors(rows[[*range(others + 1), 0]])
+    search = _Search(model, (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0))
+    first = search._groups("right")
+    assert first.tolist() == [*range(others + 1), 0]
+    found = search._without_twins("right", first, np.array([1, others + 1]), 9, None)
+    assert (found and found.n) == n
+    if found:
+        assert found.rows.tolist() == [0, 1]

@@ -298,3 +298,18 @@ def test_what_was_asked_about_is_shown_and_answered():
     for options, chosen in (({"roles": ["left"], "about": "right"}, "left"), ({"about": "none"}, "right, left, cross")):
         with pytest.raises(InputError, match=f"role must be one of {chosen}; got '{options['about']}'"):
             gather(SMALL, **options)
+
+
+def test_a_shown_row_is_no_twin_where_that_can_be():
+    lengths = np.array([9.0, 8.0, 7.0, 6.0, 1.0, 1.0, 1.0])
+    x = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [1, 2], [2, 1]]) * lengths[:, None]
+    draw = np.random.default_rng(0)
+    assert module._long_rows(FactorModel.from_vectors(x), "right", 3, draw).tolist() == [4, 5, 6]
+    assert module._long_rows(FactorModel.from_vectors(x), "right", 9, draw).tolist() == [4, 5, 6]
+    assert module._long_rows(FactorModel.from_vectors(x[:4]), "right", 3, draw).tolist() == [0, 2]
+
+
+def test_limits_are_those_of_the_dimensions_that_predictions_see():
+    assert gather(SMALL, n_gauges=1).limits.rank == 3
+    found = gather(SMALL.replace(left=np.array(SMALL.left) * [1, 1, 0]), n_gauges=1)
+    assert found.fibre.reduction.model.rank == found.limits.rank == 2

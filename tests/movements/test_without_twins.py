@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.auditing.evidence import _long_rows
 from embaudit.auditing.limits import limits
 from embaudit.gauges import Gauge
 from embaudit.kernels.nearest import neighbours
@@ -114,15 +113,6 @@ def test_neighbours_shown_have_no_copies_and_say_how_many_were_left_out():
     assert alone.to_dict()["left_out"] == 1
     turned = FactorModel.from_vectors(np.array(x)[[0, 6, 2, 3, 4, 5, 1]], ids=list("abcdefg"))
     assert [n.left_out for n in neighbourhoods(model, turned.right, rows=np.array([3, 6]), n=1)] == [1, 2]
-
-
-def test_a_shown_row_is_no_twin_where_that_can_be():
-    lengths = np.array([9.0, 8.0, 7.0, 6.0, 1.0, 1.0, 1.0])
-    x = np.array([[1.0, 0], [1, 0], [0, 1], [0, 1], [1, 1], [1, 2], [2, 1]]) * lengths[:, None]
-    draw = np.random.default_rng(0)
-    assert _long_rows(FactorModel.from_vectors(x), "right", 3, draw).tolist() == [4, 5, 6]
-    assert _long_rows(FactorModel.from_vectors(x), "right", 9, draw).tolist() == [4, 5, 6]
-    assert _long_rows(FactorModel.from_vectors(x[:4]), "right", 3, draw).tolist() == [0, 2]
 
 
 def panel_of(angles):

@@ -5,12 +5,15 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,8 +41,9 @@ class Tests:
         """Add what a run has left."""
         from coverage.numbits import numbits_to_nums
 
-        for taken, step, test in DURATION.findall(durations.read_text()):
-            self.seconds[test if step == "call" else test.split("::")[0]] += float(taken)
+        share, text = durations.read_text().split("\n", 1)
+        for taken, step, test in DURATION.findall(text):
+            self.seconds[test if step == "call" else file_of(test)] += float(share) * float(taken)
         with sqlite3.connect(coverage) as base:
             rows = base.execute(
                 "select file.path, context.context, line_bits.numbits from line_bits "
@@ -50,50 +54,47 @@ class Tests:
                 for line in numbits_to_nums(bits):
                     touched[line].add(context.rpartition("|")[0])
 
-    def __post_init__(self) -> None:
-        self._breadth: Counter[str] = Counter()
-
+    @cached_property
     def breadth(self) -> Counter[str]:
         """How many lines each test touches."""
-        if not self._breadth:
-            everywhere = (names for lines in self.lines.values() for names in lines.values())
-            self._breadth = Counter(name for names in everywhere for name in names if name)
-        return self._breadth
+        return Counter(name for lines in self.lines.values() for names in lines.values() for name in names)
 
     def chosen(self, mutant: Mutant, text: str) -> tuple[list[str], float]:
-        """Return the tests of a mutant and how long they take without it."""
-        touching = self._touching(mutant, text)
-        files = {test.split("::")[0] for test in touching}
-        beside = {test for test in self.breadth() if test.split("::")[0] in files} - touching
-        # What is made once for several tests was touched by the first of them alone.
+        """Return the tests of a mutant and how long they take without it.
+
+        After those that touch its line come the others of their files: what is made once for several tests was touched
+        by the first of them alone. A line that runs at import is run within whichever test is the first to need it,
+        which says nothing of the others: it has all tests of the files that touch its file, or are named after it.
+        """
+        called = mutant.line in lines_of_functions(text)
+        touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
+        files = {file_of(test) for test in touching or self._at_home(mutant.path)}
+        beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
         return self._in_time([*self._in_order(touching), *self._in_order(beside)])
 
-    def _touching(self, mutant: Mutant, text: str) -> set[str]:
-        """Find the tests of a line; of one that runs at import, those of its file, or those named after it.
-
-        A file is imported within whichever test is the first to need it, which says nothing of the others.
-        """
-        lines, called = self.lines.get(mutant.path, {}), mutant.line in lines_of_functions(text)
-        touching = lines.get(mutant.line, set()) - {""} if called else set()
-        if touching:
-            return touching
-        names = [f"/test_{part}" for part in Path(mutant.path).with_suffix("").parts[2:]]
-        own = set().union(*lines.values()) - {""}
-        return own or {test for test in self.breadth() if any(name in test for name in names)}
+    def _at_home(self, path: str) -> set[str]:
+        own = set().union(*self.lines[path].values()) - {""}
+        names = [f"/test_{part}" for part in Path(path).with_suffix("").parts[2:]]
+        return own or {test for test in self.seconds if any(name in test for name in names)}
 
     def _in_order(self, tests: Iterable[str]) -> list[str]:
-        return sorted(tests, key=lambda test: ((0.005 + self.seconds[test]) * self.breadth()[test], test))
+        return sorted(tests, key=lambda test: ((0.005 + self.seconds[test]) * self.breadth[test], test))
 
     def _in_time(self, tests: Sequence[str]) -> tuple[list[str], float]:
         """Take tests until their time is over, file by file: what a file prepares is made once."""
         taken, spent = defaultdict(list), 0.0
         for test in tests:
-            file = test.split("::")[0]
+            file = file_of(test)
             cost = self.seconds[test] + (0 if file in taken else self.seconds[file])
             if not taken or spent + cost <= ENOUGH:
                 taken[file].append(test)
                 spent += cost
         return [test for tests_of_file in taken.values() for test in tests_of_file], spent
+
+
+def file_of(test: str) -> str:
+    """Name the file of a test."""
+    return test.split("::")[0]
 
 
 def lines_of_functions(text: str) -> set[int]:
@@ -134,9 +135,18 @@ def _measure(copy: Copy, place: str, rooms: Sequence[str], jobs: int, coverage: 
     covered = [f"--cov=embaudit.{room}" for room in rooms]
     command = [sys.executable, "-m", "pytest", place, *covered, "--cov-context=test", "--cov-report="]
     command += ["--durations=0", "--durations-min=0", "-p", "no:cacheprovider", "-p", "no:randomly", "-n", str(jobs)]
+    begin, before = time.monotonic(), _computed()
     done = subprocess.run(command, cwd=copy.project, env=copy.environment, capture_output=True, check=False, text=True)
     if done.returncode:
         raise SystemExit(f"the tests must pass before the code is changed\n{done.stdout[-2000:]}")
     coverage.parent.mkdir(exist_ok=True)
     shutil.move(copy.project / ".coverage", coverage)
-    durations.write_text(done.stdout)
+    # Where others compute too, a clock tells more than a test takes.
+    share = min(1.0, (_computed() - before) / (time.monotonic() - begin) / jobs)
+    durations.write_text(f"{share:.3f}\n{done.stdout}")
+
+
+def _computed() -> float:
+    """Seconds that processes which this one started, and which ended, have computed."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
