@@ -89,7 +89,7 @@ class LeftOut:
             best = Largest(len(scores), keep).add(scores.astype(np.float64, copy=False)).columns
             kept = self.groups[best][:, None] != np.arange(self.n_groups + 1)[:, None]
             place = np.cumsum(kept, axis=2)
-            if keep == scores.shape[1] - 1 or place[..., -1].min() >= self.n:
+            if keep == scores.shape[1] - 1 or kept.sum(axis=2).min() >= self.n:
                 break
             keep *= 2
         gains = np.take_along_axis(self.gains, best, axis=1).astype(np.float64)
