@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import pickletools
+import re
+import zipfile
+import zlib
 from pathlib import Path
 
 from embaudit.errors import InputError
 
 _GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
+_TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, 'model.safetensors')"
 _TORCH = (
-    'in Python: safetensors.torch.save_file(torch.load("{name}", weights_only=True), "model.safetensors"), '
-    "or embaudit.io.from_object(model) with the live model"
+    "in Python: state = torch.load({name!r}, map_location='cpu', weights_only={safe}){part}; "
+    f"{_TENSORS}{{trust}}, or embaudit.io.from_object(model) with the live model"
 )
+_TRUST = " (which runs the code in the file: only if you trust who made it)"
+STATES = ("state_dict", "model_state_dict")
+"""Under which keys training loops keep weights beside other things; Lightning under the first."""
+PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
+"""What weights alone ask pickle for."""
 _LIVE = "in Python, where the model is at hand: embaudit.save(embaudit.io.from_object(model), 'model.npz')"
 CONVERSIONS = {
     ".kv": _GENSIM,
@@ -20,7 +30,8 @@ CONVERSIONS = {
     ".pkl": _LIVE,
     ".pickle": _LIVE,
     ".joblib": _LIVE,
-    ".model": 'in Python: Word2Vec.load("{name}").wv.save_word2vec_format("vectors.txt") if gensim wrote it',
+    ".model": "in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object("
+    "gensim.models.Word2Vec.load({name!r})), 'model.npz'), which keeps words and contexts",
 }
 BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 """Pickles of protocol 2 and later."""
@@ -49,7 +60,26 @@ def _looks_pickled(path: Path) -> bool:
 
 def _refusal(path: Path) -> InputError:
     """Build the error that names the conversion."""
-    remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE).format(name=path.name)
+    remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
+    words = _of_torch(path) if remedy is _TORCH else {}
     return InputError(
-        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it {remedy}."
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it "
+        f"{remedy.format(name=path.name, **words)}."
     )
+
+
+def _of_torch(path: Path) -> dict[str, object]:
+    """Tell from the names in a file of PyTorch, which are read and not followed, how its weights are had."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            name = next(name for name in archive.namelist() if name.endswith("data.pkl"))
+            operations = [(code.name, said) for code, said, _ in pickletools.genops(archive.read(name))]
+    # Older files are no archives.
+    except (OSError, ValueError, StopIteration, RuntimeError, zipfile.BadZipFile, zlib.error):
+        operations = []
+    asked = [str(said) for code, said in operations if code == "GLOBAL"]
+    texts = {said for code, said in operations if "UNICODE" in code}
+    key = next((one for one in STATES if one in texts), None)
+    safe = all(PLAIN.fullmatch(one) for one in asked)
+    part = f"[{key!r}]" if key is not None else "" if safe else ".state_dict()"
+    return {"safe": safe, "part": part, "trust": "" if safe else _TRUST}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,3 +102,50 @@ def test_a_package_that_is_not_there_is_named(tmp_path: Path, monkeypatch: pytes
         "pip install 'embaudit[faiss]'."
     )
     assert {one.name for one in formats() if not one.is_usable} == {one.name for one in formats() if one.needs}
+
+
+SAVED = "safetensors.torch.save_file({k: v.contiguous().clone() for k, v in state.items()}, 'model.safetensors')"
+
+
+def pickled(*names: str, texts: tuple[str, ...] = ()) -> bytes:
+    """Ask for classes by name and hold texts, as PyTorch's pickles do; nothing of it can be run."""
+    asked = b"".join(b"c" + name.replace(" ", "\n").encode() + b"\n0" for name in names)
+    held = b"".join(b"X" + len(text).to_bytes(4, "little") + text.encode() + b"0" for text in texts)
+    return b"\x80\x02" + asked + held + b"N."
+
+
+TENSORS = ("collections OrderedDict", "torch._utils _rebuild_tensor_v2", "torch FloatStorage")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "loaded", "trust"),
+    [
+        ("s.pt", pickled(*TENSORS, texts=("0.weight",)), "weights_only=True)", ""),
+        ("l.ckpt", pickled(*TENSORS, texts=("epoch", "state_dict")), "weights_only=True)['state_dict']", ""),
+        ("d.pth", pickled(*TENSORS, texts=("model_state_dict",)), "weights_only=True)['model_state_dict']", ""),
+        ("m.bin", pickled(*TENSORS, "torch.nn.modules.linear Linear"), "weights_only=False).state_dict()",
+         " (which runs the code in the file: only if you trust who made it)"),
+        ("h.ckpt", pickled(*TENSORS, "argparse Namespace", texts=("state_dict",)), "weights_only=False)['state_dict']",
+         " (which runs the code in the file: only if you trust who made it)"),
+    ],
+)  # fmt: skip
+def test_the_conversion_of_a_file_of_torch_is_for_what_is_in_it(
+    tmp_path: Path, name: str, content: bytes, loaded: str, trust: str
+) -> None:
+    path = tmp_path / name
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("archive/data.pkl", content)
+    assert refused(path) == (
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: state = "
+        f"torch.load('{name}', map_location='cpu', {loaded}; {SAVED}{trust}, or embaudit.io.from_object(model) with "
+        "the live model."
+    )
+
+
+def test_the_conversion_of_gensim_keeps_contexts(tmp_path: Path) -> None:
+    path = tmp_path / "w.model"
+    path.write_bytes(b"\x80\x04.")
+    assert refused(path).endswith(
+        "convert it in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object(gensim.models.Word2Vec.load("
+        "'w.model')), 'model.npz'), which keeps words and contexts."
+    )
