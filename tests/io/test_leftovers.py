@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
@@ -19,9 +21,6 @@ from embaudit.io.readers.assemble import planned
 from embaudit.io.readers.layout import Layout
 from embaudit.io.readers.leftovers import left_over
 from embaudit.io.request import Request
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
 A, B = np.arange(5.0), np.arange(7.0)
@@ -132,6 +131,49 @@ def test_no_renaming_drops_a_bias_in_silence(data: st.DataObject) -> None:
     assert made.extras.get("right_bias") == own or made.right == own
     if lone is pair:
         assert made.extras.get("left_bias") == other
+
+
+CUSTOMARY = st.sampled_from([
+    "P", "Q", "user_factors", "item_factors", "U", "V", "Vt", "W", "H", "b", "bias", "weight", "lm_head.weight",
+    "user_bias", "item_bias", "u_bias", "i_bias", "bu", "bi", "item_intercept", "mu", "ids", "item_names", "kernel",
+    "out.kernel", "out.bias", "lm_head.bias", "fc.weight", "embed.weight", "labels", "norm.weight", "norm.bias", "x",
+])  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_no_file_is_read_without_the_bias_of_a_side(data: st.DataObject) -> None:
+    stored = {"left": P, "right": Q, "left bias": A + 0.25, "right bias": B + 0.25}
+    kept = data.draw(st.sets(st.sampled_from(["left", "left bias"]), max_size=2)) | {"right", "right bias"}
+    names = data.draw(st.lists(CUSTOMARY | NAMES, min_size=len(kept), max_size=len(kept), unique=True))
+    arrays = {name: stored[what] for name, what in zip(names, sorted(kept), strict=True)}
+    turned = data.draw(st.sets(st.sampled_from(names)))
+    arrays = {name: np.ascontiguousarray(x.T) if name in turned else x for name, x in arrays.items()}
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "m" + data.draw(st.sampled_from([".npz", ".safetensors"])))
+        np.savez(path, **arrays) if path.suffix == ".npz" else save_file(arrays, path)
+        try:
+            model = load(path)
+        except InputError:
+            return
+        of_size = {5: A + 0.25, 7: B + 0.25}
+        for side in model.sides:
+            bias = model.side(side).bias
+            expected = of_size.get(len(model.side(side)))
+            if expected is not None and (len(expected) == 7 or "left bias" in kept):
+                assert bias is not None
+                np.testing.assert_array_equal(bias, expected)
+
+
+@pytest.mark.parametrize("name", ["item_ids", "labels"])
+def test_fractions_are_no_ids(name: str) -> None:
+    assert from_object({"P": P, "Q": Q, name: B}).names("right").tolist() == B.tolist()
+    with pytest.raises(InputError) as refused:
+        from_object({"P": P, "Q": Q, name: np.where(B == 3, 3.5, B)})
+    assert str(refused.value) == (
+        f"{name} must be ids or names, whole numbers or text; got fractions such as 3.5; leave it out with ignore "
+        f"(--ignore {name})."
+    )
 
 
 def test_left_over_are_those_without_a_part() -> None:

@@ -105,6 +105,11 @@ def _extra(arrays: Arrays, source: str, name: str) -> Any:
         if array.size != 1 or array.dtype.kind not in "fiu":
             raise must_be(source, "one number", f"shape {array.shape} of {array.dtype}")
         return float(array.reshape(()))
+    if name.endswith(("_ids", "_names")) and array.dtype.kind == "f" and (array != np.floor(array)).any():
+        # Whatever it is called, it is none: a bias perhaps.
+        got = f"fractions such as {array[array != np.floor(array)].flat[0]}"
+        remedy = f"leave it out with ignore (--ignore {source})"
+        raise must_be(source, "ids or names, whole numbers or text", got, remedy)
     # Embedding layers keep a bias as a column, networks that add it to all logits as a row.
     return array.reshape(-1) if array.ndim == 2 and 1 in array.shape else array
 
