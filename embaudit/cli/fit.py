@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Quiet, Seed, app
+from embaudit.cli.app import Force, Partial, Quiet, Seed, app
 from embaudit.cli.terminal import make_console
 from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from embaudit.io import Interactions
+    from embaudit.io import Interactions, Joined
     from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
 
@@ -65,6 +65,7 @@ def fit(
     items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None,
     id: Annotated[str | None, typer.Option("--id", help="Its column of ids.")] = None,  # noqa: A002
     title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None,
+    partial: Partial = False,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.npz"),
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -72,7 +73,7 @@ def fit(
 ) -> None:
     """Fit a matrix factorization in closed form and save it with its ids and titles."""
     from embaudit.errors import InputError
-    from embaudit.io import distinct_outputs, read_interactions, read_titles, require_output, save, titles_for
+    from embaudit.io import distinct_outputs, join_ids, read_interactions, require_output, save
 
     if items is None and (id is not None or title is not None):
         raise InputError("--id and --title must be given with --items, the table whose columns they name.")
@@ -89,13 +90,12 @@ def fit(
         sep=sep,
         header="auto" if header is Header.AUTO else header is Header.YES,
     )
-    names, untitled = None, 0
-    if items is not None:
-        names, untitled = titles_for(data.item_ids, *read_titles(items, id=id, title=title))
+    joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
+    names = None if joined is None else joined.names(data.item_ids)
     estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
     model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)
-    _summary(make_console(quiet=quiet), data, estimator, untitled, binarise=binarise)
+    _summary(make_console(quiet=quiet), data, estimator, joined, binarise=binarise)
     make_console(quiet=quiet).print(f"{model!r} → {out}", markup=False, soft_wrap=True)
 
 
@@ -123,7 +123,7 @@ def _summary(
     console: Console,
     data: Interactions,
     fitted: ProductPenaltyMF | FactorPenaltyMF,
-    untitled: int,
+    joined: Joined | None,
     *,
     binarise: bool,
 ) -> None:
@@ -136,10 +136,11 @@ def _summary(
     for count, noun, what in (
         (data.n_duplicates, "duplicate", "merged"),
         (data.n_dropped, "interaction", "dropped"),
-        (untitled, "item", "without a title"),
     ):
         if count:
             console.print(f"{counted(count, noun)} {what}")
+    if joined is not None:
+        console.print(f"titles: {joined.explain()}", markup=False, highlight=False)
     console.print(
         f"singular values {sigma[0]:.4g} to {sigma[-1]:.4g}, effective rank {fitted.effective_rank_} of {len(sigma)} "
         f"(route {fitted.svd_solver_}, residual {fitted.residual_:.0e})"

@@ -10,7 +10,7 @@ from embaudit.io.outputs import written_whole
 from embaudit.io.registry import load, look, read, require_output, save
 from embaudit.io.tables.ids import read_ids
 from embaudit.io.tables.interactions import Interactions, read_interactions
-from embaudit.io.tables.join import Joined, join_texts, with_titles
+from embaudit.io.tables.join import Joined, join_ids, join_texts, with_titles
 from embaudit.io.tables.labels import read_labels
 from embaudit.io.tables.titles import flags_named, read_titles, texts_for, titles_for
 
@@ -30,6 +30,7 @@ __all__ = [
     "flags_named",
     "formats",
     "from_object",
+    "join_ids",
     "join_texts",
     "load",
     "look",

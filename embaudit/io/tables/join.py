@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import fspath
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,16 @@ class Joined:
     def n_matched(self) -> int:
         """Rows that have a text."""
         return sum(text is not None for text in self.texts)
+
+    def names(self, ids: NDArray[Any]) -> NDArray[np.str_]:
+        """Call every row by its text, one without by its id.
+
+        Examples
+        --------
+        >>> Joined(("Heat", None), "item", by_row=False).names(np.array([7, 9]))
+        array(['Heat', '9'], dtype='<U4')
+        """
+        return np.array([str(each) if text is None else text for each, text in zip(ids, self.texts, strict=True)])
 
     def explain(self) -> str:
         """Say how many rows matched, and by what.
@@ -92,10 +103,36 @@ def join_texts(
         return Joined(tuple(found.tolist()), side.title, by_row=True)
     if side.ids is None:
         raise without_ids(side.title, "the model", where)
+    return join_ids(side.ids, path, called=side.title, source="the model", title=title, id=id, partial=partial)
+
+
+def join_ids(
+    wanted: NDArray[Any],
+    path: AnyPath,
+    *,
+    called: str = "item",
+    source: str = "the interactions",
+    title: str | int | None = None,
+    id: str | int | None = None,  # noqa: A002
+    partial: bool = False,
+) -> Joined:
+    r"""Find the text of every id in a table; parameters and errors are those of `join_texts`.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "movies.csv")
+    ...     _ = file.write_text("id,title\nb,Heat\na,Ran\n")
+    ...     join_ids(np.array(["a", "c"]), file).explain()
+    '1 of 2 items matched by id.'
+    """
+    where = fspath(path)
     ids, texts = read_titles(path, id=id, title=title)
-    require_one_kind(side.ids, ids, ("the model", where), what=f"{side.title} ids")
-    joined = Joined(tuple(texts_for(side.ids, ids, texts)), side.title, by_row=False)
-    require_most(joined.n_matched, len(side), what, where, partial=partial)
+    require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
+    joined = Joined(tuple(texts_for(wanted, ids, texts)), called, by_row=False)
+    require_most(joined.n_matched, len(wanted), f"{called}s", where, partial=partial)
     return joined
 
 
@@ -132,6 +169,4 @@ def with_titles(
     """
     side = model.right_side
     joined = join_texts(side, path, title=title, id=id, by_row=by_row, partial=partial)
-    called = np.arange(len(side)) if side.ids is None else side.ids
-    names = [str(each) if text is None else text for each, text in zip(called, joined.texts, strict=True)]
-    return model.replace(right_names=np.array(names, dtype=np.str_)), joined
+    return model.replace(right_names=joined.names(np.arange(len(side)) if side.ids is None else side.ids)), joined
