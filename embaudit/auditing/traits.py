@@ -12,6 +12,7 @@ from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
+from embaudit.movements.bias_columns import BiasColumns, bias_columns
 from embaudit.movements.common_direction import CommonDirection, common_direction
 from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
 from embaudit.movements.hubs import ONE_IN, Hubs, hubs
@@ -68,6 +69,8 @@ class Traits:
     """What a figure over all rows hides; of a softmax head nothing, whose labels have no counts."""
     equal: str | None = None
     """The equal model that `tail` compares with."""
+    bias_columns: BiasColumns | None = None
+    """What the bias, kept as a column, does to neighbours; of right rows only, and not of a softmax head."""
     hubs_without_twins: Hubs | None = None
     """`hubs` of lists that hold one row of each group of twins; None where no rows are twins, or few are left."""
     tail_without_twins: Tail | None = None
@@ -132,8 +135,15 @@ def traits_of(
         rounding=rounding(side, lists, rng),
         tail=None if after is None else tail(side, after, lists, rng),
         equal=None if equal is None else equal.name,
+        bias_columns=_biased(model, side, lists) if role == "right" else None,
         **_without_twins(side, copies, after, n_neighbours),
     )
+
+
+def _biased(model: FactorModel, side: Side, lists: NeighbourLists) -> BiasColumns | None:
+    if model.link == "softmax" or not model.link.sees_biases or len(side) > COPIED:
+        return None
+    return bias_columns(side, lists, both=model.left_bias is not None)
 
 
 def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int) -> dict[str, Any]:

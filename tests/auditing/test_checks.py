@@ -42,12 +42,14 @@ from embaudit.auditing.checks.rows import undirected_rows
 from embaudit.auditing.checks.simplex import simplex
 from embaudit.auditing.claims import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.traits import Traits
 from embaudit.canonical import position
 from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.canonical.position import HiddenBias
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.objectives import OBJECTIVES, Status
+from embaudit.movements.bias_columns import BiasColumns
 
 ISSUE, TIP = Severity.ISSUE, Severity.TIP
 CAPPED = HEAD.replace(link=Softmax(soft_cap=3.0))
@@ -325,6 +327,21 @@ def test_a_bias_that_no_cosine_sees():
         MODEL.replace(left_bias=np.arange(6.0)),
     ):
         assert list(bias(evidence(other))) == []
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"), [(1, "the bias as one more column"), (2, "the bias and a constant as two more columns")]
+)
+def test_neighbours_that_count_the_bias_in(columns, words):
+    items = MODEL.replace(right_bias=[1.0, 1.25, 1, 1.5, 1])
+    counted_in = BiasColumns(0.4567, 10, 1234, columns)
+    of_items = Traits("right", 1234, 0.5, False, bias_columns=counted_in)
+    (found,) = bias(evidence(items, traits=(Traits("left", 3, 0.5, False, bias_columns=None), of_items)))
+    assert found.claim.text == (
+        "Predictions rank items with their bias, cosines without it: what the bias holds is thrown away. "
+        f"With {words}, as `similar_items` of implicit counts it, items keep 4.6 of their 10 nearest (mean of 1,234 "
+        "items)."
+    )
 
 
 # EMB203

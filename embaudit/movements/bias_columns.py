@@ -1,0 +1,64 @@
+"""What a bias kept as a column of the factors does to the neighbours of a side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from embaudit.foundation.checked import Matrix
+from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.model.side import Side
+
+
+@dataclass(frozen=True)
+class BiasColumns:
+    """Lists of nearest rows with the bias counted in, against those without it."""
+
+    kept: float
+    """Mean share of a list without the bias that is in the list with it."""
+    n_neighbours: int
+    """Length of a list."""
+    n_rows: int
+    """Rows asked."""
+    columns: int
+    """How many columns were added: the bias alone, or the bias and a constant 1."""
+
+
+def stored_rows(side: Side, *, both: bool) -> Matrix:
+    """Put a side as implicit stores it: the bias in a column, and a constant 1 where the other side has a bias `both`.
+
+    Examples
+    --------
+    >>> stored_rows(Side([[1.0], [2.0]], "item", bias=[0.5, 0.25]), both=True)
+    array([[1.  , 0.5 , 1.  ],
+           [2.  , 0.25, 1.  ]])
+    """
+    assert side.bias is not None
+    constant = [np.ones(len(side), dtype=side.rows.dtype)] if both else []
+    return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
+
+
+def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumns | None:
+    """Compare lists of nearest rows with those that count the bias in; None where no bias tells rows apart.
+
+    Parameters
+    ----------
+    side : Side
+        The rows and their bias.
+    lists : NeighbourLists
+        The nearest rows of some of them, without it.
+    both : bool
+        Whether the other side has a bias too, so that a constant stands beside this one's.
+
+    Examples
+    --------
+    >>> side = Side([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]], "item", bias=[3.0, -3.0, 3.0])
+    >>> bias_columns(side, neighbours(side.rows, 1), both=False)
+    BiasColumns(kept=0.3333333333333333, n_neighbours=1, n_rows=3, columns=1)
+    """
+    if side.bias is None or not np.ptp(side.bias) > 0:
+        return None
+    n = lists.indices.shape[1]
+    stored = neighbours(stored_rows(side, both=both), n, rows=lists.rows)
+    return BiasColumns(lists.overlap(stored), n, len(lists.rows), 1 + both)

@@ -1,0 +1,55 @@
+"""Neighbours with the bias counted in, against a computation of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.auditing.traits import traits_of
+from embaudit.kernels.nearest import neighbours
+from embaudit.model import FactorModel
+from embaudit.model.side import Side
+from embaudit.movements.bias_columns import bias_columns, stored_rows
+
+DRAW = np.random.default_rng(5)
+ROWS, BIAS = DRAW.normal(size=(80, 6)).astype(np.float32), 2 * DRAW.normal(size=80)
+
+
+def nearest(x: np.ndarray) -> list[set[int]]:
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    np.fill_diagonal(cosines, -2)
+    return [set(row.tolist()) for row in np.argsort(-cosines, axis=1)[:, :10]]
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(both: bool) -> None:
+    stored = np.column_stack([ROWS, BIAS.astype(np.float32), *([np.ones(80)] if both else [])])
+    expected = np.mean([len(a & b) / 10 for a, b in zip(nearest(ROWS), nearest(stored), strict=True)])
+    side = Side(ROWS, "item", bias=BIAS)
+    np.testing.assert_array_equal(stored_rows(side, both=both), stored)
+    assert stored_rows(side, both=both).dtype == np.float32
+    found = bias_columns(side, neighbours(ROWS, 10), both=both)
+    assert found is not None
+    assert found.kept == pytest.approx(expected, abs=1e-12)
+    assert 0.1 < found.kept < 0.9
+    assert (found.n_neighbours, found.n_rows, found.columns) == (10, 80, 1 + both)
+
+
+def test_a_bias_that_tells_nothing_apart_is_not_counted() -> None:
+    for bias in (None, np.full(80, 3.0)):
+        assert bias_columns(Side(ROWS, "item", bias=bias), neighbours(ROWS, 10), both=False) is None
+
+
+def test_only_items_of_a_model_whose_predictions_see_biases_are_asked() -> None:
+    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS, left_bias=BIAS[:40])
+
+    def of(model: FactorModel, role: str = "right") -> object:
+        return traits_of(model, role, rng=np.random.default_rng(0)).bias_columns  # type: ignore[arg-type]
+
+    assert getattr(of(model), "columns", None) == 2
+    assert getattr(of(model.replace(left_bias=None)), "columns", None) == 1
+    assert of(model, "left") is None
+    assert of(model.replace(link="softmax", left_bias=None)) is None
+    assert of(model.replace(link="cosine")) is None
+    assert of(model.replace(right_bias=None)) is None
