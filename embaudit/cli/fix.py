@@ -38,7 +38,7 @@ class Side(StrEnum):
 def fix(
     path: Model,
     *,
-    out: Annotated[Path, typer.Option(help="File to write: .npz, .parquet, .safetensors, .npy or .txt.")],
+    out: Annotated[Path, typer.Option(help="File to write, such as .npz, .parquet, .csv, .safetensors or .faiss.")],
     as_: Annotated[
         Kind, typer.Option("--as", help="Vectors whose cosine is the prediction cosine, or a canonical model.")
     ] = Kind.PREDICTION,

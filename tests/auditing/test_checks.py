@@ -330,7 +330,11 @@ def test_a_bias_that_no_cosine_sees():
 
 
 @pytest.mark.parametrize(
-    ("columns", "words"), [(1, "the bias as one more column"), (2, "the bias and a constant as two more columns")]
+    ("columns", "words"),
+    [
+        (1, "the bias as a column, as `similar_items` of implicit has it"),
+        (2, "the bias and a constant as columns, as `similar_items` of implicit has them"),
+    ],
 )
 def test_neighbours_that_count_the_bias_in(columns, words):
     items = MODEL.replace(right_bias=[1.0, 1.25, 1, 1.5, 1])
@@ -339,8 +343,7 @@ def test_neighbours_that_count_the_bias_in(columns, words):
     (found,) = bias(evidence(items, traits=(Traits("left", 3, 0.5, False, bias_columns=None), of_items)))
     assert found.claim.text == (
         "Predictions rank items with their bias, cosines without it: what the bias holds is thrown away. "
-        f"With {words}, as `similar_items` of implicit counts it, items keep 4.6 of their 10 nearest (mean of 1,234 "
-        "items)."
+        f"With {words}, items keep 4.6 of their 10 nearest (mean of 1,234 items)."
     )
 
 

@@ -34,7 +34,8 @@ def bias(evidence: Evidence) -> Iterator[Finding]:
 
 def _counted_in(found: BiasColumns, items: str) -> str:
     """Say how neighbours differ from those of a library that leaves the bias among the factors."""
-    columns = "the bias as one more column" if found.columns == 1 else "the bias and a constant as two more columns"
+    columns = "the bias as a column" if found.columns == 1 else "the bias and a constant as columns"
+    them = "it" if found.columns == 1 else "them"
     kept = f"{found.kept * found.n_neighbours:.1f} of their {found.n_neighbours} nearest"
     asked = counted(found.n_rows, items)
-    return f"With {columns}, as `similar_items` of implicit counts it, {items}s keep {kept} (mean of {asked})."
+    return f"With {columns}, as `similar_items` of implicit has {them}, {items}s keep {kept} (mean of {asked})."
