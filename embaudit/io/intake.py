@@ -16,6 +16,8 @@ WORDS = {
     "objective": "objective",
 }  # fmt: skip
 """What the fields of a model are called."""
+FEW = 2
+"""How many of them a line names."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
 
@@ -95,8 +97,10 @@ class Intake:
         >>> Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),)).line()
         'read as npz: Q; left over: seed'
         """
-        read = ", ".join(part.name for part in self.parts)
-        rest = f"; left over: {_some(self.left_over)}" if self.left_over else ""
+        read = ", ".join(part.name for part in self.parts if part.became != "link")
+        few = len(self.left_over) <= FEW
+        rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
+        rest = f"; left over: {rest}" if self.left_over else ""
         return f"read as {self.format}{f': {read}' if read else ''}{rest}"
 
     def to_dict(self) -> dict[str, Any]:

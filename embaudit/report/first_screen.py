@@ -34,6 +34,8 @@ FINDINGS = 3
 """Findings that have a line."""
 NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
+OWN = "embaudit"
+"""The format of our own files, which say themselves what is what; so does a file of one array."""
 KAPPA = 1.5
 """Budget of what could move."""
 CERTIFIED = f"neighbours certified to stay (κ = {KAPPA})"
@@ -65,7 +67,10 @@ def _answer(audit: Audit, path: str) -> list[str]:
     model = audit.model
     sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
     title = shorten(f"{path}: {sides}, rank {model.rank}", WIDTH, placeholder=" …")
-    return [title, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
+    intake = audit.intake
+    told = intake is not None and intake.format != OWN and len(intake.parts) + len(intake.left_over) > 1
+    read = [shorten(intake.line(), WIDTH, placeholder=" …")] if intake is not None and told else []
+    return [title, *read, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
 
 
 def _findings(audit: Audit) -> list[str]:

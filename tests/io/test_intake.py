@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,9 @@ def test_an_intake_says_what_became_what(tmp_path: Path) -> None:
         "rows go by their number."
     )
     assert found.intake.line() == "read as npz: P, Q, item_bias, item_ids; left over: seed"
+    more = replace(found.intake, parts=(Part("Q", "right"), Part("its name", "link")), left_over=(Part("a", ""),) * 3)
+    assert more.line() == "read as npz: Q; left over: 3 others"
+    assert replace(more, left_over=(Part("a", "", (3,)),) * 2).line() == "read as npz: Q; left over: a (3), a (3)"
     assert found.intake.to_dict() == {
         "format": "npz",
         "files": [str(path)],
@@ -113,7 +117,7 @@ def test_tables_and_tokens_are_told_by_their_headers(tmp_path: Path) -> None:
 def test_many_arrays_left_over_are_counted() -> None:
     rest = tuple(Part(f"x{i}", "") for i in range(8))
     assert Intake("npz", (), left_over=rest).explain() == "Read as npz. Left over: x0, x1, x2, x3, x4, x5 and 2 others."
-    assert Intake("npz", (), left_over=rest[:6]).line() == "read as npz; left over: x0, x1, x2, x3, x4, x5"
+    assert Intake("npz", (), left_over=rest[:6]).line() == "read as npz; left over: 6 others"
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -57,7 +57,7 @@ def test_heads(tmp_path: Path, head: str) -> None:
     np.testing.assert_allclose(model.right, W)
     np.testing.assert_allclose(model.right_bias, B)
     assert model.link == "softmax"
-    assert look(path).line() == "read as onnx: w, b, a softmax"
+    assert look(path).line() == "read as onnx: w, b"
     assert load(path, kind="vectors").link == "identity"
     scores = written(tmp_path / "s.onnx", [*FIRST, *nodes], "s", hidden=HIDDEN, **numbers)
     with pytest.raises(InputError) as refused:
