@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from functools import cached_property
 from typing import Protocol
 
@@ -158,6 +159,18 @@ class Lists:
         """Multiplications `screen` needs for its axes, and for each spectrum."""
         k, size = self.all.shape[1], self.places.size
         return float(len(self.known) * k * k + 10 * size * k), float(size * (k + 60))
+
+    def nearby(self, count: int) -> Lists:
+        """Return the same lists among their entries and the `count` nearest rows outside each."""
+        outside = self._excluded(self.all, min(count, self._outside))
+        kept, places = np.unique(np.hstack([self.rows[:, None], self.entries, outside]), return_inverse=True)
+        places = places.reshape(len(self.rows), -1)
+        some = copy(self)
+        some.all, some.lengths, some.empty = self.all[kept], self.lengths[kept], self.empty[kept]
+        some.rows, some.entries = places[:, 0], places[:, 1 : 1 + self.entries.shape[1]]
+        some._outside = len(kept) - int(some.empty.sum()) - self.entries.shape[1] - 1
+        some.n_rivals = min(self.n_rivals, some._outside)
+        return some
 
     def _cosines(self, rows: Floats) -> Floats:
         cosines = rows[self.rows] @ rows.T

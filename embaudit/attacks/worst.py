@@ -116,6 +116,12 @@ def _require_counts(objective: str, **counts: int) -> None:
             as_count(given, name, least=0 if name == "n_steps" else 1)
 
 
+MANY = 5_000
+"""Rows above which neighbour lists are attacked with the rows nearby; what is driven out is counted among all."""
+NEARBY = 100
+"""Rows outside each list that are nearby."""
+
+
 def _require_budget(group: GaugeGroup) -> float:
     bounded = isinstance(group, (Diagonal, GeneralLinear, Affine)) and group.max_condition is not None
     if not bounded or (isinstance(group, Affine) and group.max_shift is None):
@@ -219,8 +225,12 @@ class _Plan(NamedTuple):
 
     def linear(self) -> tuple[float, Gauge]:
         """Find the best linear gauge."""
-        value, metric = self.metric_for(self.build(self.model), self._factors())
-        return value, metric.gauge(self.role)
+        target = self.build(self.model)
+        if not isinstance(target, Lists) or len(target.all) <= MANY or target.n_rivals == 0:
+            value, metric = self.metric_for(target, self._factors())
+            return value, metric.gauge(self.role)
+        _, metric = self.metric_for(target.nearby(NEARBY), self._factors())
+        return target.value(metric), metric.gauge(self.role)
 
     def affine(self, group: Affine, draw: np.random.Generator) -> tuple[float, Gauge]:
         """Find the best shift and linear gauge together."""

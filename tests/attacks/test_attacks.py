@@ -16,6 +16,7 @@ from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogo
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import sample_pairs
+from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours
 
@@ -125,6 +126,40 @@ def test_it_beats_random_gauges_of_the_same_budget() -> None:
 def list_target(model: FactorModel, seed: int) -> Lists:
     rows = np.sort(np.random.default_rng(seed).permutation(len(model.right))[:30])
     return Lists(model, "right", certified_neighbours(model, n=10, rows=rows))
+
+
+def test_rows_nearby_drive_out_no_more_than_all_do_and_all_of_them_as_much() -> None:
+    model, draw = model_of(4, n=200, k=5), np.random.default_rng(0)
+    model = model.replace(right=np.vstack([model.right[:190], np.zeros((10, 5))]))
+    target = list_target(model, 4)
+    few, every = target.nearby(5), target.nearby(10**6)
+    assert len(few.all) < 190 == len(every.all)
+    assert few.n_rivals <= target.n_rivals == every.n_rivals
+    lower = 0
+    for _ in range(20):
+        metric = Metric(random_rotation(5, draw), draw.uniform(-1, 1, 5))
+        assert few.value(metric) <= target.value(metric)
+        assert every.value(metric) == pytest.approx(target.value(metric), abs=1e-12)
+        np.testing.assert_allclose(every.gradient(metric), target.gradient(metric), atol=1e-9)
+        lower += few.value(metric) < target.value(metric)
+    assert lower
+
+
+def test_of_many_rows_what_is_driven_out_is_counted_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = model_of(5, n=120, k=4)
+    options = {"objective": "neighbours", "n_rows": 20, "n": 5, "n_starts": 1, "n_steps": 4, "rng": 0}
+    plain = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
+    monkeypatch.setattr("embaudit.attacks.worst.MANY", 10)
+    monkeypatch.setattr("embaudit.attacks.worst.NEARBY", 3)
+    attack = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
+    rows, entries = attack.table[:, 0], attack.table[:, 1:]
+    moved = unit_rows(attack.gauge.act(model).right)
+    cosines = moved @ moved.T
+    np.fill_diagonal(cosines, -np.inf)
+    fifth = np.sort(cosines[rows], axis=1)[:, -5]
+    driven = np.take_along_axis(cosines[rows], entries, axis=1) < fifth[:, None] - 1e-9
+    assert attack.achieved == pytest.approx(driven.mean(), abs=1e-12)
+    assert 0.5 * plain.achieved < attack.achieved <= attack.bound
 
 
 def best_of_random(target: Lists, k: int, n_axes: int, seed: int) -> float:
