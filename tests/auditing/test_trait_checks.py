@@ -273,6 +273,7 @@ def test_emb402_says_that_length_stands_for_counts():
 )
 def test_emb402_from_a_difference_of_a_tenth_either_way(frequent, weighted, codes):
     assert len(found_in(evidence_of(tail=tail_of("counts", 0.5, frequent, weighted), equal="linear 2"))) == codes
+    assert found_in(evidence_of(tail=tail_of("counts", 0.0, 0.1, 0.0), equal="linear 2"))
 
 
 @pytest.mark.parametrize(("low", "gap"), [(0.56, 0.2), (0.54, 0.0)])

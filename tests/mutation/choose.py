@@ -70,15 +70,21 @@ class Tests:
         touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
         files = {file_of(test) for test in touching or self._at_home(mutant.path)}
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
-        return self._in_time([*self._in_order(touching), *self._in_order(beside)])
+        of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
+        return self._in_time([*self._in_order(touching, of_file), *self._in_order(beside, of_file)])
 
     def _at_home(self, path: str) -> set[str]:
         own = set().union(*self.lines[path].values()) - {""}
         names = [f"/test_{part}" for part in Path(path).with_suffix("").parts[2:]]
         return own or {test for test in self.seconds if any(name in test for name in names)}
 
-    def _in_order(self, tests: Iterable[str]) -> list[str]:
-        return sorted(tests, key=lambda test: ((0.005 + self.seconds[test]) * self.breadth[test], test))
+    def _in_order(self, tests: Iterable[str], of_file: Counter[str]) -> list[str]:
+        """Put quick tests first, and those that look at little else than a file."""
+
+        def effort(test: str) -> float:
+            return (0.005 + self.seconds[test]) * self.breadth[test] / max(1, of_file[test])
+
+        return sorted(tests, key=lambda test: (effort(test), test))
 
     def _in_time(self, tests: Sequence[str]) -> tuple[list[str], float]:
         """Take tests until their time is over, file by file: what a file prepares is made once."""

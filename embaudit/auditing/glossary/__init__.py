@@ -44,7 +44,7 @@ def entry(name: str) -> Entry:
     found = known.get(wanted, known.get(wanted.removesuffix("s")))
     if found is not None:
         return found
-    near = get_close_matches(wanted, known, n=1)
+    near = get_close_matches(wanted, known)
     hint = f"did you mean {known[near[0]].name}? " if near else ""
     raise must_be(
         "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"
