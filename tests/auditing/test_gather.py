@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
@@ -98,6 +99,14 @@ def test_rows_on_blocks_are_averaged_as_squares(monkeypatch):
     made = with_probes(FactorModel.from_vectors(ROWS), np.random.default_rng(0))
     size = np.sqrt(np.mean(ROWS**2)) * np.sqrt(3)
     np.testing.assert_allclose(made.left, np.random.default_rng(0).standard_normal((256, 3)) / size)
+
+
+def test_what_is_gathered_unless_asked_otherwise():
+    defaults = {name: given.default for name, given in signature(gather).parameters.items() if name != "model"}
+    assert defaults == {
+        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
+        "show": (), "n_shown": 3, "about": None, "final_norm": None, "rng": 0,
+    }  # fmt: skip
 
 
 def test_the_defaults_of_what_is_gathered(monkeypatch):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ENOUGH = 20.0
 """Seconds for the tests of one mutant, as long as they take while it is noted which lines they touch."""
+MOST = 300
+"""Tests of one mutant at most: to look for a thousand takes longer than to run those that tell."""
 DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
 
 
@@ -71,7 +73,7 @@ class Tests:
         files = {file_of(test) for test in touching or self._at_home(mutant.path)}
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
         of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
-        return self._in_time([*self._in_order(touching, of_file), *self._in_order(beside, of_file)])
+        return self._in_time([*self._in_order(touching, of_file), *self._in_order(beside, of_file)][:MOST])
 
     def _at_home(self, path: str) -> set[str]:
         own = set().union(*self.lines[path].values()) - {""}
