@@ -79,14 +79,14 @@ def signed_depth(x: Floats, y: Floats) -> tuple[Floats, Flags]:
 
 def depth_of(tangent: Floats) -> tuple[Floats, Flags]:
     """Compute `arsech|cos|` and whether the cosine is negative from half-angle tangents."""
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return 2 * np.arctanh(np.minimum(tangent, 1 / tangent)), tangent > 1
 
 
 def signed_ends(deep: Floats, shallow: Floats, negative: Flags, deep_attained: Flags, shallow_attained: Flags) -> Ends:
     """Order the ends of |cos| = sech(depth) by the sign of the cosine."""
     near_zero, far = np.tanh(deep / 2), np.tanh(shallow / 2)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return Ends(
             np.where(negative, 1 / far, near_zero),
             np.where(negative, 1 / near_zero, far),

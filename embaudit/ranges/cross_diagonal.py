@@ -47,7 +47,7 @@ class CrossDiagonalReach(NamedTuple):
             near = _acute(_after(x, y, _longest_shadow(x, y, square)))
             near_attained = np.ones(len(x), dtype=np.bool_)
         negative, still = dot < 0, dot == 0
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             lower = np.where(negative, 1 / near, far.tangent)
             upper = np.where(negative, 1 / far.tangent, near)
         lower, upper = (np.where(still, 1.0, end) for end in (lower, upper))
@@ -85,7 +85,7 @@ def _after(x: Floats, y: Floats, weights: Floats) -> Floats:
 
 
 def _acute(tangent: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(np.minimum(tangent, 1 / tangent))
 
 

@@ -39,7 +39,7 @@ class DiagonalReach(NamedTuple):
         least = np.where(np.isinf(spread), 1.0, np.tanh(spread / 4))
         # No coordinate of either sign: the cosine is 0 whatever the weights.
         attained |= ~positive & ~negative
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             lower = np.where(negative, np.inf, least)
             upper = np.where(positive, 0.0, 1 / least)
         still = (tangent == 0) | np.isinf(tangent) | np.isnan(tangent)

@@ -26,7 +26,7 @@ def cosine_of(tangent: Floats) -> Floats:
     >>> cosine_of(np.array([0.0, 1.0, np.inf]))
     array([ 1.,  0., -1.])
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         tangent = np.abs(tangent)  # no negative zero
         small = np.minimum(tangent, 1 / tangent)
         cosine: Floats = np.copysign((1 - small) * (1 + small) / (1 + small * small), 1 - tangent)

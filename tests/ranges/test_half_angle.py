@@ -7,7 +7,7 @@ import itertools
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
@@ -179,6 +179,7 @@ def test_one_dimension_and_zero_rows() -> None:
 
 
 @given(st.floats(0, 1e300) | st.just(np.inf))
+@example(5e-324)
 def test_cosine_and_tangent_undo_each_other(tangent: float) -> None:
     cosine = cosine_of(np.array([tangent]))
     assert -1 <= cosine[0] <= 1

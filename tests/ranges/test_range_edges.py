@@ -8,6 +8,7 @@ import pytest
 import embaudit as ea
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.summary import summarise
 
 
@@ -116,3 +117,18 @@ def test_cosines_of_which_some_are_none():
     assert np.isnan(found).tolist() == [False, True, False, False]
     assert found[[0, 2, 3]].tolist() == [ea.condition_to_reach(cosine, 0.5) for cosine in (0.5, 0.0, -0.5)]
     assert found[0] == 1.0
+
+
+@pytest.mark.parametrize("least", [5e-324, 1e-320, 1e-309])
+def test_half_angles_whose_reciprocals_overflow(least):
+    """Rows that differ by less than the smallest ordinary number: no warning, and ends of 1."""
+    assert cosine_of(np.array([least, 1 / least if least > 1e-308 else np.inf])).tolist() == [1.0, -1.0]
+    x, y = np.array([[1.0, 0.0]]), np.array([[1.0, least]])
+    for right in (y, -y):
+        for group in (ea.gauges.Diagonal(2, max_condition=2.0), ea.gauges.Diagonal(2), ea.gauges.GeneralLinear(2)):
+            found = cross(x, right, group)
+            assert (np.isfinite(found.lower) & np.isfinite(found.upper)).all()
+            assert (found.lower <= found.upper).all()
+    rows = ea.FactorModel.from_vectors(np.concatenate([x, y, -y]))
+    found = ea.cosine_range(rows, ea.gauges.Diagonal(2, max_condition=2.0), pairs=[[0, 1], [0, 2]])
+    np.testing.assert_array_equal([found.lower, found.upper], [[1.0, -1.0], [1.0, -1.0]])
