@@ -4,8 +4,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers
+OLDEST := .venv-oldest
 
-.PHONY: demo test test-peers check style mutants adversary fuzz killed lock clean
+.PHONY: demo test test-peers test-oldest check style mutants adversary fuzz killed lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -59,6 +60,13 @@ fuzz: $(READY)
 killed: $(READY)
 	EMBAUDIT_KILLED=200 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz/test_killed_runs.py
 
+# Test with the oldest of each dependency that pyproject.toml allows; what is newer than these warns of them.
+test-oldest: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(BIN)/uv venv --quiet --clear --python 3.11 $(OLDEST)
+	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --group test -r pyproject.toml
+	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(OLDEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
@@ -68,4 +76,4 @@ lock: $(READY)
 	    --python-version 3.11 --group $$group pyproject.toml --output-file $$lock || exit 1; done
 
 clean:
-	rm -rf .venv $(PEERS) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache
+	rm -rf .venv $(PEERS) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache

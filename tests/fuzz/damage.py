@@ -183,11 +183,21 @@ def _table(whole: bytes, draw: np.random.Generator, suffix: str) -> bytes:
     table = table.remove_column(place) if way == 4 else table.set_column(place, name, column)
     table = table.replace_schema_metadata({"pandas": "[" * 3, "link": "\x00"}) if way == 5 else table
     sink = pa.BufferOutputStream()
+    table = _writable(table)
     if suffix == ".parquet":
         parquet.write_table(table, sink)
     else:
         feather.write_feather(table, sink)
     return sink.getvalue().to_pybytes()
+
+
+def _writable(table: pa.Table) -> pa.Table:
+    """Take missing lists for empty ones, which older versions of Arrow cannot write."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_fixed_size_list(field.type) and table.column(place).null_count:
+            lists = [one or [] for one in table.column(place).to_pylist()]
+            table = table.set_column(place, field.name, pa.array(lists, pa.list_(field.type.value_type)))
+    return table
 
 
 def _odd_column(length: int, draw: np.random.Generator) -> list[Any]:

@@ -139,8 +139,13 @@ def test_views_of_text(tmp_path: Path, suffix: str) -> None:
     if suffix == ".arrows":
         with ipc.new_stream(path, table.schema) as writer:
             writer.write_table(table)
+    elif suffix == ".feather":
+        feather.write_feather(table, str(path))
     else:
-        (feather.write_feather if suffix == ".feather" else parquet.write_table)(table, str(path))
+        try:
+            parquet.write_table(table, path)
+        except pa.ArrowNotImplementedError:
+            pytest.skip("this Arrow reads views in Parquet and does not write them")
     model = load(path)
     assert model.right_ids is not None
     assert (model.right_ids.tolist(), model.names("right").tolist()) == (IDS, IDS[::-1])
