@@ -152,7 +152,10 @@ def _assembled(
     bias = None if layout.bias is None else _dense(table, content, (called[layout.bias],))[:, 0]
     if not layout.lists:
         return _model(vectors, ids, bias, request)
-    metadata = {key.decode(): text.decode() for key, text in (content.schema.metadata or {}).items()}
+    metadata = {
+        key.decode(errors="replace"): text.decode(errors="replace")
+        for key, text in (content.schema.metadata or {}).items()
+    }
     stored = said(metadata, request.kind)
     if stored.get("link") == "softmax":
         request = replace(request, kind="head")
