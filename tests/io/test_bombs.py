@@ -249,15 +249,8 @@ def test_labels_are_read_from_no_archive(tmp_path: Path):
         read_labels(tmp_path / "labels.txt", 1000)
 
 
-@pytest.mark.parametrize("metadata", [{b"link\xc0": b"x"}, {b"pandas": b"[[["}, {b"pandas": b"[]"}, {b"x": b"\xff"}])
+@pytest.mark.parametrize("metadata", [{b"link\xc0": b"x"}, {b"pandas": b"[[["}, {b"pandas": b"[]"}, {b"link": b"\xff"}])
 def test_metadata_that_is_no_text_says_nothing(tmp_path, metadata):
     written = pa.table({"id": ["a", "b"], "vector": [[1.0, 2.0], [3.0, 4.0]]}).replace_schema_metadata(metadata)
     parquet.write_table(written, tmp_path / "a.parquet")
     assert ea.load(tmp_path / "a.parquet").right_ids.tolist() == ["a", "b"]
-
-
-def test_a_link_that_is_no_text_is_none(tmp_path):
-    written = pa.table({"id": ["a"], "vector": [[1.0, 2.0]]}).replace_schema_metadata({b"link": b"\xc1"})
-    parquet.write_table(written, tmp_path / "a.parquet")
-    with pytest.raises(InputError, match="link must be one of"):
-        ea.load(tmp_path / "a.parquet")

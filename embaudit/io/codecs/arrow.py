@@ -216,12 +216,16 @@ def matrix(path: Path, column: str, name: str) -> NDArray[Any]:
     try:
         with parquet.ParquetFile(path) as file:
             parts = _stacked_parts((_whole(batch).column(0) for batch in _batches_of(file, column)), name)
-            first = next(parts)
+            first = next(parts, None)
+            if first is None:
+                raise ValueError("no rows")
             rows, done = np.empty((file.metadata.num_rows, first.shape[1]), dtype=first.dtype), len(first)
             rows[:done] = first
             for part in parts:
                 rows[done : done + len(part)] = part
                 done += len(part)
+            if done < len(rows):
+                raise ValueError(f"{done} of {len(rows)} rows")
     except InputError:
         raise
     except BROKEN as error:
