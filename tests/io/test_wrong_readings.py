@@ -124,6 +124,15 @@ def test_the_named_index_of_a_data_frame_is_its_ids(tmp_path: Path) -> None:
     assert load(tmp_path / "v.parquet", id="label").names("right")[0] == "p"
 
 
+@pytest.mark.parametrize("name", ["words", "index_to_key", "item_ids", "tokens"])
+def test_words_beside_an_array_are_its_ids(tmp_path: Path, name: str) -> None:
+    np.savez(tmp_path / "m.npz", vectors=ROWS, **{name: np.array(["x", "y", "z"])})
+    model = load(tmp_path / "m.npz")
+    assert model.right_ids is not None
+    assert model.right_ids.tolist() == ["x", "y", "z"]
+    np.testing.assert_array_equal(model.right, ROWS)
+
+
 def test_lines_longer_than_a_sample(tmp_path: Path) -> None:
     rows = np.random.default_rng(0).normal(size=(200, 4096))
     line = [",".join(map(repr, row.tolist())) for row in rows]
