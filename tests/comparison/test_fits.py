@@ -360,3 +360,11 @@ def test_a_gauge_must_bring_the_cosines_of_all_sides_together_nearer_by_a_tenth(
     told = iter(sizes)
     monkeypatch.setattr("embaudit.comparison.change.mean_size", lambda _: next(told))
     assert (serving(found, parts, np.random.default_rng(0)) is parts) == kept
+
+
+@pytest.mark.parametrize(("left", "fits"), [(COMPARE.EXPLAINED, True), (1.01 * COMPARE.EXPLAINED, False)])
+def test_a_gauge_fits_up_to_what_float32_shows(monkeypatch, left, fits):
+    monkeypatch.setattr(COMPARE, "held_out_error", lambda *_: {"rotation": 1.0, "linear": left})
+    x = np.eye(2)
+    found = Pairing({}, {"left": (x, x), "right": (x, x)}, ("rotation", "linear"), (), True)
+    assert COMPARE._fits(found, [fold_of("linear")]) == fits
