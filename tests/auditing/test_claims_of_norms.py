@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from made import HEAD, evidence
 
+import embaudit.io.proofs.verify as checker
 from embaudit import Proof, audit, verify
 from embaudit.auditing.answer import Word
 from embaudit.auditing.checks.norm import final_norm
@@ -16,7 +17,6 @@ from embaudit.auditing.claims import Kind
 from embaudit.auditing.claims.norm import decides, folded, ones
 from embaudit.auditing.finding import Severity
 from embaudit.errors import InputError
-from embaudit.io.proofs import verify as checker
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.summary import audit_content

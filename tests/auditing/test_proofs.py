@@ -14,13 +14,13 @@ import pytest
 from models import random_model
 
 import embaudit as ea
+import embaudit.io.proofs.verify as checker
 from embaudit.auditing import limits
 from embaudit.auditing.claims import Kind
 from embaudit.auditing.heads import head_evidence
 from embaudit.auditing.proof.prove import PROVERS
 from embaudit.canonical import span
 from embaudit.errors import InputError
-from embaudit.io.proofs import verify as checker
 from embaudit.movements.movement import MovementProbe
 
 CHECKER = Path(checker.__file__)

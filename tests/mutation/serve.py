@@ -51,10 +51,7 @@ def forget(path: str, importers: dict[str, set[str]]) -> None:
     seen = set(waiting)
     while waiting:
         name = waiting.pop()
-        forgotten, (package, _, attribute) = sys.modules.pop(name, None), name.rpartition(".")
-        # `from package import module` would find it there.
-        if forgotten is not None and vars(sys.modules.get(package, sys)).get(attribute) is forgotten:
-            delattr(sys.modules[package], attribute)
+        sys.modules.pop(name, None)
         within = {other for other in sys.modules if other.startswith(f"{name}.")}
         fresh = (importers.get(name, set()) | within) - seen
         seen |= fresh

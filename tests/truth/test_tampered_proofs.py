@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from table import TABLE
 
+import embaudit.io.proofs.verify as checker
 from embaudit import Proof, audit, verify
 from embaudit.auditing import limits
-from embaudit.io.proofs import verify as checker
 
 NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
 NAMES = (

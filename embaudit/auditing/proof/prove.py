@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import embaudit.io.proofs.verify as checker
 from embaudit._version import __version__
 from embaudit.auditing.claims import Claim, Kind
 from embaudit.auditing.evidence import Evidence
@@ -18,7 +19,6 @@ from embaudit.canonical.span import span_basis
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
 from embaudit.foundation.plain import plain
-from embaudit.io.proofs import verify as checker
 from embaudit.io.proofs.proof import FORMAT, Proof
 from embaudit.model import FactorModel
 

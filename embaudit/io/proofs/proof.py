@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+import embaudit.io.proofs.verify as checker
 from embaudit.errors import InputError, must_be
 from embaudit.io import as_model, written_whole
 from embaudit.io.codecs import npz
 from embaudit.io.files import AnyPath, existing_file
-from embaudit.io.proofs import verify as checker
 from embaudit.model import FactorModel
 
 FORMAT = 1

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.io.proofs import verify as checker
+import embaudit.io.proofs.verify as checker
 
 
 def array(given: Any) -> Any:

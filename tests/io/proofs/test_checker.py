@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from claimed import claim, gauge, link
 
-from embaudit.io.proofs import verify as checker
+import embaudit.io.proofs.verify as checker
 
 EPS = 2.0**-52
 STORED = 2.0**-23

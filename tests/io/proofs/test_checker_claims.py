@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from claimed import claim, gauge, link
 
-from embaudit.io.proofs import verify as checker
+import embaudit.io.proofs.verify as checker
 
 EPS = 2.0**-52
 CORNERS = [[0.0, 0.0], [1.0, 0.0], [-0.5, 0.8], [-0.5, -0.8]]
