@@ -175,12 +175,12 @@ class Claim:
         return found[:, 0].sum() / found[:, 1].sum(), found[:, 2].max()
 
     def lost(self) -> Any:
-        """Share of the entries of nearest lists that fall behind as many others by a tie, give or take its half."""
+        """Share of the entries of nearest lists that fall behind as many others by a tie, give or take rounding."""
         key = json.dumps([self.role, self.proof["arrays"]], sort_keys=True)
         if key in self.known:
             return self.known[key]
         lists, n, out = self["lists"], self["lists"].shape[1], np.zeros(2)
-        ties = max(TIE, 16 * self.storage) * np.array([1.5, 0.5])[:, None, None]
+        ties = max(TIE, 16 * self.storage) + self.storage * np.array([8, -8])[:, None, None]
         for part, *both in self.tiles(self["listed"], None, self.rows, self.other):
             before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
             for tile in both:

@@ -144,8 +144,9 @@ def test_rows_that_tie_with_the_last_of_a_list_may_stand_in_it(gap, stands):
     ("gap", "kind", "lost"),
     [
         (0.45e-9, np.float64, [0, 0]),
-        (0.55e-9, np.float64, [0, 1]),
-        (1.45e-9, np.float64, [0, 1]),
+        (1e-9 - 9.5 * 2.0**-52, np.float64, [0, 0]),
+        (1e-9, np.float64, [0, 1]),
+        (1e-9 + 9.5 * 2.0**-52, np.float64, [1, 1]),
         (1.55e-9, np.float64, [1, 1]),
         (7.9 * 2.0**-23, np.float32, [0, 0]),
         (8.1 * 2.0**-23, np.float32, [0, 1]),
