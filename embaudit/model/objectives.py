@@ -247,6 +247,8 @@ def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
         ...
     embaudit.errors.InputError: objective must be one of ... identity link; got 'cosine'; choose link cosine for it.
     """
+    if name is not None and not isinstance(name, str):
+        raise must_be("objective", "one of " + ", ".join(OBJECTIVES), repr(name))
     row = OBJECTIVES.get(name or "")
     alone = sides == 1 and str(link) == "identity"
     if row is None or alone or (str(link) in row.links and sides <= row.sides):

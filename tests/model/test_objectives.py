@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import embaudit as ea
+from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Link
 from embaudit.model.objectives import OBJECTIVES, Status, require_agreement, usual_objectives
@@ -83,6 +84,11 @@ def trained(name, *, balanced=True, **changes):
 def keeps_its_value(name, before, after):
     values = [VALUES[name](model, before.left) for model in (before, after)]
     return bool(np.isclose(*values, rtol=1e-10))
+
+
+def test_what_is_no_name_is_refused():
+    with pytest.raises(InputError, match=r"objective must be one of product, .*; got 3\."):
+        ea.FactorModel.from_user_item([[1.0]], [[1.0]], objective=3)
 
 
 def test_every_objective_has_a_formula_here():

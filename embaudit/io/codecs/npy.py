@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
+import warnings
 import zipfile
 import zlib
 from contextlib import AbstractContextManager
@@ -46,7 +47,12 @@ def header(file: IO[bytes]) -> tuple[Shape, bool, np.dtype[Any]]:
     """
     version = np.lib.format.read_magic(file)
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, by_columns, dtype = read(file)
+    # What numpy will refuse one day it warns of today.
+    with warnings.catch_warnings(action="error"):
+        try:
+            shape, by_columns, dtype = read(file)
+        except Warning as warned:
+            raise ValueError(f"its header is of no array: {str(warned)[:60]}") from warned
     if any(isinstance(length, bool) or length < 0 for length in shape) or len(shape) > MOST_AXES:
         raise ValueError(f"its header says shape {str(shape)[:60]}")
     return shape, by_columns, dtype
