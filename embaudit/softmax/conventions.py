@@ -18,6 +18,7 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 from embaudit.movements.twins import TOLERANCE
 from embaudit.softmax.folding import Convention, conventions
 from embaudit.softmax.panel import only_labels
@@ -27,6 +28,8 @@ N_STATES = 1_000
 SEARCHED = 20_000_000
 """Cosines computed for each convention at most, from 50 labels on; all labels are asked where there are fewer."""
 STORED, FOLDED, LEVEL, CENTRED = "as stored", "folded", "folded, less ones", "folded and centred"
+EXAMPLES, LISTED = 3, 5
+"""Labels whose neighbours are shown, and how many of these."""
 LOGITS = "logit cosines"
 """The convention that inputs make."""
 
@@ -73,6 +76,8 @@ class NormEvidence:
     """Labels left out of what is asked, since another one has their direction."""
     ones: float | None
     """Median part of a folded row along the ones vector, over the length of the rest; None behind an RMSNorm."""
+    examples: tuple[Neighbourhood, ...] = ()
+    """A few labels with their neighbours as stored and in the form most reduced, those that change most first."""
 
     def between(self, one: str, other: str) -> Apart:
         """Return how far two conventions lie from each other."""
@@ -170,7 +175,15 @@ def norm_evidence(
         lists=lists[STORED].of(single).first(1),
         n_copies=len(asked) - len(single),
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
+        examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single), rows[forms[-1].name]),
     )
+
+
+def _examples(
+    head: FactorModel, before: NeighbourLists, after: NeighbourLists, rows: Matrix
+) -> tuple[Neighbourhood, ...]:
+    most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
+    return neighbourhoods(head, rows, rows=before.rows[most], n=min(LISTED, before.indices.shape[1]))
 
 
 def _of_logits(head: FactorModel) -> dict[str, Matrix]:

@@ -174,6 +174,23 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
 
 
+def test_examples_are_of_the_labels_that_change_most_and_of_the_most_reduced_form():
+    reduced = (ROWS - ROWS.mean(axis=0)) * GAIN
+    reduced -= reduced.mean(axis=1, keepdims=True)
+    both = [cosines(rows) - 9 * np.eye(60) for rows in (ROWS, reduced)]
+    tops = [np.argsort(-c, axis=1)[:, :5] for c in both]
+    kept = np.array([len(set(one) & set(other)) for one, other in zip(*tops, strict=True)])
+    examples = evidence(n=5).examples
+    assert [example.name for example in examples] == [str(row) for row in np.argsort(kept, kind="stable")[:3]]
+    for example in examples:
+        row = int(example.name)
+        for told, top, cosine in zip((example.before, example.after), tops, both, strict=True):
+            assert [int(name) for name, _ in told] == top[row].tolist()
+            np.testing.assert_allclose([value for _, value in told], cosine[row, top[row]])
+    assert [len(example.before) for example in evidence(n=2).examples] == [2, 2, 2]
+    assert {len(example.before) for example in evidence(n=9).examples} == {5}
+
+
 def test_copies_are_left_out_of_who_is_nearest():
     head = FactorModel.from_softmax(np.vstack([ROWS, ROWS[:20]]))
     found, alone = evidence(head), evidence()
