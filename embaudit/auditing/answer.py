@@ -142,10 +142,10 @@ def _off_origin(known: Known) -> _Found | None:
     if "origin-decides" not in known:
         return None
     changed, decides = known["origin"].value or 0.0, known["origin-decides"]
-    effect = f"moves them by {decides.value:.2f} on average"
+    effect = f"moves them by {decides.value:.2f} on average and changes"
     if changed >= CHANGED:
-        effect = f"gives {percent(changed)} of labels another nearest one"
-    because = f"removing the mean row {effect} and changes no probability"
+        effect = f"changes {percent(changed)} of nearest labels, but"
+    because = f"subtracting the average row from every row {effect} no probability"
     return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
 
 
@@ -154,7 +154,7 @@ def _unfolded(known: Known) -> _Found | None:
     if "norm-decides" not in known:
         return None
     share = percent(known["norm-decides"].value or 0.0)
-    because = f"folding the final norm gives {share} of the labels asked another nearest one and changes no probability"
+    because = f"folding in the final norm changes {share} of the nearest labels asked for, but no probability"
     return _Found(Word.NO, because, ("norm-decides", "norm", "free"))
 
 
@@ -162,9 +162,10 @@ def _chosen(known: Known) -> _Found | None:
     """Take the training's word for them, and say how far from it the predictions list."""
     if "chosen" not in known:
         return None
+    because = f"{_clause(known['chosen'])}. Use them within this model only"
     if "listed" not in known:
-        return _Found(Word.CONVENTION, _clause(known["chosen"]), ("chosen", "free"))
-    because = f"{_clause(known['chosen'])}. {known['listed'].text.removesuffix('.')}"
+        return _Found(Word.CONVENTION, because, ("chosen", "free"))
+    because += f". {known['listed'].text.removesuffix('.')}"
     return _Found(Word.CONVENTION, because, ("chosen", "listed", "free"))
 
 
@@ -195,7 +196,9 @@ def _alone(known: Known) -> _Found | None:
     if "trained" in known:
         return _Found(Word.UNSAID, _clause(known["trained"]), ("trained", "one-side", "free"))
     if "origin" not in known:
-        because = "without what they are multiplied with, nothing tells these vectors from others with other cosines"
+        because = (
+            "without the side they are multiplied with, nothing tells these vectors from equal ones with other cosines"
+        )
         return _Found(Word.UNSAID, because, ("one-side", "free"))
     quiet = "centring changes little, but " * (known["origin"].witness is not None)
     because = f"{quiet}rescaled heads predict the same, and without inputs nothing tells them apart"

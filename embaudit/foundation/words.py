@@ -22,20 +22,31 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-ONCE = "with twins counted once"
-"""How a figure over lists that hold one row of each group of twins is told from one over all rows."""
+ONCE = "with copies counted once"
+"""How a figure over lists that hold one row of each group of copies is told from one over all rows."""
 
 
 def beside(share: float, without_twins: float, why: str = "") -> str:
-    """Write a share and behind it the one with twins counted once, where that is known and reads otherwise.
+    """Write a share and behind it the one with copies counted once, where that is known and reads otherwise.
 
     Examples
     --------
     >>> beside(0.5, 0.25), beside(0.5, 0.25, ONCE), beside(0.5, 0.501), beside(0.5, float("nan"))
-    ('50 % (25 %)', '50 % (25 % with twins counted once)', '50 %', '50 %')
+    ('50 % (25 %)', '50 % (25 % with copies counted once)', '50 %', '50 %')
     """
     first, second = percent(share), percent(without_twins)
     return first if second in (first, "–") else f"{first} ({f'{second} {why}'.strip()})"
+
+
+def copied(count: int) -> str:
+    """Count copies.
+
+    Examples
+    --------
+    >>> copied(1), copied(2000)
+    ('1 copy', '2,000 copies')
+    """
+    return f"{count:,} {'copy' if count == 1 else 'copies'}"
 
 
 def visible(name: str) -> str:

@@ -103,7 +103,7 @@ class Twins(Result):
         """Say how many rows are twins, and name some."""
         above = f"a cosine above {1 - self.tolerance:.12g}"
         if self.on_a_line:
-            return f"All {self.title} rows lie on one line, so none are called twins."
+            return f"All {self.title} rows lie on one line, so none are called copies."
         names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
         found = (
             f"{counted(self.n_pairs, 'pair')}, {counted(self.n_groups, 'group')}, the largest of {self.largest:,} rows "
@@ -112,10 +112,10 @@ class Twins(Result):
         if not self.exact:
             known = f"; identical are {found}" if self.n_pairs else ""
             between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
-            return f"{between} of {self.n_rows:,} {self.title} rows have a twin ({above}), by a sample{known}."
+            return f"{between} of {self.n_rows:,} {self.title} rows have a copy ({above}), by a sample{known}."
         if not self.n_pairs:
             return f"No two of {self.n_rows:,} {self.title} rows have {above}."
-        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a twin ({above}): {found}."
+        return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {found}."
 
 
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float = TOLERANCE, rng: RNG = 0) -> Twins:

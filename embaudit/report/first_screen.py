@@ -5,7 +5,7 @@ Whoever reads it knows cosines and need not know gauges. It is plain text of 80 
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise, repeat
 from shlex import join, split
 from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
@@ -15,17 +15,17 @@ import numpy as np
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
-from embaudit.foundation.words import counted, percent, visible
+from embaudit.foundation.words import copied, counted, percent, visible
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
 from embaudit.report.next_steps import next_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import Role
+    from embaudit.model import Role, SideName
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.next_steps import Asked
 
@@ -38,7 +38,10 @@ OWN = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
 KAPPA = 1.5
 """Budget of what could move."""
-CERTIFIED = f"neighbours certified to stay (κ = {KAPPA})"
+SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
+"""What stands over the columns of the table."""
+ANSWERED = {"chosen", "one-side"}
+"""Claims of the answer that say what the first finding about identification would say again."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 
@@ -55,12 +58,16 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     >>> print(first_screen(audit(model), Asked("model.npz")).splitlines()[2])
     YES: every model with the same predictions has the same item-item cosines.
     """
-    answer, table, below = _answer(audit, asked.path), _tabulated(audit), ["", *_commands(audit, asked)]
+    answer, table, below = _answer(audit, asked.path), _tabulated(audit), [*_commands(audit, asked)]
     room = HEIGHT - len(answer) - len(table) - len(below)
-    known = _findings(audit)[: max(1, min(FINDINGS, room - len(_neighbours(audit, NEIGHBOURS))))]
-    near = _neighbours(audit, min(room - len(known) - 2, NEIGHBOURS))
-    apart = [""] if known and room > len(known) + len(near) else []
-    return "\n".join([*answer, *apart, *known, *table, *near, *below])
+    near = _neighbours(audit, NEIGHBOURS)
+    known = _findings(audit)[: max(1, min(FINDINGS, room - len(near)))]
+    lists = (_neighbours(audit, most) for most in range(NEIGHBOURS, 0, -1))
+    near = next((some for some in lists if len(some) <= room - len(known)), [])
+    left = room - len(known) - len(near)
+    # Commands are set in, so that the line before them is the first to go.
+    between, apart = [""] * (left > 0), [""] * (left > 1 and bool(known))
+    return "\n".join([*answer, *apart, *known, *table, *near, *between, *below])
 
 
 def _answer(audit: Audit, path: str) -> list[str]:
@@ -74,8 +81,11 @@ def _answer(audit: Audit, path: str) -> list[str]:
 
 
 def _findings(audit: Audit) -> list[str]:
-    """Give every finding a line, the gravest first."""
-    return [shorten(f"{one.code} {one.severity.title}: {one.title}", WIDTH, placeholder=" …") for one in audit.findings]
+    """Give every finding a line, the gravest first; those that say again what the answer says only among themselves."""
+    said = {*audit.answer.claims} | ({"identification"} if ANSWERED & {*audit.answer.claims} else set())
+    new = [one for one in audit.findings if one.claim.name not in said]
+    lines = (f"{one.code} {one.severity.title}: {one.title}" for one in new or audit.findings)
+    return [shorten(line, WIDTH, placeholder=" …") for line in lines]
 
 
 def _tabulated(audit: Audit) -> list[str]:
@@ -86,7 +96,7 @@ def _tabulated(audit: Audit) -> list[str]:
 
 
 def movement_grid(evidence: Evidence) -> Grid:
-    """Tabulate for each kind of pairs what equal models were seen to do, and what none within a budget can pass.
+    """Tabulate for each kind of pairs what equal models were seen to do, and what is proven of those within a budget.
 
     Examples
     --------
@@ -96,15 +106,22 @@ def movement_grid(evidence: Evidence) -> Grid:
     >>> movement_grid(audit(line).evidence).rows
     (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
     """
+    near = _nearest(evidence)
     columns = {
         "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
-        "mean move in equal models": [_number(_moved(evidence, role)) for role in evidence.roles],
-        f"could move within κ = {KAPPA}": [_number(_width(evidence, role)) for role in evidence.roles],
-        CERTIFIED: [percent(_certified(evidence, role)) for role in evidence.roles],
-        "neighbours seen lost at worst": [percent(_lost(evidence, role)) for role in evidence.roles],
+        "mean move": [_number(_moved(evidence, role)) for role in evidence.roles],
+        f"{near} lost": [percent(_lost(evidence, role)) for role in evidence.roles],
+        "range (median)": [_number(_width(evidence, role)) for role in evidence.roles],
+        f"{near} sure to stay": [percent(_certified(evidence, role)) for role in evidence.roles],
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
     return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+
+
+def _nearest(evidence: Evidence) -> str:
+    """Name the lists by their length, where all have one."""
+    lengths = {record.top_n for _, record in evidence.visits() if record.top_n}
+    return f"{lengths.pop()} nearest" if len(lengths) == 1 else "nearest"
 
 
 def _number(value: float) -> str:
@@ -133,7 +150,7 @@ def _certified(evidence: Evidence, role: Role) -> float:
 def _lost(evidence: Evidence, role: Role) -> float:
     """Return the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
 
-    Lists hold one row of each group of twins.
+    Lists hold one row of each group of copies.
     """
     records = [record for _, record in evidence.visits(role)]
     counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
@@ -146,19 +163,28 @@ def _lost(evidence: Evidence, role: Role) -> float:
 
 
 def _table(grid: Grid) -> list[str]:
-    """Align a table under headings of two lines, as narrow as can be."""
-    rows = [*zip(*map(_two_lines, grid.headings), strict=True), *grid.rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(grid.headings))]
-    between = " " * max(1, min(3, (WIDTH - sum(widths)) // max(1, len(widths) - 1)))
-    aligned = (between.join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return [line.rstrip() for line in aligned]
-
-
-def _two_lines(heading: str) -> list[str]:
-    lines = next(
-        lines for width in range(len(heading)) if len(lines := wrap(heading, width + 1, break_long_words=False)) <= 2
+    """Align a table under two lines: what was done, and what became of it."""
+    proven = next(
+        (i for i, name in enumerate(grid.headings) if name.startswith("range") or name.endswith("stay")), None
     )
-    return [""] * (2 - len(lines)) + lines
+    bounds = [0, 1, len(grid.headings) if proven is None else proven, len(grid.headings)]
+    blocks = [
+        block
+        for title, (one, other) in zip(("", SEEN, PROVEN), pairwise(bounds), strict=True)
+        if (block := _block(title, [row[one:other] for row in (grid.headings, *grid.rows)]))
+    ]
+    between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
+    return [between.join(line).rstrip() for line in zip(*blocks, strict=True)]
+
+
+def _block(title: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """Align some columns under a title, in lines of one length; nothing where there are no columns."""
+    if not rows[0]:
+        return []
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows]
+    width = max(map(len, (title, *lines)))
+    return [f"{line:{width}}" for line in (title, *lines)]
 
 
 def side_by_side(audit: Audit) -> tuple[Neighbourhood, str] | None:
@@ -169,10 +195,12 @@ def side_by_side(audit: Audit) -> tuple[Neighbourhood, str] | None:
     evidence, head = audit.evidence, audit.head
     if evidence.predicted is not None and evidence.predicted.examples:
         return evidence.predicted.examples[0], f"by {seen_of(evidence.model)}"
-    if head is not None and head.origin_is_free and head.neighbours.examples and not evidence.chosen:
-        return head.neighbours.examples[0], "with the mean row removed"
+    if head is not None and head.origin_is_free and not evidence.chosen:
+        if evidence.norm is not None and evidence.norm.examples:
+            return evidence.norm.examples[0], "norm folded in, average row subtracted"
+        return head.neighbours.examples[0], "with the average row subtracted"
     if evidence.examples:
-        return evidence.examples[0], f"in an equal model ({evidence.shown_in})"
+        return evidence.examples[0], "in one equal model"
     return None
 
 
@@ -181,39 +209,59 @@ def _neighbours(audit: Audit, most: int) -> list[str]:
     found = side_by_side(audit) if audit.predictions_hold else None
     if found is None or most < 1:
         return []
-    example, against = found
+    (example, against), named = found, _names(audit)
     if not example.before:
-        line = f"{visible(example.name)} has no direction, so it has no neighbours."
+        line = f"{named(example.name)} has no direction, so it has no neighbours."
         return ["", shorten(line, WIDTH, placeholder=" …")]
     if audit.answer.word is Word.YES:
-        copies = f" ({counted(example.left_out, 'twin')} left out)" if example.left_out else ""
-        name = shorten(f"nearest to {visible(example.name)}{copies}", WIDTH, placeholder=" …")
-        return ["", name, *(_cell(*one, " ").rstrip() for one in example.before[:most])]
-    return ["", *_two_lists(example, against, most)]
+        copies = f" ({copied(example.left_out)} left out)" if example.left_out else ""
+        name = shorten(f"nearest to {named(example.name)}{copies}", WIDTH, placeholder=" …")
+        return ["", name, *(_cell(named(one), cosine, " ").rstrip() for one, cosine in example.before[:most])]
+    return ["", *_two_lists(example, against, most, named, _no_better(audit))]
 
 
-def _two_lists(example: Neighbourhood, against: str, most: int) -> Iterator[str]:
-    note = "" if all(example.stayed[:most]) else " (* new)"
+def _names(audit: Audit) -> Callable[[str], str]:
+    """Call a row whose name is a bare number by what it is."""
+    side: SideName = "left" if audit.evidence.about == "left" else "right"
+    title = audit.model.title(side)
+    return lambda name: f"{title} {name}" if name.isdecimal() else visible(name)
+
+
+def _no_better(audit: Audit) -> str:
+    """Say what the list of another model is worth; nothing of what is predicted, which speaks for itself."""
+    if audit.evidence.predicted is not None and audit.evidence.predicted.examples:
+        return ""
+    if audit.answer.word is Word.CONVENTION:
+        return "Training chose the left list, among those of equal models."
+    return "The list on the right is as valid as the left one, no better."
+
+
+def _two_lists(
+    example: Neighbourhood, against: str, most: int, named: Callable[[str], str], below: str
+) -> Iterator[str]:
+    """Lay two lists side by side, and mark what only one of them holds."""
+    marked = not all((*example.stay[:most], *example.stayed[:most]))
+    note = " (* one list only)" * (marked and not below)
     other = shorten(against, COLUMN - len(note), placeholder=" …") + note
-    name = shorten(visible(example.name), WIDTH - len(f"nearest to , by cosine  {other}"), placeholder=" …")
+    name = shorten(named(example.name), WIDTH - len(f"nearest to , by cosine  {other}"), placeholder=" …")
     yield f"{f'nearest to {name}, by cosine':{COLUMN + 2}}  {other}"
-    lists = zip(example.before, example.after, example.stayed, strict=True)
-    for one, two, stayed in list(lists)[:most]:
-        yield f"{_cell(*one, ' ')}    {_cell(*two, ' *'[not stayed])}".rstrip()
+    lists = zip(example.before, example.stay, example.after, example.stayed, strict=True)
+    for (one, near), stay, (two, later), stayed in list(lists)[:most]:
+        yield f"{_cell(named(one), near, ' *'[not stay])}    {_cell(named(two), later, ' *'[not stayed])}".rstrip()
+    if below:
+        yield f"{'* one list only. ' * marked}{below}"
 
 
 def _cell(name: str, cosine: float, mark: str) -> str:
     room = COLUMN - 8
-    text = visible(name)
-    text = text if len(text) <= room else f"{text[: room - 1]}…"
+    text = name if len(name) <= room else f"{name[: room - 1]}…"
     return f"{text:{room}} {cosine:5.2f} {mark}"
 
 
 def _commands(audit: Audit, asked: Asked) -> Iterator[str]:
-    """Write what to type next; a line that would be too long is broken as a shell allows it."""
-    steps = list(next_steps(audit, asked))
-    yield f"next: {'; '.join(what for what, _ in steps)}"
-    for _, command in steps:
+    """Write what to type next, each below what it is for; a line too long is broken as a shell allows it."""
+    for start, (what, command) in zip(chain(["next, "], repeat("or ")), next_steps(audit, asked), strict=False):
+        yield f"{start}{what}:"
         yield from _broken(command)
 
 
@@ -230,11 +278,10 @@ def _broken(command: str) -> list[str]:
 
 def _key(audit: Audit, grid: Grid) -> list[str]:
     """Explain the words of the table, those that it has."""
-    same = "score" if is_alone(audit.model) else "predict"
+    alone = "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
-    text = f"Equal models {same} the same."
-    if any("κ" in heading for heading in grid.headings):
-        text += " κ: how unevenly axes stretch." if copies else " κ: largest over smallest stretch of the axes."
-    if copies and any("neighbours" in heading for heading in grid.headings):
-        text += " Twins count once."
+    proven = any(heading.startswith("range") or heading.endswith("stay") for heading in grid.headings)
+    text = alone + " κ: largest / smallest stretch." * proven
+    if copies and any("nearest" in heading for heading in grid.headings):
+        text += " Copies count once."
     return wrap(text, WIDTH)

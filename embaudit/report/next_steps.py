@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
+from embaudit.auditing.claims.predicted import seen_of
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
+
+
+BESIDE = (".npy", ".mtx")
+"""Files of one matrix, beside which another one may be given."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ class Asked:
 
 
 def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
-    """Yield what is next and its command: vectors to use instead, training to declare where that decides, all tables.
+    """Yield what is next and its command: the side that is missing, vectors to use or training to declare, all tables.
 
     Examples
     --------
@@ -77,23 +82,47 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     >>> found = audit(FactorModel.from_vectors([[1.0, 2.0], [2.0, 1.0]]))
     >>> for what, command in next_steps(found, Asked("v.npy")):
     ...     print(f"{what}: {command}")
-    if training had a penalty on both sides: embaudit audit v.npy --objective factors
-    every table and finding: embaudit audit v.npy --full
+    with the other side (put its file's name for OTHER-SIDE.npy): embaudit audit v.npy --left OTHER-SIDE.npy
+    if you trained with the same weight decay on both sides: embaudit audit v.npy --objective factors
+    to read every table and finding: embaudit audit v.npy --full
     """
+    yield from _missing(audit, asked)
+    yield from _deciding(audit, asked)
+    yield "to read every table and finding", asked.audit("--full")
+
+
+def _missing(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
+    suffix = next((suffix for suffix in BESIDE if asked.path.endswith(suffix)), "")
+    open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Word.YES
+    if suffix and open_ and "--kind" not in asked.reading and audit.model.predicts is not Equivalence.COSINES:
+        other = f"OTHER-SIDE{suffix}"
+        yield f"with the other side (put its file's name for {other})", asked.audit("--left", other)
+
+
+def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Yield vectors to use instead, or the training to declare that would decide."""
     model, word = audit.model, audit.answer.word
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
     if not audit.predictions_hold or word is Word.YES:
-        pass
-    elif model.left is not None:
-        side = ("--role", "left") if audit.evidence.role == "left" else ()
+        return
+    if model.left is not None:
+        left = audit.evidence.role == "left"
+        side, title = (("--role", "left") if left else (), model.title("left" if left else "right"))
         command = asked.fix("--as", "prediction", *side, "--unit", "--out", asked.out("prediction"))
-        yield "search vectors with the neighbours on the right", command
+        yield f"to write vectors that compare {title}s by {seen_of(model)}", command
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
-        what = "the head without its mean row" + ", its norm folded in" * (form != "centred")
+        what = "to write labels with " + "the norm folded in and " * (form != "centred") + "the average row subtracted"
         yield what, asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
-        unit = is_alone(model) and any(traits.is_unit for traits in audit.evidence.traits)
-        what = "if cosines were trained" if unit else "if training had a penalty on both sides"
-        yield what, asked.audit("--objective", "cosine" if unit else chosen)
-    yield "every table and finding", asked.audit("--full")
+        yield from _declaring(audit, asked, chosen)
+
+
+def _declaring(audit: Audit, asked: Asked, chosen: str) -> Iterator[tuple[str, str]]:
+    """Yield the training to declare; weight decay on both sides leaves no orthonormal columns."""
+    alone, traits = is_alone(audit.model), audit.evidence.traits
+    if alone and any(found.is_unit for found in traits):
+        yield "if you trained by cosine", asked.audit("--objective", "cosine")
+    elif not (alone and any(found.orthonormal for found in traits)):
+        yield "if you trained with the same weight decay on both sides", asked.audit("--objective", chosen)

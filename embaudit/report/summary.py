@@ -9,7 +9,7 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import ONCE, beside, counted, percent, visible
+from embaudit.foundation.words import ONCE, beside, copied, counted, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
@@ -232,7 +232,7 @@ def _neighbour_grid(example: Neighbourhood, shown_in: str, usual: Levels | None)
     below = [float("nan")] * len(pairs) if usual is None else usual.below([c for (_, c), _ in pairs]).tolist()
     return Grid(
         f"nearest to {visible(example.name)}",
-        f"{counted(example.left_out, 'twin')} left out" if example.left_out else "",
+        f"{copied(example.left_out)} left out" if example.left_out else "",
         ("in the model at hand", "", "higher than", f"in an equivalent model: {shown_in}", ""),
         tuple(
             (visible(one), f"{c:.2f}", f"{percent(share)} of pairs", visible(other), f"{d:.2f}")

@@ -78,25 +78,25 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         (
             [FREE, ORIGIN, claim("origin-decides", value=0.05), "chosen"],
             "NO",
-            "removing the mean row gives 5 % of labels another nearest one and changes no probability",
+            "subtracting the average row from every row changes 5 % of nearest labels, but no probability",
             ("origin-decides", "origin", "free:right"),
         ),
         (
             [FREE, ORIGIN_QUIET, claim("origin-decides", value=0.3), "chosen"],
             "NO",
-            "removing the mean row moves them by 0.30 on average and changes no probability",
+            "subtracting the average row from every row moves them by 0.30 on average and changes no probability",
             ("origin-decides", "origin", "free:right"),
         ),
         (
             [FREE, claim("origin", witness=object()), claim("origin-decides", value=0.3)],
             "NO",
-            "removing the mean row moves them by 0.30 on average and changes no probability",
+            "subtracting the average row from every row moves them by 0.30 on average and changes no probability",
             ("origin-decides", "origin", "free:right"),
         ),
         (
             [FREE, "chosen", LISTED],
             "AS A CONVENTION",
-            "it is so. Some change",
+            "it is so. Use them within this model only. Some change",
             ("chosen", "listed:right", "free:right"),
         ),
         (
@@ -128,7 +128,7 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         (
             [FREE, ALONE],
             "CANNOT BE SAID",
-            "without what they are multiplied with, nothing tells these vectors from others with other cosines",
+            "without the side they are multiplied with, nothing tells these vectors from equal ones with other cosines",
             ("one-side", "free:right"),
         ),
         ([FREE, ALONE, "trained"], "CANNOT BE SAID", "it is so", ("trained", "one-side", "free:right")),

@@ -158,7 +158,7 @@ def test_what_training_says_of_free_cosines(name):
     row = OBJECTIVES[name]
     text = f"Training minimised {row.loss}. Under it they are {row.cosines}."
     code, severity, title, remedy, kind = {
-        Status.FREE: ("EMB101", ISSUE, "the cosines are not identified", INSTEAD, Kind.ASSUMED),
+        Status.FREE: ("EMB101", ISSUE, "neither predictions nor training fix the cosines", INSTEAD, Kind.ASSUMED),
         Status.CHOSEN: ("EMB103", TIP, "the cosines are chosen by the regulariser", CONVENTION, Kind.ASSUMED),
         Status.INPUTS: ("EMB103", TIP, "the cosines are tied to the inputs", CONVENTION, Kind.ASSUMED),
         Status.UNKNOWN: (
@@ -204,7 +204,17 @@ def test_models_of_cosines_whose_own_cosines_are_free(objective):
     pinning = Pinning("free", "because", "scope", 1, 3, moved=moves)
     found = trained("cosine", fibre=fibre(FREE, pinning=pinning))
     text = "They may be others. Training on left-right cosines alone leaves them open."
-    expected = ("EMB101", ISSUE, "the cosines are not identified", text, INSTEAD, 0.6, OF[0], Kind.SHOWN, *OF[2:])
+    expected = (
+        "EMB101",
+        ISSUE,
+        "the predictions do not fix the cosines",
+        text,
+        INSTEAD,
+        0.6,
+        OF[0],
+        Kind.SHOWN,
+        *OF[2:],
+    )
     assert only(identification(changed(found, model=found.model.replace(objective=objective)))) == expected
     (of_labels,) = identification(of_head(head(UNIT), fibre=fibre(FREE, pinning=pinning)))
     assert of_labels.explanation == "They may be others."
@@ -427,7 +437,7 @@ def test_a_constant_column_that_meets_zeros_acts_as_nothing():
 
 def test_an_origin_that_decides_neighbours():
     assert only(origin(of_head(head(neighbours=replace(head().neighbours, top1_changed=0.35))))) == (
-        "EMB301", ISSUE, "removing the mean row changes the nearest label of 35 % of labels",
+        "EMB301", ISSUE, "subtracting the average row changes 35 % of nearest labels",
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         "is a "
         "convention. Here the mean row is 0.5 of a typical row long, and it decides neighbours.",
@@ -438,7 +448,7 @@ def test_an_origin_that_decides_neighbours():
 
 def test_an_origin_that_decides_cosines_alone():
     found = only(origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4321)))))
-    assert found[2] == "removing the mean row moves label cosines by 0.43 on average"
+    assert found[2] == "subtracting the average row moves label cosines by 0.43 on average"
     assert found[3].endswith("Here the mean row is 0.1 of a typical row long, and it decides cosines.")
     assert found[5] == 0.4321
     assert list(origin(of_head(quiet()))) == list(origin(evidence())) == []

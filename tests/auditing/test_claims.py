@@ -267,39 +267,39 @@ def test_cosines_beside_those_of_what_is_predicted():
     assert records(compared(moved(**lists), moved("left", 0.125))) == [
         (
             "differs:right", M, "item-item cosines", seen, False,
-            "The item-item cosines differ by 0.20 on average from those of what is predicted, whatever the axes.",
+            "The item-item cosines differ by 0.20 on average from those of what is predicted.",
             0.2, "predicted",
         ),
         (
             "listed:right", M, "nearest items", seen, False,
-            "Compared by what is predicted, whatever the axes, 25 % of the 10 nearest items are others.", 0.25,
+            "25 % of the 10 nearest items differ when items are compared by their predictions.", 0.25,
             "predicted",
         ),
         (
             "differs:left", M, "user-user cosines", seen, False,
-            "The user-user cosines differ by 0.12 on average from those of what is predicted, whatever the axes.",
+            "The user-user cosines differ by 0.12 on average from those of what is predicted.",
             0.125, "predicted",
         ),
     ]  # fmt: skip
     ranked = compared(moved(**lists), model=MODEL.replace(link="ranking"))
     assert [str(claim.scope) for claim in ranked] == ["the cosines of their scores"] * 2
-    assert "from those of their scores, whatever" in ranked[0].text
-    assert "Compared by their scores, whatever" in ranked[1].text
+    assert "from those of their scores." in ranked[0].text
+    assert ranked[1].text.endswith("when items are compared by their scores.")
 
 
-def test_shares_of_lists_stand_beside_those_with_twins_counted_once():
+def test_shares_of_lists_stand_beside_those_with_copies_counted_once():
     lists = {"top_n": 10, "top_n_overlap": 0.75, "overlap_without_twins": 0.5}
-    text = "Compared by what is predicted, whatever the axes, 50 % of the 10 nearest items are others, with twins "
+    text = "50 % of the 10 nearest items differ when items are compared by their predictions, with copies "
     found = compared(moved(**lists))[1]
     assert (found.text, found.value) == (f"{text}counted once.", 0.5)
     alike = compared(moved(**lists | {"overlap_without_twins": 0.7501}))[1]
-    assert alike.text.endswith("25 % of the 10 nearest items are others.")
+    assert alike.text.endswith("25 % of the 10 nearest items differ when items are compared by their predictions.")
     assert alike.value == 0.25
     drawn = evidence(MODEL, (equal(kappa=2.0), moved(**lists)), (equal(kappa=2.0), moved(**lists, mean_abs=0.4)))
     (claim, _) = (*movement.moved(drawn), None)
-    assert claim.text.endswith("Of the 10 nearest, 75 % (50 % with twins counted once) stay.")
+    assert claim.text.endswith("Of the 10 nearest, 75 % (50 % with copies counted once) stay.")
     (claim,) = movement.drawn(drawn)
-    assert claim.text.endswith("on average, and 75 % (50 % with twins counted once) of the 10 nearest stay.")
+    assert claim.text.endswith("on average, and 75 % (50 % with copies counted once) of the 10 nearest stay.")
 
 
 def test_cosines_agree_with_those_of_what_is_predicted_up_to_rounding():
@@ -333,8 +333,12 @@ def test_training_that_was_declared_is_assumed(name):
     subject, scope = "cosines within a side", "models of the same predictions"
     settled = {
         Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
-        Status.CHOSEN: ("chosen", "The declared training chose them by its penalty."),
-        Status.INPUTS: ("chosen", "Training, as declared, ties them to its inputs: rescaled inputs would give others."),
+        Status.CHOSEN: ("chosen", "The training named (in the file or by --objective) chose them by its penalty."),
+        Status.INPUTS: (
+            "chosen",
+            "The training named (in the file or by --objective) ties them to its inputs: rescaled inputs would give "
+            "others.",
+        ),
         Status.TRAINED: (
             "trained", "The cosine was trained between two sides, and one side does not show what that fixes.",
         ),
@@ -433,7 +437,7 @@ def test_certificates():
     ]  # fmt: skip
     once = replace(linear, lists={2.0: 0.5}, lists_without_twins={2.0: 0.25})
     (claim,) = limits.certificates(evidence(limits=Limits((), (once,))))
-    assert claim.text.startswith("50 % (25 % with twins counted once) of the lists stay whole under linear")
+    assert claim.text.startswith("50 % (25 % with copies counted once) of the lists stay whole under linear")
     assert claim.value == 0.5
 
 

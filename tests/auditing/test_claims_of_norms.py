@@ -85,7 +85,7 @@ def test_the_ones_vector_is_told_of_behind_a_layernorm_alone():
 def test_an_issue_from_one_label_in_twenty_on():
     (found,) = final_norm(evidence(HEAD, norm=measured(RMS)))
     assert (found.code, found.severity, found.value) == ("EMB307", Severity.ISSUE, 0.32)
-    assert found.title == "final norm decides the nearest of 32 % of labels"
+    assert found.title == "final norm folded in: 32 % of nearest labels change"
     assert found.explanation == (
         "The gains of the final RMSNorm may stand before the head or in it: the same model, whose label cosines differ "
         "by 0.06 on average. The two conventions furthest apart, 'as stored' and 'folded', differ for 32 % of labels."
@@ -111,8 +111,7 @@ def test_an_audit_answers_by_it(audited):
     assert share > 0.05
     assert audited.answer.word is Word.NO
     assert audited.answer.because == (
-        f"folding the final norm gives {100 * share:.0f} % of the labels asked another nearest one and "
-        "changes no probability"
+        f"folding in the final norm changes {100 * share:.0f} % of the nearest labels asked for, but no probability"
     )
     assert audited.answer.claims == ("norm-decides", "norm", "free:right")
     assert "the gains of the final LayerNorm (κ = 10) change no logit" in audited.verdict

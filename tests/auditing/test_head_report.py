@@ -365,12 +365,12 @@ def test_where_only_cosines_move_nothing_is_said_about_neighbours():
     assert report.neighbours.top1_changed < 0.05
     finding = report.findings[0]
     assert finding.code == "EMB301"
-    assert finding.title.startswith("removing the mean row moves label cosines by")
+    assert finding.title.startswith("subtracting the average row moves label cosines by")
     assert finding.value == report.centred.movement.mean_abs
     assert finding.explanation.endswith("it decides cosines.")
     assert "nearest label" not in report.verdict
     turned = head_report(FactorModel.from_softmax(centred_rows(0) + 2.0), n_gauges=1)
-    assert "nearest label of" in turned.findings[0].title
+    assert "of nearest labels" in turned.findings[0].title
     assert turned.findings[0].explanation.endswith("it decides neighbours.")
     assert "have another nearest label" in turned.verdict
 

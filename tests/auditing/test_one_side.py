@@ -47,7 +47,7 @@ def record(found):
 def test_rows_of_length_one_leave_two_ways_open_and_one_declaration_settles_it():
     assert record(unit_rows(of_traits(off_unit=2e-8))) == (
         "EMB409",
-        "all item rows have length 1: their dot product is their cosine",
+        "all item rows have length 1: trained so, or normalised afterwards",
         "Either training compared cosines, or the rows were divided by their lengths afterwards. "
         "The file cannot say which, and only the first pins anything.",
         "If training compared cosines, say so (`--objective cosine`): then it is tested whether 1,234 items of that "
@@ -78,7 +78,7 @@ def test_orthonormal_columns_are_called_what_they_are_where_users_are_at_hand():
     found = record(orthonormal_columns(of_traits(orthonormal=True)))
     assert found == (
         "EMB410",
-        "the item vectors are right-whitened: their columns are orthonormal",
+        "item columns are orthonormal, so cosines weigh all directions alike",
         "The items are whitened. Every latent direction counts the same in their cosines, however little it matters "
         "to a score. At full rank such cosines say nothing.",
         "If they are the V of a singular value decomposition, multiply the columns by its singular values. "
@@ -197,22 +197,41 @@ def test_too_few_rows_of_length_one_stay_undecided_however_it_is_said():
 
 def test_what_to_type_next_is_the_declaration_that_decides(told):
     assert list(next_steps(told["neither"], Asked("v.npy"))) == [
-        ("if cosines were trained", "embaudit audit v.npy --objective cosine"),
-        ("every table and finding", "embaudit audit v.npy --full"),
+        (
+            "with the other side (put its file's name for OTHER-SIDE.npy)",
+            "embaudit audit v.npy --left OTHER-SIDE.npy",
+        ),
+        ("if you trained by cosine", "embaudit audit v.npy --objective cosine"),
+        ("to read every table and finding", "embaudit audit v.npy --full"),
+    ]
+    # Whoever says that these are vectors has no other side.
+    as_vectors = next_steps(told["neither"], Asked("v.npy", ("--kind", "vectors")))
+    assert [command for _, command in as_vectors] == [
+        "embaudit audit v.npy --kind vectors --objective cosine",
+        "embaudit audit v.npy --kind vectors --full",
     ]
     assert list(next_steps(told["link"], Asked("v.npy"))) == [
-        ("every table and finding", "embaudit audit v.npy --full")
+        ("to read every table and finding", "embaudit audit v.npy --full")
     ]
     evidence = told["neither"].evidence
     stretched = replace(evidence, traits=tuple(replace(traits, off_unit=0.5) for traits in evidence.traits))
-    what, command = next(iter(next_steps(replace(told["neither"], evidence=stretched), Asked("v.npy"))))
-    assert what == "if training had a penalty on both sides"
-    assert "--objective factors" in command
+    assert list(next_steps(replace(told["neither"], evidence=stretched), Asked("v.npz"))) == [
+        (
+            "if you trained with the same weight decay on both sides",
+            "embaudit audit v.npz --objective factors",
+        ),
+        ("to read every table and finding", "embaudit audit v.npz --full"),
+    ]
+    whitened = replace(evidence, traits=tuple(replace(one, orthonormal=True) for one in stretched.traits))
+    assert [command for _, command in next_steps(replace(told["neither"], evidence=whitened), Asked("v.mtx"))] == [
+        "embaudit audit v.mtx --left OTHER-SIDE.mtx",
+        "embaudit audit v.mtx --full",
+    ]
 
 
 def test_the_first_screen_speaks_of_scores():
     alone = first_screen(audit(VECTORS, n_gauges=1, n_pairs=50), Asked("v.npy"))
     pair = first_screen(audit(PAIR, n_gauges=1, n_pairs=50), Asked("v.npz"))
-    assert "Equal models score the same. κ:" in alone
+    assert "Equal models: same products of both sides. κ: largest / smallest stretch." in alone
     assert "predict" not in alone
-    assert "Equal models predict the same. κ:" in pair
+    assert "Equal models predict the same. κ: largest / smallest stretch." in pair

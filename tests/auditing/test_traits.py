@@ -62,11 +62,11 @@ def test_twins_are_told_in_full():
     assert finding.to_dict() == {
         "code": "EMB401",
         "severity": "issue",
-        "title": "25 % of item rows are copies of another row",
-        "explanation": "25 % of 8 item rows have a twin (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 "
+        "title": "25 % of item rows are copies of another row; keep one of each",
+        "explanation": "25 % of 8 item rows have a copy (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 "
         "rows (0, 7). Such rows fill each other's lists of neighbours.",
-        "remedy": "Keep one row of each group, or find out why these rows never parted; "
-        "read the figures without twins.",
+        "remedy": "Keep one row of each group, or find out why they never parted; read figures with copies counted "
+        "once.",
         "value": 0.25,
         "claim": "twins:right",
     }
@@ -100,7 +100,7 @@ def test_of_a_sample_the_lower_end_counts(monkeypatch):
     assert twins.share == pytest.approx(1 / 3)
     assert twins.ci_low < 0.25
     assert finding.severity is Severity.TIP
-    assert finding.title == f"{100 * twins.ci_low:.0f} % of item rows are copies of another row"
+    assert finding.title == f"{100 * twins.ci_low:.0f} % of item rows are copies of another row; keep one of each"
     assert finding.value == twins.share
 
 

@@ -50,7 +50,7 @@ def assert_a_screen(text):
 
 def commands(screen):
     """What a screen says to type next, as it is pasted."""
-    pasted = screen.split("\nnext: ")[1].partition("\n")[2].replace("\\\n", "")
+    pasted = screen.split("\nnext, ")[1].partition("\n")[2].replace("\\\n", "")
     return [split(line) for line in pasted.splitlines() if line.strip().startswith("embaudit ")]
 
 
@@ -83,6 +83,12 @@ def test_the_head_of_a_language_model(embaudit, shared_data):
     result = embaudit("audit", "lm-stories260K", "--gauges", 1)
     assert_a_screen(result.out)
     assert_kept("lm-stories260K", result.out)
+    # What the command writes has the neighbours on the right.
+    assert embaudit(*commands(result.out)[0][1:]).code == 0
+    rows = ea.load("lm-stories260K-folded-centred.npz").right
+    name, *near = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", result.out)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    assert near == [str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:6]]
 
 
 def test_movielens_end_to_end(embaudit, shared_data, request):
@@ -154,6 +160,20 @@ def test_commands_repeat_how_the_model_was_read(embaudit, models):
 
 
 @pytest.mark.usefixtures("without_attacks")
+def test_the_other_side_is_asked_for_where_a_file_beside_can_hold_it(embaudit, models):
+    model = models["it's two sided"][0]
+    np.save("v.npy", model.right)
+    wanted, *others = commands(embaudit("audit", "v.npy", "--gauges", 1).out)
+    assert wanted == ["embaudit", "audit", "v.npy", "--left", "OTHER-SIDE.npy"]
+    assert [words[-1] for words in others] == ["factors", "--full"]
+    refused = embaudit(*wanted[1:])
+    assert refused.code == 2
+    assert "a file that exists; got OTHER-SIDE.npy" in refused.err
+    np.save("OTHER-SIDE.npy", model.left)
+    assert "v.npy: 40 users × 20 items, rank 3\n" in embaudit(*wanted[1:], "--gauges", 1).out
+
+
+@pytest.mark.usefixtures("without_attacks")
 def test_titles_may_come_from_a_table_and_are_asked_for_where_there_are_none(embaudit, ratings):
     embaudit("fit", ratings, "--objective", "product", "--rank", 3, "--out", "m.npz")
     refused = embaudit("audit", "m.npz", "--show", "Film, number 7")
@@ -173,7 +193,7 @@ def test_a_screen_has_room_for_long_names_and_many_findings(embaudit, models):
     rows = model.right.copy()
     rows[4] = 0
     names = [f"a title that is much longer than half of a screen, number {i}\n" for i in range(20)]
-    biased = model.replace(right=rows, right_bias=np.arange(20.0), right_names=names, objective="factors")
+    biased = model.replace(right=rows, right_bias=np.arange(20.0), right_names=names, objective="product")
     users = np.column_stack([biased.left, np.full(40, 2.0)])
     wide = biased.replace(left=users, right=np.column_stack([rows, np.ones(20)]), right_ids=np.arange(20))
     ea.save(wide, "wide.npz")

@@ -109,7 +109,7 @@ def test_on_a_line_no_rows_are_called_twins():
         found = twins(FactorModel.from_vectors(x))
         assert found.on_a_line
         assert (found.n_pairs, found.share, found.beyond_chance) == (0, 0.0, False)
-        assert found.explain() == "All item rows lie on one line, so none are called twins."
+        assert found.explain() == "All item rows lie on one line, so none are called copies."
     assert not twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [1.0, 1e-6]])).on_a_line
 
 
@@ -117,12 +117,12 @@ def test_what_is_said_of_twins():
     rows = [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.0], [3.0, 0.0, 0.0], [4.0, 0.0, 0.0]]
     found = twins(FactorModel.from_vectors([*rows, [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]], ids=list("abcdef h")))
     assert found.explain() == (
-        "75 % of 8 item rows have a twin (a cosine above 0.9999): 7 pairs, 2 groups, the largest of 4 rows "
+        "75 % of 8 item rows have a copy (a cosine above 0.9999): 7 pairs, 2 groups, the largest of 4 rows "
         "(a, b, e, …)."
     )
     found = twins(FactorModel.from_vectors(rows[:3]))
     assert found.explain() == (
-        "67 % of 3 item rows have a twin (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 rows (0, 1)."
+        "67 % of 3 item rows have a copy (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 rows (0, 1)."
     )
     assert repr(found) == "Twins(1 pair of 3 items)"
     none = twins(random_model(p=20), role="item", tolerance=1e-3)
@@ -188,13 +188,13 @@ def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
     assert found.ci_low < found.share < found.ci_high
     low, high = (round(100 * end) for end in (found.ci_low, found.ci_high))
     assert found.explain() == (
-        f"{low} % to {high} % of 83 item rows have a twin (a cosine above 0.9999), by a sample; identical are 3 pairs, "
+        f"{low} % to {high} % of 83 item rows have a copy (a cosine above 0.9999), by a sample; identical are 3 pairs, "
         "3 groups, the largest of 2 rows (0, 80)."
     )
     assert found.beyond_chance
     alone = twins(random_model(p=30, k=9))
     assert (alone.n_pairs, alone.share, alone.beyond_chance) == (0, 0.0, False)
-    assert alone.explain().endswith("of 30 item rows have a twin (a cosine above 0.9999), by a sample.")
+    assert alone.explain().endswith("of 30 item rows have a copy (a cosine above 0.9999), by a sample.")
 
 
 def test_tokens_of_a_language_model(shared_data):

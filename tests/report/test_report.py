@@ -115,7 +115,7 @@ def test_neighbours_are_shown_with_what_their_cosines_mean_and_without_copies():
     model = ea.FactorModel.from_user_item([[1.0, 2.0], [2.0, -1.0], [1.0, 1.0]], x, item_ids=list("abcdefg"))
     result = ea.audit(model, n_gauges=1, n_pairs=50, show=["a", "e", "g"])
     one, alone = neighbour_grids(result)
-    assert one.caption == "nearest to a (2 twins left out)"
+    assert one.caption == "nearest to a (2 copies left out)"
     assert one.headings[:3] == ("in the model at hand", "", "higher than")
     assert [row[:3] for row in one.rows] == [
         ("b", "0.80", "60 % of pairs"), ("d", "0.00", "27 % of pairs"), ("g", "-1.00", "0 % of pairs"),

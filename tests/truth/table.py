@@ -52,10 +52,10 @@ class Row:
 ANSWERS = {"F": "NO", "P": "YES", "U": "CANNOT BE SAID"}
 CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 UNSAID = {
-    "YES": ("Do not read", "a convention", "whatever the axes"),
+    "YES": ("Do not read", "a convention", "differ when"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
     CONVENTION: ("Do not read", "part of what the model predicts", "equal models have other cosines"),
-    OPEN: ("Do not read", "part of what the model predicts", "whatever the axes", "at hand moves"),
+    OPEN: ("Do not read", "part of what the model predicts", "differ when", "at hand moves"),
 }
 """What neither answer nor advice may say beside a word."""
 NEVER = (
@@ -217,7 +217,11 @@ def shapes() -> Iterator[Row]:
     other = ("Training minimised", "have length 1", "is not known", "does not show what that fixes", "moves")
     for name, declared in (("link", {"link": "cosine"}), ("objective", {"objective": "cosine"})):
         yield Row(f"unit rows, {name} cosine", unit.replace(**declared), {"right": "P"}, {}, same, other, whole=False)
-    said = ("Every latent direction counts the same", "At full rank such cosines say nothing", "right-whitened")
+    said = (
+        "Every latent direction counts the same",
+        "At full rank such cosines say nothing",
+        "weigh all directions alike",
+    )
     turned = vectors(orthonormal(9, 3))
     yield Row("orthonormal columns alone", turned, alone, {"EMB410": "tip", **TWO}, said, answer=OPEN)
     few = FactorModel.from_vectors(np.eye(3)).replace(link="cosine")
@@ -423,12 +427,12 @@ def norms() -> Iterator[Row]:
     """Heads behind a final norm; by construction folding gives 2 of 40 labels, and 2 of 42, another nearest one."""
     alone, turns = {"right": "F"}, {"EMB307": "issue", **TWO}
     head, gains = FactorModel.from_softmax(centred(40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
-    says = ("the gains of the final RMSNorm (κ = 10) change no logit", "final norm decides the nearest")
+    says = ("the gains of the final RMSNorm (κ = 10) change no logit", "final norm folded in: ")
     options = {"final_norm": FinalNorm("rms", gains)}
     yield Row("n gains decide", head, alone, turns, says, ("along the ones vector",), options, "NO")
     says = ("So any number may be added along the ones vector", "(κ = 10) change no logit")
     yield Row("n behind a LayerNorm", head, alone, turns, says, (), {"final_norm": FinalNorm("layer", gains)}, "NO")
-    never = ("folding the final norm", "along the ones vector")
+    never = ("folding in the final norm", "along the ones vector")
     options = {"final_norm": FinalNorm("rms", 1 + 1e-6 * gains)}
     yield Row("n gains hardly differ", head, alone, TWO, ("Then 0 % of labels have another",), never, options, OPEN)
     options = {"final_norm": FinalNorm("rms", np.full(5, 3.0))}
@@ -436,10 +440,10 @@ def norms() -> Iterator[Row]:
     options = {"final_norm": FinalNorm("rms", [1.0, 1.0, 3.0])}
     says = (
         "Then 5 % of labels have another nearest",
-        "gives 5 % of the labels asked another nearest one and changes no",
+        "folding in the final norm changes 5 % of the nearest labels asked for, but no",
     )
     yield Row("n 2 of 40 labels turn", _turning(15), alone, turns, says, (), options, "NO")
-    says, never = ("Then 5 % of labels have another nearest",), ("folding the final norm",)
+    says, never = ("Then 5 % of labels have another nearest",), ("folding in the final norm",)
     yield Row("n 2 of 42 labels turn", _turning(16), alone, TWO, says, never, options, OPEN)
 
 

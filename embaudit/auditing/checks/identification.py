@@ -46,12 +46,12 @@ def _free(evidence: Evidence) -> Finding:
     if evidence.model.predicts is Equivalence.COSINES:
         text = evidence.fibre.freedom[evidence.role].because
         text += " Training on left-right cosines alone leaves them open." * ("left" in evidence.model.link.unit_sides)
-        return _not_identified(evidence, _claim(evidence, text, Kind.SHOWN))
+        return _not_fixed(evidence, "the predictions do not", _claim(evidence, text, Kind.SHOWN))
     if objective is None or objective.status is Status.UNKNOWN:
         return _not_known(evidence, objective)
     text = f"Training minimised {objective.loss}. Under it they are {objective.cosines}."
     if objective.status is Status.FREE:
-        return _not_identified(evidence, _claim(evidence, text, Kind.ASSUMED))
+        return _not_fixed(evidence, "neither predictions nor training", _claim(evidence, text, Kind.ASSUMED))
     claim = _claim(evidence, f"{text} The predictions alone would allow others.", Kind.ASSUMED)
     remedy = CONVENTION_ALONE if is_alone(evidence.model) else CONVENTION
     return Finding("EMB103", Severity.TIP, f"the cosines are {objective.status.value}", claim, remedy)
@@ -73,9 +73,9 @@ def _not_known(evidence: Evidence, objective: Objective | None) -> Finding:
     return Finding("EMB102", Severity.TIP, title, _claim(evidence, text, Kind.UNDECIDED), remedy)
 
 
-def _not_identified(evidence: Evidence, claim: Claim) -> Finding:
+def _not_fixed(evidence: Evidence, what: str, claim: Claim) -> Finding:
     remedy = INSTEAD_ALONE if is_alone(evidence.model) else INSTEAD
-    return Finding("EMB101", Severity.ISSUE, "the cosines are not identified", claim, remedy)
+    return Finding("EMB101", Severity.ISSUE, said_of(evidence.model, f"{what} fix the cosines"), claim, remedy)
 
 
 def _claim(evidence: Evidence, text: str, kind: Kind) -> Claim:

@@ -8,6 +8,7 @@ from embaudit.auditing.claims.claim import Claim, Kind
 from embaudit.auditing.claims.heads import LABELS
 from embaudit.auditing.claims.norm import FOLDED, changed, decides
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.foundation.words import percent
 from embaudit.softmax.folding import folding
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     )
     kind = Kind.MEASURED if gauge is None else Kind.SHOWN
     claim = Claim("norm-decides", kind, LABELS, FOLDED, text, norm.folded.nearest.share, "final_norm", gauge)
-    title = f"final norm decides the nearest of {changed(norm, norm.folded)}"
+    aside = ", copies aside" if norm.n_copies else ""
+    title = f"final norm folded in: {percent(norm.folded.nearest.share)} of nearest labels change{aside}"
     remedy = (
         "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
         "folded-centred` writes the form that holds nothing no probability shows but the axes."

@@ -38,7 +38,7 @@ def unit_rows(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "EMB409",
             Severity.TIP,
-            f"all {title} rows have length 1: their dot product is their cosine",
+            f"all {title} rows have length 1: trained so, or normalised afterwards",
             claim,
             f"If training compared cosines, say so (`--objective cosine`): then it is tested whether {rows} of that "
             "length fix their cosines. With the other side at hand, its lengths count too, and cosines of the scores "
@@ -61,7 +61,7 @@ def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "EMB410",
             Severity.TIP,
-            f"the {title} vectors are right-whitened: their columns are orthonormal",
+            f"{title} columns are orthonormal, so cosines weigh all directions alike",
             claim,
             "If they are the V of a singular value decomposition, multiply the columns by its singular values. "
             "With the other side at hand, `embaudit fix` does so.",

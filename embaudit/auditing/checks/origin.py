@@ -27,7 +27,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     changed, moved = head.neighbours.top1_changed, head.centred.movement.mean_abs
     neighbours = decides_neighbours(head)
-    effect = f"changes the nearest label of {percent(changed)} of labels"
+    effect = f"changes {percent(changed)} of nearest labels"
     text = (
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         f"is a convention. Here the mean row is {head.offset:.2g} of a typical row long, and it decides "
@@ -37,7 +37,9 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     scope = Scope("the head less its mean row")
     claim = Claim("origin-decides", Kind.SHOWN, "label cosines", scope, text, value, "head", head.centred.gauge)
     remedy = "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs."
-    title = "removing the mean row " + (effect if neighbours else f"moves label cosines by {moved:.2f} on average")
+    title = "subtracting the average row " + (
+        effect if neighbours else f"moves label cosines by {moved:.2f} on average"
+    )
     yield Finding("EMB301", Severity.ISSUE, title, claim, remedy)
 
 

@@ -35,7 +35,7 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "EMB402",
             Severity.TIP,
-            f"an equal model changes {over_all} of neighbours; {_whose(found, title)}, {other}",
+            f"an equal model changes {over_all} of {found.top_n} nearest; {_whose(found, title)}, {other}",
             claim,
             f"Judge the {title}s that you ask about: figures over all of them are figures of the others.",
         )

@@ -25,6 +25,6 @@ def twin_rows(evidence: Evidence) -> Iterator[Finding]:
         text = f"{twins.explain()} Such rows fill each other's lists of neighbours."
         subject, scope = f"{twins.title} rows", Scope("the model at hand")
         claim = Claim(f"twins:{traits.role}", Kind.MEASURED, subject, scope, text, twins.share, "traits")
-        title = f"{percent(twins.ci_low)} of {twins.title} rows are copies of another row"
-        remedy = "Keep one row of each group, or find out why these rows never parted; read the figures without twins."
+        title = f"{percent(twins.ci_low)} of {twins.title} rows are copies of another row; keep one of each"
+        remedy = "Keep one row of each group, or find out why they never parted; read figures with copies counted once."
         yield Finding("EMB401", severity, title, claim, remedy)

@@ -30,6 +30,18 @@ def seen_of(model: FactorModel) -> str:
     return "their scores" if model.predicts is Equivalence.RANKINGS else "what is predicted"
 
 
+def theirs_of(model: FactorModel) -> str:
+    """Name what entities are compared by there.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> theirs_of(FactorModel.from_user_item([[1.0]], [[1.0]]))
+    'their predictions'
+    """
+    return seen_of(model) if model.predicts is Equivalence.RANKINGS else "their predictions"
+
+
 def predicted(evidence: Evidence) -> Iterator[Claim]:
     """Tell for each side how far its cosines and lists are from those of what is predicted."""
     model = evidence.model
@@ -48,14 +60,14 @@ def _compared(model: FactorModel, record: Movement) -> Iterator[Claim]:
         text = f"The {cosines} are those of {seen}, but for rounding."
         yield Claim(f"agrees:{role}", Kind.MEASURED, cosines, scope, text, record.max_abs, "predicted")
         return
-    text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}, whatever the axes."
+    text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}."
     yield Claim(f"differs:{role}", Kind.MEASURED, cosines, scope, text, record.mean_abs, "predicted")
     if record.top_n:
         # Copies stay with each other in every model, so lists that are full of them would hide what moves.
         folded = percent(record.overlap_without_twins) not in ("–", percent(record.top_n_overlap))
         changed = 1 - (record.overlap_without_twins if folded else record.top_n_overlap)
         text = (
-            f"Compared by {seen}, whatever the axes, {percent(changed)} of the {record.top_n} nearest {title}s are "
-            f"others{f', {ONCE}' * folded}."
+            f"{percent(changed)} of the {record.top_n} nearest {title}s differ when {title}s are compared by "
+            f"{theirs_of(model)}{f', {ONCE}' * folded}."
         )
         yield Claim(f"listed:{role}", Kind.MEASURED, f"nearest {title}s", scope, text, changed, "predicted")

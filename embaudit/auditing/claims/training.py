@@ -23,8 +23,12 @@ IN_SHORT = {
 
 SETTLES = {
     Status.FREE: ("left-open", "Training, as declared, leaves them open: equal models solve it equally well."),
-    Status.CHOSEN: ("chosen", "The declared training chose them by its penalty."),
-    Status.INPUTS: ("chosen", "Training, as declared, ties them to its inputs: rescaled inputs would give others."),
+    Status.CHOSEN: ("chosen", "The training named (in the file or by --objective) chose them by its penalty."),
+    Status.INPUTS: (
+        "chosen",
+        "The training named (in the file or by --objective) ties them to its inputs: rescaled inputs would give "
+        "others.",
+    ),
     Status.TRAINED: (
         "trained",
         "The cosine was trained between two sides, and one side does not show what that fixes.",

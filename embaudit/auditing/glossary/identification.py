@@ -22,7 +22,7 @@ OF_IDENTIFICATION = (
     Code(
         "EMB101",
         (ISSUE,),
-        "the cosines are not identified by training",
+        "training does not fix the cosines",
         "Other models make the same predictions, have other cosines, and are as good under the declared objective.",
         "Which of them you got was up to the solver. Another run may rank neighbours otherwise.",
         "Rank by the dot product, or use prediction cosines, which all these models share (`embaudit fix`).",

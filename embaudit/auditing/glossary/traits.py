@@ -12,12 +12,12 @@ OF_TRAITS: tuple[Code, ...] = (
         "EMB401",
         (TIP, ISSUE),
         "rows are copies of each other, exactly or nearly",
-        "These rows have a twin: another row of the same side whose cosine with them exceeds 1 − 1e-4.",
+        "These rows have a copy: another row of the same side whose cosine with them exceeds 1 − 1e-4.",
         "A list of neighbours then names one direction many times. Figures about lists mostly speak of the copies.",
         "Keep one row of each group. Rows that training hardly touched are often alike: leave them out of the index.",
         "Identical rows are found by a hash and verified, near ones by a tree; above 200,000 directions by a sample. "
         "A tip from 1 % of the rows on, an issue from 25 %, where chance has no part. A group is a first row with its "
-        "later twins.",
+        "later copies.",
         "Lee and others: Deduplicating Training Data Makes Language Models Better (ACL 2022), on where copies come "
         "from.",
     ),
@@ -126,7 +126,7 @@ OF_TRAITS: tuple[Code, ...] = (
     Code(
         "EMB410",
         (TIP,),
-        "vectors alone have orthonormal columns: they are right-whitened",
+        "vectors alone have orthonormal columns, so their cosines weigh all directions alike",
         "The columns are at right angles and of one length, as those of V in a singular value decomposition are.",
         "Every direction counts the same in the cosines, however little it matters to a score. At full rank such "
         "cosines say nothing.",

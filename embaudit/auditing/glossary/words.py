@@ -82,10 +82,10 @@ OF_WORDS = (
         ("canonical form", "balanced"),
     ),
     Word(
-        "twin",
+        "copy",
         "A row of the same direction as another one, exactly or nearly (cosine above 1 − 1e-4).",
         "Tokens that a language model never saw in training often keep one and the same row.",
-        ("near-duplicate", "copy"),
+        ("near-duplicate", "twin"),
     ),
     Word(
         "logit cosine",
