@@ -17,7 +17,7 @@ from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import one_blas_thread, row_blocks
+from embaudit.foundation.workers import one_blas_thread, ordered_map, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
@@ -246,10 +246,14 @@ def _visits(
     equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
 ) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
-    for equivalent in track(equivalents, "visiting equal models", len(equivalents)):
-        some = Sample.of(checked, draw)
+    looked_at = [(equivalent, Sample.of(checked, draw)) for equivalent in equivalents]
+
+    def visit(one: tuple[EquivalentModel, Sample]) -> tuple[Drift, tuple[Movement, ...]]:
+        equivalent, some = one
         moved = some.drift(equivalent.of(some.model), equivalent.amplification)
-        yield moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
+        return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
+
+    yield from track(ordered_map(visit, looked_at), "visiting equal models", len(equivalents))
 
 
 def _furthest(

@@ -15,6 +15,7 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
+from embaudit.foundation.workers import ordered_map
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
@@ -197,7 +198,9 @@ class _Search:
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             # Shift and metric take turns, so that each step costs many linear ones.
             tried.append((affine, "movement", 1, 3))
-        for group, kind, n_starts, n_steps in track(tried, "searching the worst gauge", len(tried)):
+
+        def attacked(one: tuple[tuple[GaugeGroup, AttackObjective, int, int], np.random.Generator]) -> Attack:
+            (group, kind, n_starts, n_steps), draw = one
             found = worst_gauge(
                 self.model,
                 group,
@@ -208,9 +211,12 @@ class _Search:
                 n_rows=50,
                 n_starts=n_starts,
                 n_steps=n_steps,
-                rng=self.draw,
+                rng=draw,
             )
-            yield found if kind == "movement" else replace(found, lost_without_twins=self._lost(found, role, n))
+            return found if kind == "movement" else replace(found, lost_without_twins=self._lost(found, role, n))
+
+        each = zip(tried, self.draw.spawn(len(tried)), strict=True)
+        yield from track(ordered_map(attacked, each), "searching the worst gauge", len(tried))
 
     def _lost(self, attack: Attack, role: SideName, n: int) -> float:
         """Measure what an attack drives out of lists that hold one row of each group of twins."""
