@@ -112,7 +112,7 @@ def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does
     assert first.value("cosine") > 0.95
     assert second.value("cosine") < 0.6
     assert second.best() == "prediction cosine"
-    assert "it serves these labels better" in second.explain()
+    assert "It serves these labels better" in second.explain()
     frame = second.to_frame().set_index(["similarity", "measure"])
     assert frame.loc[("prediction cosine", "precision"), "difference_ci_low"] > 0.2
 

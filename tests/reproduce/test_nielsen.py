@@ -98,7 +98,7 @@ def test_caption_and_files_have_the_numbers_of_the_tables(figure, saved):
         pd.testing.assert_frame_equal(table, getattr(figure, name), check_exact=True)
         pd.testing.assert_frame_equal(pd.DataFrame(document[name]), getattr(figure, name), check_exact=True)
     assert "labels 1 and 2 (cosine -0.59) can share" in document["caption"]
-    assert "labels 2 and 4 (cosine 0.80) never both exceed 0.31" in document["caption"]
+    assert "Labels 2 and 4 (cosine 0.80) never both exceed 0.31" in document["caption"]
     assert sum(document["inputs_per_label"]) == 1_000
 
 

@@ -116,7 +116,7 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> read_object(LogisticRegression().fit([[0.0], [1.0], [2.0]], ["a", "b", "c"])).intake.line()
-    'read as LogisticRegression of sklearn: coef_, intercept_, classes_, its class'
+    'read as LogisticRegression of sklearn: coef_, intercept_, classes_'
     """
     said = {name: options.pop(name, None) for name in SAID}
     return _read(model, Given(Request.of(kind, options), **said))
