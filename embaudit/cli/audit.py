@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from embaudit.auditing import Audit
+    from embaudit.io import FoundNorm
+    from embaudit.io.intake import Intake
     from embaudit.model import FactorModel
-    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.next_steps import Asked
 
 
@@ -60,7 +61,7 @@ def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mappin
     return Asked(str(path), tuple(reading.words()), tuple(words))
 
 
-def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FinalNorm | None:
+def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FoundNorm | None:
     """Find the final norm before a head, and say on the side which tensor was taken for it."""
     from embaudit.io import final_norm_of, fits
 
@@ -71,7 +72,13 @@ def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | No
         return None
     if not quiet:
         sys.stderr.write(f"{found}; --norm none reads the head without it.\n")
-    return found.norm
+    return found
+
+
+def with_norm(intake: Intake, norm: FoundNorm | None) -> Intake:
+    """Say in an intake which arrays that were left over became the final norm."""
+    known = {part.name for part in intake.left_over}
+    return intake.beside(*(part for part in norm.parts if part.name in known)) if norm else intake
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -122,8 +129,9 @@ def audit(
         with progress_bars(quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
+            before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)
             result = auditing.audit(
-                Reading(model, found.intake),
+                Reading(model, with_norm(found.intake, before)),
                 role=role,
                 groups=group,
                 n_gauges=gauges,
@@ -134,7 +142,7 @@ def audit(
                 objective=objective,
                 soft_cap=soft_cap,
                 normalised=normalised,
-                final_norm=norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet),
+                final_norm=before.norm if before else None,
                 rng=seed,
                 source=str(path),
             )

@@ -69,7 +69,15 @@ def fix(
     before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
     with progress_bars(quiet=quiet):
-        remedy = mend(model, str(as_), role=side, dimensions=dimensions, unit=unit, final_norm=before, rng=seed)
+        remedy = mend(
+            model,
+            str(as_),
+            role=side,
+            dimensions=dimensions,
+            unit=unit,
+            final_norm=before.norm if before else None,
+            rng=seed,
+        )
         remedy.write(out, force=force)
     console = make_console(quiet=quiet)
     console.print(remedy.explain(), markup=False)

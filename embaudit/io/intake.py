@@ -13,7 +13,7 @@ WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
     "left_ids": "left ids", "right_ids": "right ids", "left_names": "left names", "right_names": "right names",
     "left_counts": "left counts", "right_counts": "right counts", "offset": "offset", "link": "link",
-    "objective": "objective",
+    "objective": "objective", "final_norm": "the final norm",
 }  # fmt: skip
 """What the fields of a model are called."""
 FEW = 2
@@ -68,10 +68,18 @@ class Intake:
         return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
 
     def beside(self, *parts: Part) -> Intake:
-        """Add what came from elsewhere, in place of what the source says of it."""
-        named = {part.became for part in parts}
+        """Add what came from elsewhere, in place of what the source says of it; what is added is not left over.
+
+        Examples
+        --------
+        >>> left = (Part("norm.weight", "", (2,)), Part("seed", ""))
+        >>> Intake("npz", ("a.npz",), (), left).beside(Part("norm.weight", "final_norm", (2,))).line()
+        'read as npz: norm.weight; left over: seed'
+        """
+        named, added = {part.became for part in parts}, {part.name for part in parts}
         kept = (part for part in self.parts if part.became not in named)
-        return replace(self, parts=(*kept, *parts))
+        rest = tuple(part for part in self.left_over if part.name not in added)
+        return replace(self, parts=(*kept, *parts), left_over=rest)
 
     def explain(self) -> str:
         """Tell it in one short paragraph."""

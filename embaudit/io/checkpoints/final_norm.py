@@ -16,6 +16,7 @@ from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import AnyPath, existing_path
+from embaudit.io.intake import Part
 from embaudit.io.objects.library import comes_from
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm, NormKind
@@ -38,6 +39,13 @@ class FoundNorm:
     """Name of its gains in the checkpoint."""
     because: str
     """What says so."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """What an intake says became of its arrays, under each name that a shift may have."""
+        layer, shape = self.name.rpartition(".")[0], self.norm.gain.shape
+        shifts = SHIFTS if self.norm.shift is not None else ()
+        return tuple(Part(name, "final_norm", shape) for name in (self.name, *(f"{layer}.{s}" for s in shifts)))
 
     def __str__(self) -> str:
         shift = ", with a bias" if self.norm.shift is not None else ""
