@@ -233,6 +233,8 @@ def _no_better(audit: Audit) -> str:
         return ""
     if audit.answer.word is Word.CONVENTION:
         return "Training chose the left list, among those of equal models."
+    if audit.evidence.head is not None and not audit.evidence.chosen:
+        return "The right list follows one convention, no truer than the left."
     return "The list on the right is as valid as the left one, no better."
 
 
