@@ -13,6 +13,8 @@ from models import random_model
 
 from embaudit.auditing import evidence as module
 from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
+from embaudit.auditing.predicted import by_prediction
+from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
@@ -322,3 +324,25 @@ def test_limits_are_those_of_the_dimensions_that_predictions_see():
     assert gather(SMALL, n_gauges=1).limits.rank == 3
     found = gather(SMALL.replace(left=np.array(SMALL.left) * [1, 1, 0]), n_gauges=1)
     assert found.fibre.reduction.model.rank == found.limits.rank == 2
+
+
+def test_traits_are_compared_in_the_equal_model_where_lists_change_most(monkeypatch):
+    given = {}
+    real = module.all_traits
+    monkeypatch.setattr(module, "all_traits", lambda *a, **o: given.update(o) or real(*a, **o))
+    found = gather(SMALL, groups=["linear", "diagonal"], n_gauges=3)
+    kept = [(record.top_n_overlap, one.name) for one, record in found.visits("right")]
+    assert given["equal"]["right"].name == min(kept)[1]
+
+
+def test_rows_that_no_prediction_sees_are_left_out_of_both_sides_of_the_comparison():
+    draw = np.random.default_rng(0)
+    left, right = draw.standard_normal((9, 3)) * [1, 1, 0], draw.standard_normal((12, 3))
+    right[4] = [0, 0, 2]
+    model = FactorModel.from_user_item(left, right)
+    found = by_prediction(model, ["right"], side="right", rows=np.arange(12), n=3, rng=0).of("right")
+    seen = np.delete(np.arange(12), 4)
+    pairs = [(i, j) for i in seen for j in seen if i < j]
+    before, after = model.cosines("right", pairs), identified_cosines(model, role="right", pairs=pairs)
+    assert (found.n_zero, found.n_pairs) == (1, 55)
+    assert found.mean_abs == pytest.approx(np.abs(after - before).mean(), abs=1e-9)
