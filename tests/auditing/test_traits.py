@@ -135,3 +135,10 @@ def test_too_few_rows_without_copies_have_neither():
     some = random_model(n=40, p=99, k=5)
     (found,) = all_traits(some.take(right=np.repeat(np.arange(99), 2)), ("right",), rng=np.random.default_rng(0))
     assert found.hubs_without_twins is None
+
+
+def test_biases_kept_as_columns_are_looked_at_on_the_right_alone():
+    model = random_model(0, n=40, p=40, biases=("left_bias", "right_bias"))
+    right, left = all_traits(model, ["right", "left"], rng=np.random.default_rng(0))
+    assert right.bias_columns.columns == 2
+    assert left.bias_columns is None
