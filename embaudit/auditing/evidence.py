@@ -157,7 +157,7 @@ def labels_looked_at(head: FactorModel, seed: int) -> Indices:
 
 
 MOST = {"n_gauges": 10_000, "n_pairs": 100_000_000}
-"""Beyond these an audit would take days or all memory and say nothing more."""
+"""More would take long, or all memory, and say nothing more."""
 
 
 def _require_sizes(max_condition: float, **counts: int) -> None:

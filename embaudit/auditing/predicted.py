@@ -93,7 +93,7 @@ def by_prediction(
     except InputError:
         return None
     after = {name: prediction_view(model, form, name) for name in model.sides}
-    before = _seen(model, after)
+    before = _of_seen_rows(model, after)
     within = [role for role in roles if role != "cross" and len(before.side(role).directed) > 1]
     if not within:
         return None
@@ -104,7 +104,7 @@ def by_prediction(
     return Predicted(probe.measure_rows(after), examples)
 
 
-def _seen(model: FactorModel, vectors: Mapping[SideName, Mapped]) -> FactorModel:
+def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped]) -> FactorModel:
     """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
     some = {}
     for side, mapped in vectors.items():

@@ -102,11 +102,7 @@ class EquivalentModel:
         """
         x = model.factors(side)
         if self.gauge is not None:
-            right = side == "right"
-            linear, shift = (
-                (self.gauge.right, self.gauge.right_shift) if right else (self.gauge.left, self.gauge.left_shift)
-            )
-            return Seen(x, np.asarray(linear), np.asarray(shift))
+            return Seen(x, *self.gauge.on(side))
         assert self.form is not None
         assert self.exponent is not None
         linear = self.form.right_map(self.exponent) if side == "right" else self.form.left_map(self.exponent)

@@ -68,9 +68,10 @@ class Seen:
 
     def single(self, rows: slice) -> tuple[Singles, Vector]:
         """Compute rows in float32, and how much rounding may have grown in each."""
-        block = single(self.x, rows)[0] @ self.linear.astype(np.float32)
-        if self.shift.any():
-            block += self.shift.astype(np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):
+            block = single(self.x, rows)[0] @ self.linear.astype(np.float32)
+            if self.shift.any():
+                block += self.shift.astype(np.float32)
         return block, self._amplified(rows, block)
 
     def _amplified(self, rows: slice, block: Singles) -> Vector:
@@ -122,7 +123,8 @@ def single(x: Rows, rows: slice) -> tuple[Singles, Vector]:
     """Take rows in float32, and tell for each how much larger what was added up may be than what came out."""
     if isinstance(x, Seen):
         return x.single(rows)
-    block = np.asarray(x[rows], dtype=np.float32)
+    with np.errstate(over="ignore"):
+        block = np.asarray(x[rows], dtype=np.float32)
     return block, np.ones(len(block))
 
 

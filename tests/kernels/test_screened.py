@@ -19,16 +19,18 @@ def rows_of(kind, draw, p=400, k=6):
         x[::3] = 0
     if kind == "huge and tiny":
         x *= 10.0 ** draw.integers(-30, 30, (p, 1))
+    if kind == "beyond float32":
+        x *= 10.0 ** draw.choice([-60, 0, 60], (p, 1))
     if kind == "one cluster":
         x = x * 1e-5 + draw.standard_normal(k)
     return x
 
 
 KINDS = ["plain", "twins", "zero rows", "huge and tiny", "one cluster"]
+STORED = [(kind, dtype) for kind in KINDS for dtype in (np.float32, np.float64)] + [("beyond float32", np.float64)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("kind", "dtype"), STORED)
 @pytest.mark.parametrize("how", ["as stored", "stretched", "shifted", "first of its twins"])
 def test_lists_are_those_of_float64(monkeypatch, kind, dtype, how):
     draw = np.random.default_rng(5)
