@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import embaudit.io.proofs.verify as checker
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.workers import one_blas_thread
 from embaudit.io import as_model, written_whole
 from embaudit.io.codecs import npz
 from embaudit.io.files import AnyPath, existing_file
@@ -115,4 +116,5 @@ def verify(proof: Proof | AnyPath, model: FactorModel | AnyPath | object) -> lis
     said = known.record["model"]["link"]["name"]
     if str(given.link.name) != said:
         raise InputError(f"the model must have the {said} link of the proof; got {given.link.name}; name it by link.")
-    return checker.verify(known.contents, {name: getattr(given, name) for name in checker.SIDES})
+    with one_blas_thread():
+        return checker.verify(known.contents, {name: getattr(given, name) for name in checker.SIDES})

@@ -91,8 +91,9 @@ class Claim:
         self.rows_free, self.columns_free = self.unseen or free[0], free[1]  # one number a row, one a column of scores
         self.unit = {"cosine": ("left", "right"), "softmax": ("right",) * link["unit_rows"]}.get(link["name"], ())
         self.stored = {s: np.dtype(float) if model[s] is None else model[s].dtype for s in ("left", "right")}
-        single = set(self.stored.values()) != {np.dtype(float)}
-        self.storage, self.tolerance = (2.0**-23, 1e-5) if single else (EPS, TIE)
+        self.storage, self.tolerance = (
+            (EPS, TIE) if set(self.stored.values()) == {np.dtype(float)} else (2.0**-23, 1e-5)
+        )
 
     def __getitem__(self, name: str) -> Any:
         return self.arrays.get(name)
@@ -220,9 +221,10 @@ class Claim:
         c, a, b = cosine(t), np.linalg.norm(x, axis=1), np.linalg.norm(y, axis=1)
         if group == "diagonal" and self.role != "cross":
             low, high = self["ends"][known].T
-            for end, sign in ((high, 1), (low, -1)):
-                best = weighted(x, sign * y, sign * end, s[known, int(sign > 0)], kappa**2)
-                require(abs(best - sign * end) <= 1e-8, "an end of a diagonal range is not the extreme cosine")
+            for end, sign, at in ((high, 1, s[known, 1]), (low, -1, s[known, 0])):
+                for p in np.array_split(np.arange(len(x)), len(x) // 128 + 1):  # few enough to stay in the cache
+                    best = weighted(x[p], sign * y[p], sign * end[p], at[p], kappa**2)
+                    require(abs(best - sign * end[p]) <= 1e-8, "an end of a diagonal range is not the extreme cosine")
             return c, low, high
         if group == "diagonal":  # √(Σw xx Σ yy/w): least where Σw s xx = Σ yy/(w s), at most Σ of the larger ends
             p, q = ([x * x * v[:, None], y * y / v[:, None]] for v in s[known].T)
@@ -246,8 +248,7 @@ class Claim:
     def shown(self) -> dict[str, float]:
         """Numbers of a claim that a witness shows: an equal model, or under a guard one that is not equal."""
         if self["input"] is not None:  # a head whose probabilities change at this input when its mean row is removed
-            rows, logs = self.raw("right"), []
-            bias, cap = self.model["right_bias"], self.link["soft_cap"]
+            rows, logs, bias, cap = self.raw("right"), [], self.model["right_bias"], self.link["soft_cap"]
             for w in (rows[self["among"]], rows[self["among"]] - rows.mean(axis=0)):
                 z = (unit(w) if self.unit else w) @ self["input"] + (0 if bias is None else bias[self["among"]])
                 z = z if cap is None else cap * np.tanh(z / cap)
@@ -302,10 +303,9 @@ class Claim:
             rest = x - x @ self["gauge_left"] @ self["gauge_left"].T
             shares = (rest**2).sum(axis=1) / (x**2).sum(axis=1)
             return {"value": k - self["gauge_left"].shape[1], "share": float(np.nanmax(shares))}
-        if about == "free" and "map" not in self.proof:
-            require(self.movement()[1] > 1e-3, "no cosine moves")
-        elif about == "free":
-            require(np.linalg.matrix_rank(self["gauge_left"]) < k, "whole")
+        if about == "free":
+            moves = np.linalg.matrix_rank(self["gauge_left"]) < k if "map" in self.proof else self.movement()[1] > 1e-3
+            require(moves, "no cosine moves")
         return {"value": None}
 
     def labels(self, rows: Any) -> float:
