@@ -20,11 +20,12 @@ NUMBER = re.compile(r"[-+]?\d[\d,]*\.?\d*(?:e[-+]?\d+)?")
 
 
 @cache
-def executed(name: str, ratings: str = "no such folder") -> nbformat.NotebookNode:
+def executed(name: str, data: str = "no such folder") -> nbformat.NotebookNode:
     """Execute a notebook in its folder, away from its file; on simulated data where it could take other."""
     notebook = nbformat.read(FOLDER / f"{name}.ipynb", as_version=4)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MOVIELENS", ratings)
+        patch.setenv("MOVIELENS", data)
+        patch.setenv("CHECKPOINT", data)
         # The kernel shows its figures in the notebook unless it is told otherwise.
         patch.delenv("MPLBACKEND", raising=False)
         NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(FOLDER)}}).execute()
@@ -153,3 +154,27 @@ def test_05_finds_the_whole_below_every_part_under_the_sign_rule():
     below = dict(re.findall(r"^(sgd|momentum|adam|sign|muon) +(\d\.\d{6}) *$", shown, re.MULTILINE))
     assert float(below["sgd"]) == 0
     assert float(below["sign"]) > 0.8
+
+
+def test_06_gives_one_model_two_neighbourhoods(shared_data):
+    notebook = executed("06_final_norm", str(shared_data("lm-stories260K")))
+    assert tagged(notebook, "same").count("the same: True") == 3
+    stored, folded, _ = (nearest_to(notebook, form) for form in range(3))
+    assert stored[0] == "cat"
+    assert [token for token in folded if token.endswith("s")] == ["rivers", "queens", "tables", "dogs"]
+    assert "EMB307 (issue): final norm folded in: 95 % of nearest labels change" in tagged(notebook, "findings")
+    by_rows, by_logits = (
+        re.findall(rf", {kind} ([-+.\d]+)", tagged(notebook, "logits").replace(":", ","))
+        for kind in ("cosine", "logit cosine")
+    )
+    assert len(set(by_rows)) == 3
+    assert len(set(by_logits)) == 1
+    real = tagged(notebook, "real")
+    assert "condition number of the norm: 4.55" in real
+    assert "nearest token changed by folding: 32% of all tokens" in real
+
+
+def nearest_to(notebook: nbformat.NotebookNode, form: int) -> list[str]:
+    """The tokens of one column of the table of neighbours."""
+    rows = tagged(notebook, "nearest").splitlines()[1:]
+    return [row.split()[1 + 2 * form] for row in rows]
