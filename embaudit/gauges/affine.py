@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.foundation.checked import RNG, Vector, as_generator
 from embaudit.gauges.gauge import EPS, Gauge
-from embaudit.gauges.group import GaugeGroup, random_rotation, sample_spectrum, within_budget
+from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation
 from embaudit.model import FactorModel
@@ -119,7 +119,7 @@ class Affine(GaugeGroup):
         draw = as_generator(rng)
         scale = np.exp(draw.standard_normal())
         scales = scale * sample_spectrum(self.rank, self.max_condition, draw)
-        linear = Gauge.from_svd(random_rotation(self.rank, draw), scales, random_rotation(self.rank, draw))
+        linear = random_linear(scales, draw)
         shift: Vector = getattr(self.translation.sample(rng=draw), f"{self.side}_shift")
         return self.after(shift if self.max_shift is not None else scale * shift, linear)
 

@@ -48,8 +48,9 @@ class Diagonal(BudgetedLinear):
 
     def contains(self, gauge: Gauge) -> bool:
         """Whether M is diagonal within rounding, κ within the budget, and nothing is shifted."""
-        off_diagonal = np.abs(gauge.left - np.diag(np.diag(gauge.left))).max()
-        return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(gauge.left)).min())
+        left = np.asarray(gauge.left)
+        off_diagonal = np.abs(left - np.diag(np.diag(left))).max()
+        return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min())
 
     def includes(self, other: GaugeGroup) -> bool:
         """Smaller budgets of diagonal gauges, and in one dimension every linear one."""

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Floats, Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.stretch import WIDE, Stretch, is_inverse
+from embaudit.kernels.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
@@ -25,14 +27,30 @@ def require_rank(rank: int) -> None:
     as_count(rank, "rank")
 
 
-def _square(array: ArrayLike, name: str) -> Floats:
+def _square(array: ArrayLike | Stretch, name: str) -> Map:
+    if isinstance(array, Stretch):
+        return array
     given = as_factors(array, name)
     if given.shape[0] != given.shape[1]:
         raise must_be(name, "a square matrix", f"shape {given.shape}")
     return frozen(given.astype(np.float64))
 
 
-def _affine(x: Matrix, linear: Matrix, shift: Vector) -> Matrix:
+def _still(rank: int) -> Map:
+    return Stretch.identity(rank) if rank > WIDE else np.eye(rank)
+
+
+def _norm(linear: Map) -> float:
+    """Compute the largest singular value."""
+    if isinstance(linear, Stretch):
+        return float(linear.sizes.max())
+    # The norm of a diagonal matrix needs no decomposition.
+    if np.count_nonzero(linear) == np.count_nonzero(linear.diagonal()):
+        return float(np.abs(linear.diagonal()).max())
+    return float(np.linalg.norm(linear, 2))
+
+
+def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
     """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
     result = np.empty(x.shape, dtype=x.dtype)
     for rows, block in float64_blocks(x):
@@ -53,8 +71,9 @@ class Gauge:
 
     Parameters
     ----------
-    left, right : array of shape (k, k)
-        M and M⁻ᵀ; `left · rightᵀ = I` is checked, nothing is ever inverted.
+    left, right : array of shape (k, k), or Stretch
+        M and M⁻ᵀ; `left · rightᵀ = I` is checked, nothing is ever inverted. In very many dimensions no matrix is made
+        of what was drawn: `np.asarray` makes it.
     left_shift, right_shift : array of shape (k,), optional
         u and v, zero by default.
 
@@ -77,8 +96,8 @@ class Gauge:
     and orthogonal); Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026 (translation).
     """
 
-    left: Matrix
-    right: Matrix
+    left: Map
+    right: Map
     left_shift: Vector = None  # type: ignore[assignment]
     right_shift: Vector = None  # type: ignore[assignment]
 
@@ -92,7 +111,9 @@ class Gauge:
             given = getattr(self, field)
             vector = np.zeros(k) if given is None else given
             object.__setattr__(self, field, as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k))
-        error = float(np.abs(self.left @ self.right.T - np.eye(k)).max())
+        if isinstance(self.left, Stretch) and isinstance(self.right, Stretch) and is_inverse(self.left, self.right):
+            return
+        error = float(np.abs(np.asarray(self.left @ self.right.T) - np.eye(k)).max())
         # Beyond one half nothing says that either matrix is invertible at all.
         if not error <= min(0.5, 64 * k * EPS * self.condition_number):
             raise InputError(
@@ -103,7 +124,7 @@ class Gauge:
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
         require_rank(rank)
-        return cls(np.eye(rank), np.eye(rank))
+        return cls(_still(rank), _still(rank))
 
     @classmethod
     def diagonal(cls, scales: ArrayLike) -> Gauge:
@@ -120,7 +141,7 @@ class Gauge:
         if not np.isfinite(inverse).all():
             at = int(np.argmin(np.isfinite(inverse)))
             raise must_be("scales", "numbers whose inverse is finite", f"{d[at]} in column {at}", "drop that column")
-        return cls(np.diag(d), np.diag(inverse))
+        return cls(Stretch(d), Stretch(frozen(inverse))) if len(d) > WIDE else cls(np.diag(d), np.diag(inverse))
 
     @classmethod
     def linear(cls, matrix: ArrayLike) -> Gauge:
@@ -144,7 +165,7 @@ class Gauge:
     def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
         require_rank(rank)
-        return cls(np.eye(rank), np.eye(rank), left, right)  # type: ignore[arg-type]
+        return cls(_still(rank), _still(rank), left, right)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         parts = [f"rank {self.rank}", f"condition number {self.condition_number:.4g}"]
@@ -164,14 +185,7 @@ class Gauge:
 
         Two largest singular values, each accurate to rounding, where the smallest one of M would lose κ digits.
         """
-        # The norm of a diagonal matrix needs no decomposition: translations of wide models are many.
-        sizes = (
-            np.abs(m.diagonal()).max()
-            if np.count_nonzero(m) == np.count_nonzero(m.diagonal())
-            else np.linalg.norm(m, 2)
-            for m in (self.left, self.right)
-        )
-        return float(math.prod(sizes))
+        return math.prod(_norm(m) for m in (self.left, self.right))
 
     @property
     def shifts_left(self) -> bool:
@@ -192,10 +206,10 @@ class Gauge:
     @property
     def linear_kind(self) -> Linear:
         """What the linear part may do, within rounding."""
-        still, rounding = np.eye(self.rank), 64 * self.rank * EPS
-        if np.abs(self.left - still).max() <= rounding:
+        still, rounding, left = np.eye(self.rank), 64 * self.rank * EPS, np.asarray(self.left)
+        if np.abs(left - still).max() <= rounding:
             return Linear.IDENTITY
-        if np.abs(self.left @ self.left.T - still).max() <= rounding:
+        if np.abs(left @ left.T - still).max() <= rounding:
             return Linear.ROTATION
         return Linear.SIMILARITY if self.is_conformal else Linear.ANY
 
@@ -207,7 +221,7 @@ class Gauge:
     @property
     def is_isometry(self) -> bool:
         """Whether the linear part keeps every length, within rounding."""
-        return self.is_conformal and abs(float(np.linalg.norm(self.left, 2)) - 1) <= 16 * self.rank * EPS
+        return self.is_conformal and abs(_norm(self.left) - 1) <= 16 * self.rank * EPS
 
     @property
     def fixes_cosines(self) -> bool:
@@ -236,7 +250,7 @@ class Gauge:
             return Equivalence.PROBABILITIES
         return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
 
-    def on(self, side: SideName) -> tuple[Matrix, Vector]:
+    def on(self, side: SideName) -> tuple[Map, Vector]:
         """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
         return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
 
@@ -252,9 +266,14 @@ class Gauge:
         if first.rank != self.rank:
             raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
         left, right = first.left @ self.left, first.right @ self.right
+        if isinstance(left, Stretch) or isinstance(right, Stretch):
+            return self._after(first, left, right)
         # Where the two conditions cancel, as in g⁻¹g, their rounding remains: Newton's iteration for M⁻ᵀ removes it.
         for _ in range(2):
             right = right + (np.eye(self.rank) - right @ left.T) @ right
+        return self._after(first, left, right)
+
+    def _after(self, first: Gauge, left: Map, right: Map) -> Gauge:
         return Gauge(
             left,
             right,

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Vector, as_generator, is_number
+from embaudit.foundation.checked import RNG, Vector, as_generator, frozen, is_number
 from embaudit.gauges.gauge import EPS, Gauge
+from embaudit.kernels.stretch import WIDE, Stretch, Turn
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import Equivalence
 
@@ -142,3 +143,19 @@ def random_rotation(rank: int, rng: np.random.Generator) -> np.ndarray[tuple[int
     q, r = np.linalg.qr(rng.standard_normal((rank, rank)))
     rotation = q * np.sign(np.diag(r))
     return np.asarray(rotation)
+
+
+def random_linear(scales: Vector, rng: np.random.Generator) -> Gauge:
+    """Draw `M = U diag(scales) Vᵀ` with uniform U and V; in very many dimensions U is a `Turn`, and V the identity.
+
+    Examples
+    --------
+    >>> gauge = random_linear(np.linspace(1, 2, 300), np.random.default_rng(0))
+    >>> gauge, round(float(np.linalg.cond(np.asarray(gauge.left))), 9)
+    (Gauge(rank 300, condition number 2), 2.0)
+    """
+    rank = len(scales)
+    if rank <= WIDE:
+        return Gauge.from_svd(random_rotation(rank, rng), scales, random_rotation(rank, rng))
+    turn = Turn.sample(rank, rng)
+    return Gauge(Stretch(frozen(scales), turn), Stretch(frozen(1 / scales), turn))

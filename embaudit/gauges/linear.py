@@ -8,7 +8,7 @@ from typing import ClassVar
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import Gauge
-from embaudit.gauges.group import GaugeGroup, covers, random_rotation, sample_spectrum
+from embaudit.gauges.group import GaugeGroup, covers, random_linear, sample_spectrum
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,12 @@ class GeneralLinear(BudgetedLinear):
     """Beyond this float64 no longer tells a dense matrix of a few thousand dimensions from a singular one."""
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
-        """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly."""
+        """Draw `M = U diag(s) Vᵀ`: U and V uniform, s log-normal, stretched to spend the budget exactly.
+
+        Above 256 dimensions `M = U diag(s)`, and U is a `Turn`, which is not quite uniform. No cosine sees V.
+        """
         draw = as_generator(rng)
-        scales = sample_spectrum(self.rank, self.max_condition, draw)
-        return Gauge.from_svd(random_rotation(self.rank, draw), scales, random_rotation(self.rank, draw))
+        return random_linear(sample_spectrum(self.rank, self.max_condition, draw), draw)
 
     def includes(self, other: GaugeGroup) -> bool:
         """Every linear set whose budget is not larger."""

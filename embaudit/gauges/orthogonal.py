@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, random_rotation
+from embaudit.kernels.stretch import WIDE, Stretch, Turn
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 
@@ -49,7 +52,10 @@ class Orthogonal(GaugeGroup):
         return True
 
     def sample(self, *, rng: RNG = 0) -> Gauge:
-        """Draw uniformly (Haar measure)."""
+        """Draw uniformly (Haar measure); above 256 dimensions a `Turn`, which is not quite uniform."""
+        if self.rank > WIDE:
+            turn = Stretch(np.ones(self.rank), Turn.sample(self.rank, as_generator(rng)))
+            return Gauge(turn, turn)
         rotation = random_rotation(self.rank, as_generator(rng))
         return Gauge(rotation, rotation)
 

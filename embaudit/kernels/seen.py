@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.kernels.stretch import Linear, stretches
 
 Singles: TypeAlias = NDArray[np.float32]
 
@@ -45,7 +46,7 @@ class Seen:
 
     x: Matrix
     """(p, k), may lie on disk."""
-    linear: Matrix
+    linear: Linear
     """(k, m)."""
     shift: Vector
     """(m,)."""
@@ -69,7 +70,8 @@ class Seen:
     def single(self, rows: slice) -> tuple[Singles, Vector]:
         """Compute rows in float32, and how much rounding may have grown in each."""
         with np.errstate(over="ignore", invalid="ignore"):
-            block = single(self.x, rows)[0] @ self.linear.astype(np.float32)
+            # Transforms round less than the k products of a matrix, which the growth below allows for.
+            block: Singles = np.asarray(single(self.x, rows)[0] @ self.linear.astype(np.float32), dtype=np.float32)
             if self.shift.any():
                 block += self.shift.astype(np.float32)
         return block, self._amplified(rows, block)
@@ -87,7 +89,7 @@ class Seen:
     @cached_property
     def _norms(self) -> tuple[float, float]:
         """The Frobenius norm of the map, and the least stretch of any direction."""
-        s = np.linalg.svd(self.linear, compute_uv=False)
+        s = stretches(self.linear)
         return float(np.linalg.norm(s)), float(s[-1]) if len(s) == len(self.linear) else 0.0
 
 

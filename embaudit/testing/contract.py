@@ -95,7 +95,8 @@ def _movements(gauge: Gauge) -> dict[Equivalence | str, float]:
     """How far a gauge moves each thing it might preserve, on the generic model and without help from biases."""
     model = _generic_model(gauge.rank)
     assert model.left is not None
-    left, right = _moved(model.left, gauge.left, gauge.left_shift), _moved(model.right, gauge.right, gauge.right_shift)
+    left = _moved(model.left, np.asarray(gauge.left), gauge.left_shift)
+    right = _moved(model.right, np.asarray(gauge.right), gauge.right_shift)
     before, after = model.left @ model.right.T, left @ right.T
     levels = (Equivalence.RANKINGS, Equivalence.PROBABILITIES, Equivalence.SCORES)
     gaps: dict[Equivalence | str, float] = {level: largest_gap(level, before, after) for level in levels}

@@ -59,7 +59,8 @@ def compared(model: FactorModel) -> Arrays:
 def witness(model: FactorModel, gauge: Gauge) -> Part:
     """Store a gauge, and the rows that show what it keeps."""
     shifts = {"shift_left": gauge.left_shift, "shift_right": gauge.right_shift}
-    return Part({"gauge_left": gauge.left, "gauge_right": gauge.right, **shifts, **compared(model)})
+    left, right = np.asarray(gauge.left), np.asarray(gauge.right)
+    return Part({"gauge_left": left, "gauge_right": right, **shifts, **compared(model)})
 
 
 def dropping(

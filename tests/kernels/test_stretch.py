@@ -1,0 +1,127 @@
+"""Maps of rows of very many columns: they are the matrices they say they are."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+import pytest
+from scipy.fft import dct
+
+from embaudit.kernels.seen import Seen
+from embaudit.kernels.stretch import Stretch, Turn, is_inverse, stretches
+
+K = 37
+
+
+def turn(seed: int = 0, rank: int = K) -> Turn:
+    return Turn.sample(rank, np.random.default_rng(seed))
+
+
+def full(seed: int = 0) -> Stretch:
+    draw = np.random.default_rng(seed)
+    return Stretch(draw.uniform(0.5, 3, K) * np.sign(draw.standard_normal(K)), turn(seed + 1), turn(seed + 2))
+
+
+def test_a_turn_is_the_product_of_its_signs_and_cosine_transforms() -> None:
+    one = turn()
+    transform = dct(np.eye(K), norm="ortho")
+    a, b, c = (np.diag(signs.astype(float)) for signs in one.signs)
+    expected = reduce(np.matmul, [a, transform, b, transform, c])
+    assert np.abs(one.of(np.eye(K)) - expected).max() < 1e-14
+    assert np.abs(one.T.of(np.eye(K)) - expected.T).max() < 1e-14
+    assert one.T.T.back is one.back
+    assert abs(abs(np.linalg.det(expected)) - 1) < 1e-12
+
+
+def test_a_turn_spreads_any_row_over_all_columns() -> None:
+    # One transform alone leaves a cosine wave a single column.
+    wave = dct(np.eye(1024)[5], norm="ortho", type=3)
+    for row in (np.eye(1024)[7], wave, np.ones(1024) / 32):
+        spread = turn(rank=1024).of(row[None])[0]
+        assert np.abs(spread).max() < 6 / 32
+        assert abs(np.mean(spread**4) * 1024**2 - 3) < 0.7  # as of normal numbers
+
+
+def test_other_seeds_turn_otherwise() -> None:
+    assert np.abs(turn(0).of(np.eye(K)) - turn(1).of(np.eye(K))).max() > 0.1
+
+
+def test_products_are_those_of_the_matrix() -> None:
+    one, other, draw = full(), full(9), np.random.default_rng(3)
+    first, last = (np.asarray(t.of(np.eye(K))) for t in (one.first, one.last) if t is not None)
+    matrix = np.asarray(one)
+    assert np.abs(matrix - first @ np.diag(one.scales) @ last).max() < 1e-13
+    x, v = draw.standard_normal((4, K)), draw.standard_normal(K)
+    for found, expected in (
+        (x @ one, x @ matrix),
+        (v @ one, v @ matrix),
+        (one @ x.T, matrix @ x.T),
+        (one @ v, matrix @ v),
+        (np.asarray(one.T), matrix.T),
+        (np.asarray(one @ other), matrix @ np.asarray(other)),
+    ):
+        assert np.abs(found - expected).max() < 1e-12
+    assert one.shape == matrix.shape == (K, K)
+    assert len(one) == K
+
+
+def test_neighbouring_turns_that_are_missing_keep_a_product_a_stretch() -> None:
+    ends, still = full(), Stretch(np.linspace(1, 2, K))
+    assert isinstance(Stretch(ends.scales, ends.first) @ still, Stretch)
+    assert isinstance(still @ Stretch(ends.scales, None, ends.last), Stretch)
+    assert not isinstance(ends @ still, Stretch)
+    made = Stretch(ends.scales, ends.first) @ Stretch(still.scales, None, ends.last)
+    assert (
+        np.abs(
+            np.asarray(made)
+            - np.asarray(Stretch(ends.scales, ends.first))
+            @ np.asarray(still)
+            @ np.asarray(Stretch(np.ones(K), None, ends.last))
+        ).max()
+        < 1e-12
+    )
+
+
+def test_singular_values_are_the_sizes_of_the_scales() -> None:
+    one = full()
+    assert np.allclose(stretches(one), np.linalg.svd(np.asarray(one), compute_uv=False), rtol=1e-12)
+    assert np.allclose(stretches(np.asarray(one)), stretches(one), rtol=1e-12)
+
+
+def test_inverses_have_the_same_turns_and_scales_that_cancel() -> None:
+    one = full()
+    inverse = Stretch(1 / one.scales, one.first, one.last)
+    assert is_inverse(one, inverse)
+    assert np.abs(np.asarray(one) @ np.asarray(inverse).T - np.eye(K)).max() < 1e-12
+    others = (
+        Stretch(1 / one.scales, turn(5), one.last),
+        Stretch(1 / one.scales, one.first, turn(5)),
+        Stretch(1 / one.scales, None, one.last),
+        Stretch(1 / one.scales, one.first, None),
+        Stretch(1 / one.scales, turn(1).T, one.last),
+        Stretch((1 + 1e-12) / one.scales, one.first, one.last),
+    )
+    assert not any(is_inverse(one, other) for other in others)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_rows_keep_their_precision(dtype: type) -> None:
+    one, x = full(), np.random.default_rng(0).standard_normal((3, K)).astype(dtype)
+    found = x @ one
+    assert found.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert np.abs(found - x.astype(float) @ np.asarray(one)).max() < (1e-5 if dtype is np.float32 else 1e-12)
+    assert one.astype(np.float32) is one
+
+
+def test_what_float32_rounds_stays_within_what_the_search_allows_for() -> None:
+    rank = 512
+    one = Stretch(np.random.default_rng(2).uniform(0.5, 2, rank), turn(0, rank), turn(1, rank))
+    x = np.random.default_rng(1).standard_normal((50, rank)).astype(np.float32)
+    seen = Seen(x, one, np.zeros(rank))
+    block, growth = seen.single(slice(0, 50))
+    off = np.linalg.norm(block - seen[:50], axis=1) / np.linalg.norm(seen[:50], axis=1)
+    allowed = (rank + 8) * 2.0**-24 * growth
+    assert (off < allowed / 100).all()
+    assert (off > allowed / 1e7).all()
+    assert np.allclose(growth, np.linalg.norm(one.scales) / one.scales.min())
