@@ -128,14 +128,24 @@ def as_rows(rows: ArrayLike, n_rows: int, name: str = "rows") -> NDArray[np.intp
     return given.astype(np.intp)
 
 
-def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Keep float32 and float64 as they are; widen what is narrower; refuse what is no number."""
-    kind = array.dtype
+def storage_of(kind: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the type that numbers are held in: float32 and float64 as they are, what is narrower widened.
+
+    Examples
+    --------
+    >>> [str(storage_of(np.dtype(kind))) for kind in ("f4", "f8", "f2", "i4")]
+    ['float32', 'float64', 'float32', 'float64']
+    """
     if kind in (np.float32, np.float64):
-        return array
-    if kind.kind not in "fiu":
-        raise must_be(name, "an array of real numbers", f"dtype {kind}", "convert it to float32 or float64")
-    return array.astype(np.float32 if kind == np.float16 else np.float64)
+        return kind
+    return np.dtype(np.float32 if kind == np.float16 else np.float64)
+
+
+def _storage(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Hold numbers as `storage_of` says; refuse what is none."""
+    if array.dtype.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", f"dtype {array.dtype}", "convert it to float32 or float64")
+    return array.astype(storage_of(array.dtype), copy=False)
 
 
 def _require_finite(array: Matrix, name: str) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.inputs import note_input, noted_inputs
 
 AnyPath: TypeAlias = str | os.PathLike[str]
+T = TypeVar("T")
 
 
 def as_path(path: object, name: str) -> Path:
@@ -71,6 +73,26 @@ def existing_file(path: AnyPath) -> Path:
     if not found.is_file():
         raise must_be("the input", "a file", f"the directory {found}", "name the file in it")
     return found
+
+
+def as_opened(path: Path, read: Callable[[], T]) -> Callable[[], T]:
+    """Put off reading a file; one that is another by then is refused, for what was told of it no longer holds."""
+    return partial(_if_unchanged, path, _stamp(path), read)
+
+
+def _if_unchanged(path: Path, stamp: tuple[int, ...], read: Callable[[], T]) -> T:
+    if _stamp(path) != stamp:
+        raise must_be(f"{path}", "the file that was opened", "another since, or none", "load it again")
+    return read()
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what differs between two files, or two states of one; nothing for none."""
+    try:
+        state = path.stat()
+    except OSError:
+        return ()
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
 
 
 def require_no_input(output: Path) -> None:

@@ -24,6 +24,8 @@ from embaudit.model import FactorModel
 
 ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs")
 """Options that every format takes."""
+OF_SIDES = ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
+"""The fields of a model whose shapes an intake tells."""
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
@@ -133,19 +135,26 @@ def _with_files(found: Intake, request: Request) -> Intake:
 
 def _found(intake: Intake, model: FactorModel) -> Intake:
     """Fill in the shapes that headers did not tell, and drop what the kind asked for left out."""
-    held = {
-        name: getattr(model, name) for name in ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
-    }
+    held = _shapes(model)
     parts = tuple(
-        replace(part, shape=held[part.became].shape)
-        if None in (part.shape or (None,)) and held.get(part.became) is not None
-        else part
+        replace(part, shape=held[part.became]) if None in (part.shape or (None,)) and part.became in held else part
         for part in intake.parts
-        if part.became not in held or held[part.became] is not None
+        if part.became not in OF_SIDES or part.became in held
     )
     if not parts:
-        parts = tuple(Part("vectors", name, x.shape) for name, x in held.items() if x is not None)
+        parts = tuple(Part("vectors", name, shape) for name, shape in held.items())
     return replace(intake, parts=parts)
+
+
+def _shapes(model: FactorModel) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of what there is of `OF_SIDES`; nothing is read for it that still lies in the file."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name in OF_SIDES:
+        role, _, field = name.partition("_")
+        side = model.left_side if role == "left" else model.right_side
+        if side is not None and (field or "rows") in side.given:
+            found[name] = (len(side),) if field else side.shape
+    return found
 
 
 def _require_known(request: Request, chosen: Format) -> None:
@@ -189,7 +198,7 @@ def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
     >>> with_inputs(FactorModel.from_vectors([[1.0, 2.0]]), [[0.5, 0.5], [0.0, 1.0]])
     FactorModel(2 inputs × 1 items, rank 2, identity link, float64)
     """
-    if model.left is not None:
+    if model.left_side is not None:
         raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
     rows = load(inputs, kind="vectors").right if isinstance(inputs, (str, os.PathLike)) else inputs
     return model.replace(left=rows, roles=("input", model.title("right")))

@@ -121,7 +121,7 @@ def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
     if kind == "vectors":
         beside = {f"left_{name}": None for name in ("bias", "ids", "names", "counts")}
         return model.replace(left=None, **beside, right_bias=None, offset=0.0, link="identity")
-    if kind == "factors" and model.left is None:
+    if kind == "factors" and model.left_side is None:
         raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
     if kind == "head" and model.link != "softmax":
         raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')

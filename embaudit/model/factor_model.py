@@ -120,11 +120,11 @@ class FactorModel:
     def _hold(
         self, left: Side | None, right: Side, link: Link, offset: float, roles: tuple[str, str], objective: str | None
     ) -> Self:
-        if left is not None and left.rows.shape[1] != right.rows.shape[1]:
+        if left is not None and left.shape[1] != right.shape[1]:
             users, items = roles
             raise InputError(
-                f"{users} and {items} factors must have the same number of columns; got {left.rows.shape[1]} and "
-                f"{right.rows.shape[1]}; a bias column kept on one side only has to be passed as a bias."
+                f"{users} and {items} factors must have the same number of columns; got {left.shape[1]} and "
+                f"{right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
             )
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
@@ -220,14 +220,14 @@ class FactorModel:
         if self.left is not None:
             size = f"{self.n_left:,} {users}s × {size}"
         sides = (self.left_side, self.right_side)
-        biases = [f"{side.title} bias" for side in sides if side is not None and side.bias is not None]
-        parts = [size, f"rank {self.rank}", f"{self.link} link", str(self.right.dtype), *biases]
+        biases = [f"{side.title} bias" for side in sides if side is not None and "bias" in side.given]
+        parts = [size, f"rank {self.rank}", f"{self.link} link", str(self.right_side.dtype), *biases]
         return f"FactorModel({', '.join(parts + ([f'no {users}s'] if self.left is None else []))})"
 
     @property
     def rank(self) -> int:
         """Number of latent dimensions k."""
-        return int(self.right.shape[1])
+        return self.right_side.shape[1]
 
     @property
     def n_left(self) -> int:
@@ -388,10 +388,9 @@ class FactorModel:
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")
         of_side = {field: changes.pop(f"{role}_{field}") for field in OPTIONAL if f"{role}_{field}" in changes}
-        rows: Any = changes.pop(role, None if here is None else here.rows)
-        if rows is None and role == "left":
-            _require_nothing_of(self.title(role), of_side)
+        if role in changes:
+            of_side["rows"] = changes.pop(role)
+        if role == "left" and of_side.get("rows", here) is None:
+            _require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
             return None
-        if here is None:
-            return Side(rows, self.title(role), **of_side)
-        return here.replace(**({} if rows is here.rows else {"rows": rows}), **of_side)
+        return Side(title=self.title(role), **of_side) if here is None else here.replace(**of_side)

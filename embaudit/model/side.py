@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Generic, Literal, Protocol, Self, TypeAlias, TypeVar, cast
@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import escaped, must_be
-from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_factors, as_vector, frozen
+from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_factors, as_vector, frozen, storage_of
+from embaudit.foundation.unread import Unread
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.rows import row_norms
 
@@ -78,6 +79,25 @@ def _index_of(rows: Any) -> Any:
     return None if numbered else rows.index
 
 
+def _waits(field: str, given: Any) -> bool:
+    """Whether a field may stay in its file until it is used; rows that are no matrix of numbers are refused now."""
+    if not (isinstance(given, Unread) and given.waits):
+        return False
+    return field != "rows" or (len(given.shape) == 2 and given.dtype.kind in "fiu")
+
+
+class OnFirstUse(Generic[T]):
+    """A field of a side; one that still lies in a file is read and checked where it is first asked for."""
+
+    def __set_name__(self, side: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, side: Side, _owner: type | None = None) -> T:
+        # Python asks here only for what the side does not hold yet.
+        found = vars(side)[self.name] = side.checked(self.name, side.unread[self.name])
+        return cast("T", found)
+
+
 OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "bias": as_vector,
     "ids": partial(_as_labels, unique=True),
@@ -118,47 +138,88 @@ class Side:
     (array([5., 0.]), array([1]), array(['a', 'b'], dtype='<U1'))
     """
 
-    rows: Matrix
     title: str
-    bias: Vector | None = None
-    ids: NDArray[Any] | None = None
-    names: NDArray[Any] | None = None
-    counts: Vector | None = None
+    unread: Mapping[str, Unread]
+    """The fields that still lie in a file."""
+    rows = OnFirstUse[Matrix]()
+    bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
+    counts = OnFirstUse[Vector | None]()
 
     def __init__(
         self,
-        rows: ArrayLike,
+        rows: ArrayLike | Unread,
         title: str,
         *,
         bias: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-        names: ArrayLike | None = None,
-        counts: ArrayLike | None = None,
+        ids: ArrayLike | Unread | None = None,
+        names: ArrayLike | Unread | None = None,
+        counts: ArrayLike | Unread | None = None,
     ) -> None:
         ids = _index_of(rows) if ids is None else ids
-        given = {"bias": bias, "ids": ids, "names": names, "counts": counts}
-        self._hold(as_factors(rows, f"{title} factors"), title, given)
+        self._hold(title, {"rows": rows, "bias": bias, "ids": ids, "names": names, "counts": counts}, {})
 
-    def _hold(self, rows: Matrix, title: str, unchecked: dict[str, Any], known: dict[str, Any] | None = None) -> Self:
-        checked = {
-            name: None if value is None else OPTIONAL[name](value, f"{title} {name}", len(rows))
-            for name, value in unchecked.items()
-        }
-        vars(self).update({"rows": rows, "title": escaped(title)} | (known or {}) | checked)
+    def _hold(self, title: str, given: dict[str, Any], known: dict[str, Any]) -> Self:
+        """Take what is given, checked unless it waits in a file, beside what is known."""
+        waiting = {name: value for name, value in given.items() if _waits(name, value)}
+        unread = {name: value for name, value in known.get("unread", {}).items() if name not in given} | waiting
+        held = {name: value for name, value in known.items() if name not in waiting}
+        vars(self).update(held | {"title": escaped(title), "unread": unread})
+        # What belongs to rows is checked against their number.
+        for name in ("rows", *OPTIONAL):
+            if name in given and name not in waiting:
+                vars(self)[name] = self.checked(name, given[name])
         return self
+
+    def checked(self, field: str, given: Any) -> Any:
+        """Check what was given for a field, which a file may still hold."""
+        if isinstance(given, Unread):
+            return given.checked(partial(self._checked, field), self._called(field))
+        here = given is not None or field == "rows"
+        return self._checked(field, given, self._called(field)) if here else None
+
+    def _called(self, field: str) -> str:
+        return f"{self.title} {'factors' if field == 'rows' else field}"
+
+    def _checked(self, field: str, given: Any, called: str) -> Any:
+        return as_factors(given, called) if field == "rows" else OPTIONAL[field](given, called, len(self))
+
+    def _given(self, field: str) -> Any:
+        """Return a field as it is held, be it in a file."""
+        return vars(self)[field] if field in vars(self) else self.unread[field]
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
-        title, rows = changes.pop("title", self.title), self.rows
-        known = {name: value for name, value in vars(self).items() if name not in ("rows", "title")}
-        if "rows" in changes:
-            rows = as_factors(changes.pop("rows"), f"{title} factors")
-            known = {name: known[name] for name in OPTIONAL}
-            changes = (known if len(rows) != len(self) else {}) | changes
-        return object.__new__(type(self))._hold(rows, title, changes, known)
+        title = changes.pop("title", self.title)
+        known = {name: value for name, value in vars(self).items() if name != "title"}
+        if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
+            new = object.__new__(type(self))._hold(title, {"rows": changes.pop("rows")}, {})
+            beside = {name: self._given(name) for name in OPTIONAL if name not in changes}
+            if len(new) != len(self):
+                return new._hold(title, beside | changes, vars(new))
+            waiting = {name: x for name, x in beside.items() if isinstance(x, Unread)}
+            held = {name: x for name, x in beside.items() if name not in waiting}
+            known = vars(new) | held | {"unread": {**new.unread, **waiting}}
+        changes.pop("rows", None)
+        return object.__new__(type(self))._hold(title, changes, known)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of columns, which a file tells before its numbers are read."""
+        rows, columns = self._given("rows").shape
+        return int(rows), int(columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers in the rows."""
+        return storage_of(self._given("rows").dtype)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """The fields that there are, be they still in a file."""
+        return frozenset(name for name in ("rows", *OPTIONAL) if self._given(name) is not None)
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self.shape[0]
 
     @cached_property
     def norms(self) -> Floats:

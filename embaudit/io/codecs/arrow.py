@@ -203,6 +203,24 @@ def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[An
         done += len(chunk)
 
 
+def width(path: Path, column: str) -> int:
+    """Return how long the lists of a column of a Parquet file are by what its footer says; 0 where it does not tell."""
+    from pyarrow import parquet, types
+
+    try:
+        metadata = parquet.read_metadata(path)
+        kind = metadata.schema.to_arrow_schema().field(column).type
+        if types.is_fixed_size_list(kind):
+            return int(kind.list_size)
+        leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.startswith(f"{column}.")]
+        groups = range(metadata.num_row_groups)
+        values = sum(metadata.row_group(group).column(i).num_values for i in leaves for group in groups)
+    except BROKEN as error:
+        raise _damaged(path, error) from error
+    whole = len(leaves) == 1 and metadata.num_rows > 0 and values % metadata.num_rows == 0
+    return values // metadata.num_rows if whole else 0
+
+
 def matrix(path: Path, column: str, name: str) -> NDArray[Any]:
     """Read a column of lists of a Parquet file as `stacked` does, some rows at a time, so that it is held once.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import Arrays
+from embaudit.foundation.unread import Unread
+from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.layout import Layout, choose
 from embaudit.io.readers.leftovers import left_over, require_settled
@@ -38,7 +40,24 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
         right, extras["right_bias"] = two_labels(right, extras.get("right_bias", np.zeros(1)))
     if layout.head:
         extras |= {"link": "softmax", "roles": ("input", "label")}
-    return FactorModel(left=_side(arrays, layout, "left"), right=right, **extras)
+    left = _side(arrays, layout, "left")
+    sides: dict[str, Any] = {"left": left, "right": right}
+    for side, array in sides.items():
+        if array is not None:
+            sides[side] = _unread(array, *_home(arrays, getattr(layout, side), where))
+    return FactorModel(**sides, **extras)
+
+
+def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
+    """Say which file an array lies in, and what it is called there: nothing where it stands alone."""
+    homes: Mapping[str, Path] = getattr(arrays, "homes", {})
+    return (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
+
+
+def _unread(array: NDArray[Any], path: str, name: str) -> Unread:
+    """Name an array as its file does; one that lies on disk is not looked through before it is used."""
+    read = partial(np.asanyarray, array)
+    return Unread(path, name, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
 
 
 def planned(arrays: Arrays, request: Request, where: object) -> Layout:

@@ -32,6 +32,7 @@ class Beside:
     """Arrays that have a file each, under the names of options; none is read before it is asked for."""
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
+        self.homes = paths
         self._files: dict[str, Arrays] = {option: _codec(path)(path) for option, path in paths.items()}
         self.tensors = {option: file.tensors[UNNAMED] for option, file in self._files.items()}
 

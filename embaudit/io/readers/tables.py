@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.unread import Unread
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import stacked, stored_rows
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
+from embaudit.io.files import as_opened
 from embaudit.io.intake import Intake
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
 from embaudit.io.request import Request, as_one_side
@@ -25,6 +28,8 @@ from embaudit.model import FactorModel
 if TYPE_CHECKING:
     import pyarrow as pa
 
+Made: TypeAlias = "Callable[[TableFile, pa.ChunkedArray, int], NDArray[Any] | None]"
+"""Makes an array of the column of a table at some place; None where it is not whole."""
 
 __all__ = ["keeps", "read", "stored_rows", "write"]
 
@@ -48,9 +53,23 @@ def read(path: Path, request: Request) -> FactorModel:
         return from_arrow(table, arrow.table(path), request)
     assert table.names is not None
     place = layout.vectors[0]
-    vectors = arrow.matrix(path, table.names[place], table.called(place))
-    beside = arrow.table(path, [table.names[i] for i in layout.beside])
-    return _assembled(table, beside.replace_schema_metadata(schema.metadata), layout, vectors, request)
+    name = table.names[place]
+    decode = partial(arrow.matrix, path, name, table.called(place))
+    kind = schema.field(name).type.value_type.to_pandas_dtype()
+    shape = (rows or 0, arrow.width(path, name))
+    vectors = Unread(str(path), name, shape, np.dtype(kind), as_opened(path, decode), on_disk=True)
+
+    def later(place: int, made: Made) -> Unread:
+        """Leave a column in the file until it is used."""
+        read = as_opened(path, partial(_column, table, place, made))
+        return Unread(str(path), "", shape[:1], np.dtype(object), read, on_disk=True)
+
+    return _assembled(later, schema.metadata, layout, vectors, request)
+
+
+def _column(table: TableFile, place: int, made: Made) -> NDArray[Any] | None:
+    assert table.names is not None
+    return made(table, arrow.table(table.path, [table.names[place]]).column(0), place)
 
 
 def look(path: Path, request: Request) -> Intake:
@@ -137,45 +156,50 @@ def from_arrow(table: TableFile, content: pa.Table, request: Request) -> FactorM
     vectors = (
         stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))
         if layout.lists
-        else _dense(table, content, layout.vectors)
+        else _dense(table, [content.column(i) for i in layout.vectors])
     )
-    return _assembled(table, content, layout, vectors, request)
+
+    def now(place: int, made: Made) -> NDArray[Any] | None:
+        """Make an array of a column that is at hand."""
+        return made(table, content.column(place), place)
+
+    return _assembled(now, content.schema.metadata, layout, vectors, request)
 
 
 def _assembled(
-    table: TableFile, content: pa.Table, layout: TableLayout, vectors: NDArray[Any], request: Request
-) -> FactorModel:
+    take: Callable[[int, Made], Any], said_there: Mapping[bytes, bytes] | None, layout: TableLayout, vectors: Any,
+    request: Request,
+) -> FactorModel:  # fmt: skip
     """Add to vectors what other columns, and the metadata of a file that embaudit wrote, say."""
-    assert table.names is not None
-    called = {i: table.names[i] for i in layout.beside}
-    ids = None if layout.ids is None else plain_ids(table, content.column(called[layout.ids]), layout.ids)
-    bias = None if layout.bias is None else _dense(table, content, (called[layout.bias],))[:, 0]
+    ids = None if layout.ids is None else take(layout.ids, plain_ids)
+    bias = None if layout.bias is None else take(layout.bias, _numbers)
     if not layout.lists:
         return _model(vectors, ids, bias, request)
-    metadata = {
-        key.decode(errors="replace"): text.decode(errors="replace")
-        for key, text in (content.schema.metadata or {}).items()
-    }
+    metadata = {key.decode(errors="replace"): text.decode(errors="replace") for key, text in (said_there or {}).items()}
     stored = said(metadata, request.kind)
     if stored.get("link") == "softmax":
         request = replace(request, kind="head")
     model = _model(vectors, ids, bias, request)
-    places = {"right_names": layout.names, "right_counts": layout.counts}
-    beside = _beside({field: content.column(called[i]) for field, i in places.items() if i is not None})
+    places = {"right_names": (layout.names, _titles), "right_counts": (layout.counts, _counts)}
+    beside = {field: take(place, made) for field, (place, made) in places.items() if place is not None}
     return model.replace(**stored, **beside, right_ids=ids) if stored or beside else model
 
 
-def _beside(columns: dict[str, pa.ChunkedArray]) -> dict[str, NDArray[Any]]:
-    """Return the columns of titles and counts that `write` puts beside ids, where they are whole."""
-    whole = {field: column for field, column in columns.items() if not column.null_count}
-    return {
-        field: np.array(column.to_pylist(), dtype=np.str_) if field == "right_names" else np.asarray(column.to_numpy())
-        for field, column in whole.items()
-    }
+def _titles(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:  # noqa: ARG001
+    """Return the column of titles that `write` puts beside ids, where it is whole."""
+    return None if column.null_count else np.array(column.to_pylist(), dtype=np.str_)
 
 
-def _dense(table: TableFile, content: pa.Table, places: Sequence[int | str]) -> NDArray[Any]:
-    columns = [content.column(i) for i in places]
+def _counts(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:  # noqa: ARG001
+    """Return the column of counts that `write` puts beside ids, where it is whole."""
+    return None if column.null_count else np.asarray(column.to_numpy())
+
+
+def _numbers(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any]:  # noqa: ARG001
+    return _dense(table, [column])[:, 0]
+
+
+def _dense(table: TableFile, columns: Sequence[pa.ChunkedArray]) -> NDArray[Any]:
     missing = sum(column.null_count for column in columns)
     if missing:
         raise must_be(f"the vectors of {table.path}", "free of missing numbers", f"{missing} missing")

@@ -1,0 +1,351 @@
+"""Files too large to be looked through when they are opened: what is wrong in them is told at their first use."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import pkgutil
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from models import random_model
+from pyarrow import parquet
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.foundation import unread
+from embaudit.foundation.unread import Unread
+from embaudit.io import load, read, save
+from embaudit.io.codecs import arrow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+ROWS = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
+HARMED = np.where(np.arange(27).reshape(9, 3) == 16, np.float32(np.nan), ROWS)
+"""With a NaN at row 5, column 1."""
+SENTENCE = "{path}: {what} must be finite; got nan at row 5, column 1; repair or drop that row."
+PAIR = ea.FactorModel.from_user_item(ROWS, ROWS)
+GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
+ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
+    "at_exponent": lambda model: ea.at_exponent(model, 0.5),
+    "audit": ea.audit,
+    "canonical_form": ea.canonical_form,
+    "certified_neighbours": ea.certified_neighbours,
+    "compare": lambda model: ea.compare(model, PAIR, by_row=True),
+    "compare after": lambda model: ea.compare(PAIR, model, by_row=True),
+    "cosine_range": lambda model: ea.cosine_range(model, GROUP, pairs=[(0, 1)]),
+    "drift": lambda model: ea.drift(model, PAIR, condition_number=1.0),
+    "drift after": lambda model: ea.drift(PAIR, model, condition_number=1.0),
+    "evaluate_similarities": lambda model: ea.evaluate_similarities(model, [0, 1, 0] * 3),
+    "explain_pair": lambda model: ea.explain_pair(model, 0, 1),
+    "fix": ea.fix,
+    "fix as cosines": lambda model: ea.fix(model, "centred"),
+    "identified_cosines": lambda model: ea.identified_cosines(model, role="right", pairs=[(0, 1)]),
+    "identified_factors": lambda model: ea.identified_factors(model, "right"),
+    "levels": ea.levels,
+    "movement": lambda model: ea.movement(model, PAIR),
+    "movement after": lambda model: ea.movement(PAIR, model),
+    "neighbours": lambda model: ea.neighbours(model.right),
+    "pinned_test": lambda model: ea.pinned_test(model.replace(link="cosine")),
+    "position": ea.position,
+    "range_summary": ea.range_summary,
+    "reduced": ea.reduced,
+    "save": lambda model: ea.save(model, Path("never.npz")),
+    "twins": ea.twins,
+    "verify": lambda model: ea.verify(ea.audit(PAIR, n_gauges=1, n_pairs=9).proof(), model),
+    "worst_gauge": lambda model: ea.worst_gauge(model, GROUP),
+    "a gauge": lambda model: GROUP.sample(rng=0).act(model),
+    "scores": lambda model: model.scores(),
+    "predictions": lambda model: model.predictions([0]),
+    "cosines": lambda model: model.cosines("right", [(0, 1)]),
+    "cross cosines": lambda model: model.cosines("cross", [(0, 1)]),
+    "factors": lambda model: model.factors("item"),
+    "moments": lambda model: model.moments("right"),
+    "zero rows": lambda model: model.zero_rows("right"),
+    "take": lambda model: model.take(right=np.array([0, 1])),
+    "a pickle": lambda model: pickle.loads(pickle.dumps(model)).right,
+}
+"""What people call with a model."""
+OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
+    "head_report": ea.head_report,
+    "probe_inputs": ea.probe_inputs,
+    "normalisation_test": lambda head: ea.normalisation_test(head.replace(link=ea.Softmax(unit_rows=True))),
+}
+
+
+@pytest.fixture(autouse=True)
+def _nothing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unread, "AT_ONCE", 0)
+
+
+def stored(path: Path, rows: Any = HARMED) -> Path:
+    """Write rows as a file of the suffix's format."""
+    if path.suffix == ".npy":
+        np.save(path, rows)
+    elif path.suffix == ".safetensors":
+        from safetensors.numpy import save_file
+
+        save_file({"lm_head.weight": rows}, path)
+    else:
+        table(path, rows)
+    return path
+
+
+def table(path: Path, rows: Any, *, ids: Any = None, **columns: Any) -> Path:
+    ids = np.arange(len(rows)) + 70 if ids is None else ids
+    parquet.write_table(pa.table({"id": ids, "vector": list(rows), **columns}), path)
+    return path
+
+
+def test_every_function_of_models_is_tried() -> None:
+    def takes_a_model(function: Any) -> bool:
+        kinds = [str(given.annotation) for given in inspect.signature(function).parameters.values()]
+        return any("FactorModel" in kind for kind in kinds)
+
+    found = {name for name in dir(ea) if inspect.isfunction(getattr(ea, name)) and takes_a_model(getattr(ea, name))}
+    assert found - {*ENTRIES, *OF_HEADS} == set()
+    assert len(found) >= 25
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_nobody_sees_what_is_no_number(name: str, tmp_path: Path) -> None:
+    items, users = stored(tmp_path / "q.npy"), stored(tmp_path / "p.npy", ROWS)
+    model = load(items, left=str(users))
+    with pytest.raises(InputError) as caught:
+        ENTRIES[name](model)
+    assert str(caught.value) == SENTENCE.format(path=items, what="item factors")
+
+
+@pytest.mark.parametrize("name", OF_HEADS)
+def test_nobody_sees_a_head_that_is_no_number(name: str, tmp_path: Path) -> None:
+    path = stored(tmp_path / "w.npy")
+    with pytest.raises(InputError) as caught:
+        OF_HEADS[name](load(path, kind="head"))
+    assert str(caught.value) == SENTENCE.format(path=path, what="label factors")
+
+
+@pytest.mark.parametrize("command", ["audit", "fix", "compare", "evaluate", "gauge"])
+def test_commands_refuse_with_the_sentence(command: str, tmp_path: Path, embaudit: Callable[..., Any]) -> None:
+    path = stored(tmp_path / "q.npy")
+    (tmp_path / "truth.csv").write_text("id,kind\n" + "".join(f"{i},{i % 2}\n" for i in range(9)))
+    out = tmp_path / "out.npy"
+    beside = {
+        "compare": [path], "evaluate": ["--items", tmp_path / "truth.csv", "--truth", "kind", "--by-row"],
+        "fix": ["--out", out], "gauge": ["--out", out],
+    }  # fmt: skip
+    found = embaudit(command, path, *beside.get(command, []))
+    assert SENTENCE.format(path=path, what="item factors") in re.sub(r"\s+", " ", found.err)
+    assert found.code == 2
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("v.npy", "item factors"),
+        ("v.safetensors", "label factors (lm_head.weight)"),
+        ("v.parquet", "item factors (vector)"),
+    ],
+)
+def test_the_sentence_names_file_array_and_row(name: str, what: str, tmp_path: Path, monkeypatch: Any) -> None:
+    path = stored(tmp_path / name)
+    model = load(path)
+    for _ in range(2):
+        with pytest.raises(InputError) as caught:
+            _ = model.right
+        assert str(caught.value) == SENTENCE.format(path=path, what=what)
+    monkeypatch.setattr(unread, "AT_ONCE", HARMED.nbytes)
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value) == SENTENCE.format(path=path, what=what)
+
+
+def test_a_file_beside_is_named_itself(tmp_path: Path) -> None:
+    items, users = stored(tmp_path / "q.npy", ROWS), stored(tmp_path / "p.npy")
+    model = load(items, left=str(users))
+    assert model.right.tolist() == ROWS.tolist()
+    with pytest.raises(InputError) as caught:
+        model.scores()
+    assert str(caught.value) == SENTENCE.format(path=users, what="user factors")
+
+
+def test_at_once_is_what_is_not_larger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path / "v.npy", ROWS)
+    for most, waits in ((ROWS.nbytes, False), (ROWS.nbytes - 1, True)):
+        monkeypatch.setattr(unread, "AT_ONCE", most)
+        assert ("rows" in load(path).right_side.unread) == waits
+    monkeypatch.undo()
+    assert unread.AT_ONCE == 1 << 26
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".safetensors", ".parquet"])
+def test_opening_reads_no_vectors(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = stored(tmp_path / f"v{suffix}", ROWS)
+    asked: list[str] = []
+    for name in ("embaudit.model.side.as_factors", "embaudit.io.codecs.arrow.matrix", "embaudit.io.codecs.arrow.table"):
+        monkeypatch.setattr(name, noted(asked, pkgutil.resolve_name(name)))
+    found = read(path)
+    assert repr(found.model).startswith(f"FactorModel(9 {'labels' if suffix == '.safetensors' else 'items'}, rank 3, ")
+    assert (found.model.n_right, found.model.rank, len(found.model.right_side)) == (9, 3, 9)
+    assert found.model.right_side.dtype == np.float32
+    assert {part.became: part.shape for part in found.intake.parts}["right"] == (9, 3)
+    again = found.model.replace(objective="cosine", link="cosine", roles=("x", "y"))
+    assert asked == []
+    assert again.right.tolist() == ROWS.tolist()
+    assert asked == (["matrix"] if suffix == ".parquet" else []) + ["as_factors"]
+
+
+def noted(asked: list[str], function: Any) -> Any:
+    """Note each call of a function."""
+
+    def noting(*args: Any) -> Any:
+        asked.append(function.__name__)
+        return function(*args)
+
+    return noting
+
+
+def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save(tmp_path / "half.npy", ROWS.astype(np.float16))
+    np.save(tmp_path / "whole.npy", np.arange(12).reshape(6, 2))
+    np.save(tmp_path / "columns.npy", np.asfortranarray(ROWS))
+    models = [load(tmp_path / f"{name}.npy") for name in ("half", "whole", "columns")]
+    turned = load(tmp_path / "columns.npy", transpose="right")
+    assert [str(model.right_side.dtype) for model in models] == ["float32", "float64", "float32"]
+    assert all(model.right.dtype == model.right_side.dtype for model in models)
+    assert turned.right_side.shape == (3, 9)
+    assert turned.right.tolist() == ROWS.T.tolist()
+    monkeypatch.setattr(unread, "AT_ONCE", 1 << 26)
+    for model, name in zip(models, ("half", "whole", "columns"), strict=True):
+        np.testing.assert_array_equal(model.right, load(tmp_path / f"{name}.npy").right)
+
+
+def test_what_is_no_matrix_of_numbers_is_refused_when_it_is_opened() -> None:
+    for shape, kind, got in (
+        ((4,), "f4", r"shape \(4,\)"),
+        ((2, 2), "U1", "dtype <U1"),
+        ((2, 0), "f4", r"shape \(2, 0\)"),
+    ):
+        given = Unread("v.npz", "Q", shape, np.dtype(kind), lambda s=shape, k=kind: np.zeros(s, k), on_disk=True)
+        with pytest.raises(InputError, match=rf"^v.npz: item factors \(Q\) must be .*{got}"):
+            ea.Side(given, "item")
+
+
+def test_sides_that_do_not_fit_are_refused_when_they_are_opened(tmp_path: Path) -> None:
+    items, users = stored(tmp_path / "q.npy", ROWS), stored(tmp_path / "p.npy", ROWS[:, :2])
+    with pytest.raises(InputError, match="user and item factors must have the same number of columns; got 2 and 3"):
+        load(items, left=str(users), transpose="none")
+
+
+def test_ids_titles_and_counts_of_a_table_wait_too(tmp_path: Path) -> None:
+    model = random_model(n=None, p=9, k=3).replace(
+        right_ids=np.arange(9) * 5, right_names=list("abcdefghi"), right_counts=np.arange(9.0)
+    )
+    save(model, tmp_path / "v.parquet")
+    found = load(tmp_path / "v.parquet")
+    assert set(found.right_side.unread) == {"rows", "ids", "names", "counts"}
+    assert found.right_side.given == {"rows", "ids", "names", "counts"}
+    other = found.replace(right=np.ones((9, 2)))
+    assert set(other.right_side.unread) == {"ids", "names", "counts"}
+    for here in (found, other):
+        assert here.right_ids is not None
+        assert here.right_names is not None
+        assert here.right_counts is not None
+        assert here.right_ids.tolist() == list(range(0, 45, 5))
+        assert here.right_names.tolist() == list("abcdefghi")
+        assert here.right_counts.tolist() == list(range(9))
+    assert found.right.tolist() == model.right.tolist()
+    assert other.right.tolist() == [[1.0, 1.0]] * 9
+    assert load(tmp_path / "v.parquet").take(right=np.array([1, 2])).right_ids.tolist() == [5, 10]  # type: ignore[union-attr]
+    with pytest.raises(InputError, match="item ids must be a list of 4, one a row; got shape"):
+        _ = load(tmp_path / "v.parquet").replace(right=np.ones((4, 2))).right_ids
+
+
+def test_titles_that_are_not_whole_are_none(tmp_path: Path) -> None:
+    path = table(tmp_path / "v.parquet", ROWS, title=["a", None, *"cdefghi"], interactions=[1, None, *range(7)])
+    model = load(path)
+    assert (model.right_names, model.right_counts) == (None, None)
+    assert model.names("right").tolist() == list(range(70, 79))
+
+
+def test_ids_that_are_wrong_are_told_at_their_first_use(tmp_path: Path) -> None:
+    path = table(tmp_path / "v.parquet", ROWS, ids=[1, 1, *range(2, 9)])
+    model = load(path)
+    with pytest.raises(InputError) as caught:
+        model.names("right")
+    assert str(caught.value) == f"{path}: item ids must be unique; got 1 2 times; keep one row for each id."
+    path = table(tmp_path / "w.parquet", ROWS, ids=pa.array([1, None, *range(2, 9)]))
+    with pytest.raises(InputError, match=rf"^column id of {path} must be an id in every row; got none in row 1"):
+        _ = load(path).right_ids
+
+
+def test_a_bias_and_a_head_in_a_table_wait(tmp_path: Path) -> None:
+    path = table(tmp_path / "v.parquet", ROWS, b0=np.arange(9.0))
+    model = load(path, bias="b0", kind="head")
+    assert set(model.right_side.unread) == {"rows", "bias", "names"}
+    assert "label bias" in repr(model)
+    assert model.right_bias is not None
+    assert model.right_bias.tolist() == list(range(9))
+    assert model.names("right").tolist() == list(range(70, 79))
+
+
+@pytest.mark.parametrize("fixed", [True, False])
+def test_the_footer_tells_how_long_lists_are(fixed: bool, tmp_path: Path) -> None:
+    kind = pa.list_(pa.float32(), 3) if fixed else pa.list_(pa.float32())
+    written = pa.table({"id": range(9), "vector": pa.array(list(ROWS), type=kind)})
+    parquet.write_table(written, tmp_path / "v.parquet", row_group_size=4)
+    assert arrow.width(tmp_path / "v.parquet", "vector") == 3
+    assert load(tmp_path / "v.parquet").right.tolist() == ROWS.tolist()
+
+
+def test_lists_of_different_lengths_are_refused(tmp_path: Path) -> None:
+    for lists, found in (([[1.0, 2.0], [3.0]], 0), ([[1.0, 2.0, 3.0], [4.0]], 2)):
+        path = tmp_path / f"{found}.parquet"
+        parquet.write_table(pa.table({"id": [1, 2], "vector": lists}), path)
+        assert arrow.width(path, "vector") == found
+        with pytest.raises(InputError, match=f"vectors of {len(lists[0])} numbers, as the first is; got 1 in row 1"):
+            _ = load(path).right
+
+
+def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
+    path = stored(tmp_path / "v.parquet", ROWS)
+    model = load(path)
+    stored(path, ROWS[:5])
+    with pytest.raises(InputError) as caught:
+        _ = model.right
+    assert str(caught.value) == f"{path} must be the file that was opened; got another since, or none; load it again."
+    path.unlink()
+    with pytest.raises(InputError, match="must be the file that was opened"):
+        model.names("right")
+
+
+def test_a_file_is_read_once_for_all_models_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(arrow, "matrix", noted(asked, arrow.matrix))
+    model = load(stored(tmp_path / "v.parquet", ROWS))
+    other = model.replace(roles=("a", "b"))
+    assert other.right is model.right
+    assert asked == ["matrix"]
+    monkeypatch.undo()
+    assert pickle.loads(pickle.dumps(load(tmp_path / "v.parquet"))).right.tolist() == ROWS.tolist()
+
+
+@pytest.mark.usefixtures("without_attacks")
+@pytest.mark.parametrize("suffix", [".npy", ".parquet"])
+def test_an_audit_finds_the_same(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / f"v{suffix}"
+    save(random_model(n=None, p=20, k=3), path)
+    later = ea.audit(path, n_gauges=1).to_dict()
+    monkeypatch.setattr(unread, "AT_ONCE", 1 << 26)
+    assert ea.audit(path, n_gauges=1).to_dict() == later
+
+
+def test_only_sides_know_what_is_unread() -> None:
+    package = Path(ea.__file__).parent
+    knowing = [path for path in package.rglob("*.py") if re.search(r"\.unread\b(?! import)", path.read_text())]
+    assert [str(path.relative_to(package)) for path in knowing] == [str(Path("model/side.py"))]
