@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 NARROWING = ("keyword", "markexpr", "deselect", "collectonly", "lf")
 """Options of pytest that leave tests out."""
+ABSENT = "the real input"
+"""What the reason begins with where a test has no data."""
 OUTCOMES = pytest.StashKey[list[Row]]()
 
 
@@ -46,11 +48,13 @@ def pytest_runtest_makereport(
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write the table; a run of some of the tests changes what these say and no more."""
+    """Write the table; a run of some of the tests, or without real inputs, changes what these say and no more."""
     whole = [Path(name).resolve() for name in session.config.args] == [HERE]
     narrowed = any(session.config.getoption(name, None) for name in NARROWING) or session.shouldstop
-    if session.config.stash[OUTCOMES]:
-        write(session.config.stash[OUTCOMES], known={} if whole and not narrowed else stored())
+    rows = session.config.stash[OUTCOMES]
+    tried = [row for row in rows if not row.outcome.startswith(ABSENT)]
+    if tried:
+        write(tried, known={} if whole and not narrowed and len(tried) == len(rows) else stored())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import chdir
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -26,7 +27,8 @@ def train(name: str, films: Films, **options: Any) -> Trained:
     from recbole.config import Config
     from recbole.data import create_dataset, data_preparation
 
-    with TemporaryDirectory() as folder:
+    # It logs into the folder it runs in.
+    with TemporaryDirectory() as folder, chdir(folder):
         (Path(folder) / "films").mkdir()
         frame = films.frame[["userId", "movieId"]].set_axis(["user_id:token", "item_id:token"], axis=1)
         frame.to_csv(Path(folder) / "films" / "films.inter", sep="\t", index=False)
