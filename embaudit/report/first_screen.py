@@ -92,7 +92,7 @@ def _tabulated(audit: Audit) -> list[str]:
     if not audit.predictions_hold:
         return []
     grid = movement_grid(audit.evidence)
-    return ["", *_table(grid), *_key(audit, grid)]
+    return ["", *_table(grid), *wrap(key(audit, grid), WIDTH)]
 
 
 def movement_grid(evidence: Evidence) -> Grid:
@@ -278,7 +278,7 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def _key(audit: Audit, grid: Grid) -> list[str]:
+def key(audit: Audit, grid: Grid) -> str:
     """Explain the words of the table, those that it has."""
     alone = "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
@@ -286,4 +286,4 @@ def _key(audit: Audit, grid: Grid) -> list[str]:
     text = alone + " κ: largest / smallest stretch." * proven
     if copies and any("nearest" in heading for heading in grid.headings):
         text += " Copies count once."
-    return wrap(text, WIDTH)
+    return text

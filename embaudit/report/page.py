@@ -1,4 +1,4 @@
-"""One page for every result: no scripts, nothing loaded, no raw points; its picture is drawn inside."""
+"""One page for every result: one file, nothing loaded, no raw points; its pictures are drawn inside."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from embaudit.auditing import Audit
+from embaudit.auditing.answer import Word
 from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
+from embaudit.report.audit_view import audit_view
 from embaudit.report.shown import ROWS, shown
+
+KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
+"""How an answer is coloured."""
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,10 +59,20 @@ def page(result: Result, title: str = "") -> str:
     title : str, optional
         What to call it, such as the file it is about.
     """
+    written = _audit_page(result, title) if isinstance(result, Audit) else _result_page(result, title)
+    return "\n".join(map(escaped, written.split("\n")))
+
+
+def _result_page(result: Result, title: str) -> str:
     content = shown(result)
     named, drawn = title or content.title, _picture(result)
-    written = _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn)
-    return "\n".join(map(escaped, written.split("\n")))
+    return _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn, allowed="")
+
+
+def _audit_page(audit: Audit, title: str) -> str:
+    named, kind = title or f"Audit of {audit.source or 'a model'}", KINDS[audit.answer.word]
+    view = audit_view(audit)
+    return _template("audit.html.j2").render(view=view, title=named, kind=kind, explorer="", allowed="")
 
 
 def _picture(result: Result) -> str:

@@ -77,6 +77,17 @@ def _movement_note(record: Movement) -> str:
     return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
+def families(audit: Audit, index: int) -> dict[str, list[Visit]]:
+    """Group the equivalent models as tables do, each with the movement of the role at a position and its drift."""
+    evidence = audit.evidence
+    found: dict[str, list[Visit]] = {}
+    for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
+        record = records[index]
+        family = equivalent.called(record.role) if equivalent.kind == CANONICAL else equivalent.title
+        found.setdefault(family, []).append((equivalent, record, drift))
+    return found
+
+
 def movement_grids(audit: Audit) -> Iterator[Grid]:
     """Yield one grid a role: a row for each canonical model and for each family of random ones.
 
@@ -84,17 +95,13 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     """
     evidence = audit.evidence
     for index, first in enumerate(evidence.movement[0]):
-        families: dict[str, list[Visit]] = {}
-        for equivalent, records, drift in zip(evidence.equivalents, evidence.movement, evidence.drift, strict=True):
-            family = equivalent.called(first.role) if equivalent.kind == CANONICAL else equivalent.title
-            families.setdefault(family, []).append((equivalent, records[index], drift))
         headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note(first),
             headings=(*headings, said_of(evidence.model, "predictions moved")),
-            rows=tuple(_movement_row(title, visits, first.top_n) for title, visits in families.items()),
+            rows=tuple(_movement_row(title, some, first.top_n) for title, some in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )
 
@@ -205,25 +212,39 @@ def grids(audit: Audit) -> tuple[Grid, ...]:
 def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
     found = [] if audit.head is None else head_sentences(audit.head)
-    found += [
-        f"{visible(one.name)} has no direction, so it has no neighbours."
-        for one in audit.evidence.examples
-        if not one.before
-    ]
+    found += [*without_direction(audit)]
     found += attack_sentences(audit.evidence.limits, audit.evidence.model) + unattacked_sentences(audit)
     position = audit.evidence.position
     return found if position is None else [*found, position.explain()]
 
 
+def without_direction(audit: Audit) -> Iterator[str]:
+    """Name the rows that neighbours were asked of and that have none."""
+    for one in audit.evidence.examples:
+        if not one.before:
+            yield f"{visible(one.name)} has no direction, so it has no neighbours."
+
+
 def neighbour_grids(audit: Audit) -> tuple[Grid, ...]:
-    """Lay neighbours side by side in two equivalent models: of a head, those without its mean row."""
+    """Lay neighbours side by side in two equivalent models."""
+    shown_in, examples = shown_neighbours(audit)
+    usual = next((one.levels for one in audit.evidence.traits if one.role == shown_side(audit)), None)
+    return tuple(_neighbour_grid(example, shown_in, usual) for example in examples)
+
+
+def shown_side(audit: Audit) -> SideName:
+    """Tell whose neighbours are shown."""
+    return "left" if audit.evidence.about == "left" else "right"
+
+
+def shown_neighbours(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:
+    """Choose an equivalent model, in words, and the neighbours to show in it: of a head, without its mean row."""
     name, examples = audit.evidence.shown_in or "", audit.evidence.examples
     if audit.head is not None and audit.head.origin_is_free and not audit.evidence.chosen:
         name, examples = "mean row removed", audit.head.neighbours.examples
-    side: SideName = "left" if audit.evidence.about == "left" else "right"
+    side = shown_side(audit)
     shown_in = next((one.called(side) for one in audit.evidence.equivalents if one.name == name), name)
-    usual = next((one.levels for one in audit.evidence.traits if one.role == side), None)
-    return tuple(_neighbour_grid(example, shown_in, usual) for example in examples if example.before)
+    return shown_in, tuple(example for example in examples if example.before)
 
 
 def _neighbour_grid(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Grid:

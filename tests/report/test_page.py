@@ -1,0 +1,203 @@
+"""The page of an audit: everything in its order, one file, readable without scripts, harmless whatever the names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.model.final_norm import FinalNorm
+from embaudit.report.audit_view import LONGEST, audit_view
+from embaudit.report.page import page
+
+HOSTILE = '<script>alert("1")</script>\u202e\'&amp;'
+ORDER = ("verdict", "findings", "movement", "limits", "neighbours", "conventions", "intake", "appendix")
+
+
+@pytest.fixture(scope="module")
+def result():
+    model = random_model(scales=([5, 3, 2, 1, 0.5], 1), objective="product")
+    return ea.audit(model, n_gauges=2, source="model.npz")
+
+
+@pytest.fixture(scope="module")
+def head():
+    draw = np.random.default_rng(0)
+    model = ea.FactorModel.from_softmax(draw.standard_normal((40, 4)) + 1, labels=[f"label {i}" for i in range(40)])
+    return ea.audit(model, n_gauges=1, final_norm=FinalNorm("rms", [1.0, 2.0, 3.0, 4.0]))
+
+
+def text_of(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+class Tags(HTMLParser):
+    """Collects what is opened and not closed, ids, and where links lead."""
+
+    VOID = ("meta", "input", "br")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        self.open += [] if tag in self.VOID else [tag]
+
+    def handle_startendtag(self, tag, attrs):
+        """What closes itself stays closed."""
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def read(html: str) -> Tags:
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    return tags
+
+
+def test_sections_stand_in_their_order(result, head):
+    for audit, absent in ((result, {"conventions", "intake"}), (head, {"intake"})):
+        ids = [one for one in read(audit.report()).ids if one in ORDER]
+        assert ids == [one for one in ORDER if one not in absent]
+
+
+def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head):
+    for audit in (result, head):
+        tags = read(audit.report())
+        assert {link[1:] for link in tags.links} <= set(tags.ids)
+        assert all(link.startswith("#") for link in tags.links)
+        assert len(tags.ids) == len(set(tags.ids))
+
+
+def test_the_top_says_the_answer_why_and_what_to_do(result):
+    html = result.report()
+    assert f"<h1>{result.answer.question}</h1>" in html
+    assert f'<b class="no">{result.answer.word}</b><span>{result.answer.because}.</span>' in html
+    said = [f"<p>{statement.text}</p>" for statement in result.statements]
+    places = [html.index(text) for text in said]
+    assert places == sorted(places)
+    assert html.index('id="verdict"') < places[0] < places[-1] < html.index('id="findings"')
+
+
+def test_answers_are_coloured_by_their_word(result, head):
+    made = np.random.default_rng(0)
+    pinned = random_model(link="cosine", n=30, p=30)
+    chosen = random_model(objective="factors")
+    assert f'<b class="no">{head.answer.word}' in head.report()
+    for model, kind in ((pinned, "yes"), (ea.FactorModel.from_vectors(made.standard_normal((20, 3))), "unsaid")):
+        assert f'<b class="{kind}">' in ea.audit(model, n_gauges=1).report()
+    balanced = ea.at_exponent(chosen, 0.5).replace(objective="factors")
+    assert '<b class="convention">AS A CONVENTION</b>' in ea.audit(balanced, n_gauges=1).report()
+
+
+def test_every_finding_has_its_card_with_what_to_do(result):
+    html = result.report()
+    assert [finding.code for finding in result.findings] == re.findall(r'class="code">(EMB\d+)<', html)
+    for finding in result.findings:
+        card = html.split(f">{finding.code}<")[1].split("</article>")[0]
+        assert f"<p>{finding.explanation}</p>" in card
+        assert f"<b>What to do</b>{finding.remedy}</p>" in card
+        assert f"<h3>{finding.title[0].upper()}{finding.title[1:]}</h3>" in card
+
+
+def test_every_claim_is_in_the_appendix_with_kind_scope_and_evidence(result):
+    rows = result.report().split('id="appendix"')[1]
+    for claim in result.claims:
+        row = text_of(rows.split(f'<tr id="{claim.name}">')[1].split("</tr>")[0])
+        value = "" if claim.value is None else f" {claim.value:.4g}"
+        assert row == f"{claim.kind} {claim.subject} {claim.scope} {claim.text} {claim.evidence}{value}".strip()
+
+
+def test_the_appendix_tells_how_the_audit_was_made(result):
+    facts = dict(audit_view(result).facts)
+    assert facts == {
+        "model": "40 users × 30 items, rank 5, identity link, float64",
+        "input": "model.npz",
+        "fingerprint": result.fingerprint,
+        "equivalent models visited": "8",
+        "budget": "κ ≤ 2",
+        "seed": "0",
+        "embaudit": ea.__version__,
+    }
+    for name, value in facts.items():
+        assert f"<dt>{name}</dt><dd>{value}</dd>" in result.report()
+
+
+def test_neighbours_stand_side_by_side_with_what_went_and_what_is_new(result):
+    shown = audit_view(result).neighbours
+    for lists, example in zip(shown, result.evidence.examples, strict=True):
+        assert [(each.name, each.cosine, each.kept) for each in lists.before] == [
+            (name, f"{cosine:.2f}", kept) for (name, cosine), kept in zip(example.before, example.stay, strict=True)
+        ]
+        assert [each.kept for each in lists.after] == list(example.stayed)
+        card = result.report().split(f"nearest to <bdi>{lists.name}<")[1].split("</article>")[0]
+        assert card.count('<li class="went">') == sum(not each.kept for each in lists.before)
+        assert card.count('<li class="new">') == sum(not each.kept for each in lists.after)
+        assert f"{example.kept} of {len(example.before)} stayed" in card
+    assert sum(not each.kept for lists in shown for each in lists.before) > 0
+
+
+def test_the_glance_is_the_table_of_the_first_screen(result):
+    glance = audit_view(result).glance
+    assert glance.groups == (("most seen in equal models", 2), ("proven while axes stretch up to κ = 1.5", 2))
+    assert [row[0] for row in glance.grid.rows] == ["item-item", "user-user", "user-item"]
+    cells = text_of(result.report().split("At a glance")[1].split("</table>")[0])
+    assert all(" ".join(row) in cells for row in glance.grid.rows)
+
+
+def test_conventions_of_a_language_model_have_their_table(head):
+    part = head.report().split('id="conventions"')[1].split("</section>")[0]
+    assert "conventions in use: one head behind its RMSNorm (κ = 4)" in part
+    assert "<td>as stored</td><td>folded</td>" in part
+    assert "mean row removed" in part
+    assert "shortest shift of all labels" in part
+    assert head.head.argmax.explain() in unescape(part)
+
+
+def test_what_was_read_is_listed_with_what_was_left_over(tmp_path):
+    draw = np.random.default_rng(0)
+    np.savez(tmp_path / "m.npz", P=draw.standard_normal((9, 2)), Q=draw.standard_normal((8, 2)), spare=np.ones(3))
+    read_ = ea.audit(tmp_path / "m.npz", n_gauges=1)
+    part = read_.report().split('id="intake"')[1].split("</section>")[0]
+    assert read_.intake.explain() in unescape(part)
+    assert "<bdi>P (9 × 2)</bdi></td><td>left factors</td>" in part
+    assert "<bdi>spare (3)</bdi></td><td>left over</td>" in part
+
+
+def test_hostile_names_stay_harmless_in_every_place():
+    names = [HOSTILE, "x" * 10_000, "</style><svg onload=alert(1)>", *(f"item {i}" for i in range(20))]
+    model = random_model(p=23).replace(right_names=np.array(names))
+    audit = ea.audit(model, n_gauges=1, show=names[:3], source=HOSTILE)
+    html = page(audit, HOSTILE)
+    read(html)
+    assert "alert(" in html
+    assert not re.search(r"<script>alert|<svg onload|\u202e", html)
+    assert "x" * LONGEST not in html
+    assert f"{'x' * (LONGEST - 1)}…" in html
+    assert "\\u202e" in html
+
+
+def test_nothing_is_loaded_from_anywhere(result, head):
+    for audit in (result, head):
+        html = audit.report()
+        assert "default-src 'none'" in html
+        assert not re.search(r"""(src|href|action|data)=["'](?!#)|url\(|@import|https?:|//[a-z]+\.""", html)
+
+
+def test_a_failed_check_shows_no_table_at_a_glance(result):
+    failed = replace(result, evidence=replace(result.evidence, drift=tuple(
+        replace(one, max_abs=1.0, tolerance=0.0) for one in result.evidence.drift)))  # fmt: skip
+    assert not failed.predictions_hold
+    assert audit_view(failed).glance is None
+    assert "At a glance" not in failed.report()
