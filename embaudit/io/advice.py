@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.files import first_bytes
 
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -29,7 +30,6 @@ ADVICE = {
     ".dat": ("a table of interactions by its name", _FIT),
     ".data": ("a table of interactions by its name", _FIT),
     ".inter": ("a table of interactions by its name", _FIT),
-    ".gguf": ("a model of llama.cpp", "give the checkpoint in safetensors that it was converted from"),
     ".mat": ("a file of MATLAB", "convert it in Python: numpy.savez('model.npz', **{{k: v for k, v in "
              "scipy.io.loadmat('{path}').items() if k[0] != '_'}})"),
     ".pb": ("a graph of TensorFlow", "save the live model's weights in Python: numpy.savez('model.npz', W=..., b=...)"),
@@ -69,10 +69,7 @@ numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_i
 
 
 def _by_content(path: Path) -> tuple[str, str] | None:
-    if not path.is_file():
-        return None
-    with path.open("rb") as file:
-        beginning = file.read(16)
+    beginning = first_bytes(path)
     return next((found for magic, found in MAGIC.items() if beginning.startswith(magic)), None)
 
 
@@ -84,9 +81,5 @@ def refuse_indexes(path: Path) -> None:
     InputError
         With the conversion to run instead.
     """
-    if path.suffix.lower() != ".bin" or not path.is_file():
-        return
-    with path.open("rb") as file:
-        beginning = file.read(len(ZEROS))
-    if beginning == ZEROS:
+    if path.suffix.lower() == ".bin" and first_bytes(path, len(ZEROS)) == ZEROS:
         raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)

@@ -10,7 +10,7 @@ from typing import Any
 
 from embaudit.errors import must_be
 from embaudit.io.advice import refusal, refuse_indexes
-from embaudit.io.files import AnyPath, plain_suffix
+from embaudit.io.files import AnyPath, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
 
 
@@ -36,6 +36,8 @@ class Format:
     """Where its reader and writer are."""
     needs: str = ""
     """The package it needs beside those that embaudit brings, called as its extra is; empty for none."""
+    magic: bytes = field(default=b"", repr=False)
+    """What its files begin with, if that tells them whatever they are called."""
 
     @property
     def is_usable(self) -> bool:
@@ -43,7 +45,7 @@ class Format:
         return not self.needs or find_spec(PACKAGES[self.needs]) is not None
 
 
-PACKAGES = {"faiss": "faiss", "hdf5": "h5py", "onnx": "onnx"}
+PACKAGES = {"faiss": "faiss", "gguf": "gguf", "hdf5": "h5py", "onnx": "onnx"}
 """What to import, by the extra that brings it."""
 _COLUMNS = ("id", "vector", "bias", "ignore")
 _ARRAYS = ("left", "right", "left_bias", "weight", "bias", "embedding", "transpose", "ignore")
@@ -91,6 +93,11 @@ FORMATS = (
         "hdf5", (".h5", ".hdf5", ".h5ad", ".keras"), True, False, "HDF5, AnnData, weights of Keras",
         "factors, head, vectors", _ARRAYS, "hdf5", "hdf5",
     ),
+    Format(
+        "gguf", (".gguf",), True, False, "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors",
+        _ARRAYS, "gguf", "gguf", b"GGUF",
+    ),
+    Format("llama2c", (".bin",), True, False, "llama2.c, all versions", "a head, token vectors", _ARRAYS, "llama2c"),
     Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
     Format(
         "word2vec-binary", (".bin", ".w2v"), True, True, "word2vec in binary", "vectors, ids", (), "word2vec_binary"
@@ -154,6 +161,10 @@ def detected(path: Path) -> Format:
     """
     refuse_pickles(path)
     refuse_indexes(path)
+    beginning = first_bytes(path)
+    for candidate in formats():
+        if candidate.magic and beginning.startswith(candidate.magic):
+            return candidate
     suffix = "/" if path.is_dir() else plain_suffix(path)
     for candidate in formats():
         if candidate.reads and suffix in candidate.suffixes and _recognises(candidate, path):

@@ -119,6 +119,20 @@ def plain_suffix(path: Path) -> str:
     return path.suffix.lower()
 
 
+def first_bytes(path: Path, size: int = 16) -> bytes:
+    """Read what a file begins with; nothing of a directory.
+
+    Examples
+    --------
+    >>> first_bytes(Path("."))
+    b''
+    """
+    if not path.is_file():
+        return b""
+    with path.open("rb") as file:
+        return file.read(size)
+
+
 def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]) -> None:
     """Refuse an output that is an input or another output, under whatever name, before any work is done.
 

@@ -32,9 +32,11 @@ class Part:
     """The field of a model, None of them where it was left over."""
     shape: tuple[int | None, ...] = ()
     """Rows first; None for what only reading it all would tell."""
+    rounded: str = ""
+    """The type that its numbers are rounded to, such as "Q8_0"; empty where they are not."""
 
     def __str__(self) -> str:
-        return f"{self.name} {_shape(self.shape)}" if self.shape else self.name
+        return f"{self.name} {_shape(self.shape, self.rounded)}" if self.shape else self.name
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,11 @@ class Intake:
         --------
         >>> Intake("npz", ("a.npz",), (Part("Q", "right", (7, 2)),), left_over=(Part("seed", ""),)).line()
         'read as npz: Q; left over: seed'
+        >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
+        'read as gguf: output.weight (Q8_0)'
         """
-        read = ", ".join(part.name for part in self.parts if part.became != "link")
+        shown = ((part.name, part.rounded) for part in self.parts if part.became != "link")
+        read = ", ".join(f"{name} ({rounded})" if rounded else name for name, rounded in shown)
         few = len(self.left_over) <= FEW
         rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")
         rest = f"; left over: {rest}" if self.left_over else ""
@@ -116,7 +121,8 @@ class Intake:
 
         def plain(part: Part) -> dict[str, Any]:
             became = {"became": part.became} if part.became else {}
-            return {"name": part.name, **became, "shape": list(part.shape)}
+            rounded = {"rounded": part.rounded} if part.rounded else {}
+            return {"name": part.name, **became, "shape": list(part.shape), **rounded}
 
         return {
             "format": self.format,
@@ -136,8 +142,9 @@ class Reading:
     intake: Intake
 
 
-def _shape(shape: tuple[int | None, ...]) -> str:
-    return f"({' × '.join('?' if size is None else f'{size:,}' for size in shape)})"
+def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:
+    sizes = " × ".join("?" if size is None else f"{size:,}" for size in shape)
+    return f"({sizes}, {rounded})" if rounded else f"({sizes})"
 
 
 def _some(parts: tuple[Part, ...]) -> str:

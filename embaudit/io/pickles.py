@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 from embaudit.errors import InputError
+from embaudit.io.files import first_bytes
 
 _GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
 _TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, 'model.safetensors')"
@@ -51,11 +52,11 @@ def refuse_pickles(path: Path) -> None:
 
 def _looks_pickled(path: Path) -> bool:
     """Whether a file is a pickle, or PyTorch's zip archive around one, whatever its name says."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        beginning = file.read(256)
-    return beginning.startswith(BEGINNINGS) or (beginning.startswith(b"PK") and b"/data.pkl" in beginning)
+    beginning = first_bytes(path, 256)
+    # No pickle goes on with a zero; an integer of four bytes may, such as the width of a network.
+    if beginning.startswith(BEGINNINGS):
+        return beginning[2:3] != b"\0"
+    return beginning.startswith(b"PK") and b"/data.pkl" in beginning
 
 
 def _refusal(path: Path) -> InputError:

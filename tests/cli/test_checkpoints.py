@@ -7,7 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from llama_files import RMS, gguf_file
 from safetensors.numpy import save_file
+
+from embaudit.io import load
 
 DRAW = np.random.default_rng(3)
 HEAD, GAIN = DRAW.standard_normal((40, 5)), np.array([1.0, 5.0, 0.5, 2.0, 1.0])
@@ -90,3 +93,24 @@ def test_a_norm_of_another_width_is_left_unless_it_is_named(embaudit, folder):
     result = embaudit("audit", folder, *FEW, "--norm", "model.norm")
     assert result.code == 2
     assert "a final norm must be as wide as the head, 5 dimensions; got 4." in result.err
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
+    pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
+    tensors = {"output.weight": HEAD - HEAD.mean(axis=0), "output_norm.weight": GAIN, "token_embd.weight": HEAD}
+    gguf_file(Path("m.gguf"), tensors, kinds="F32", tokens=[f"t{i}" for i in range(40)], **RMS)
+    result = embaudit("audit", "m.gguf", *FEW, "--json", "a.json", "--fail-on", "issue")
+    said = "final norm: output_norm.weight (RMSNorm, κ = 10), by the architecture llama of its metadata; --norm none "
+    assert (result.code, result.err) == (1, f"{said}reads the head without it.\n")
+    embaudit("audit", folder, *FEW, "--json", "b.json")
+    one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
+    apart = [[pair["nearest"]["share"] for pair in found["final_norm"]["apart"]] for found in (one, other)]
+    assert apart[0] == apart[1]
+    assert len(apart[0]) == 3
+    assert [found["code"] for found in one["findings"]] == [found["code"] for found in other["findings"]]
+    assert "read as gguf: output.weight, tokenizer.ggml.tokens, output_norm.weight; left " in result.out
+    assert embaudit("fix", "m.gguf", "--as", "folded", "--out", "v.safetensors").code == 0
+    written = load(Path("v.safetensors"))
+    np.testing.assert_allclose(written.right, tensors["output.weight"] * GAIN, rtol=1e-6)
+    assert written.right_names.tolist() == [f"t{i}" for i in range(40)]

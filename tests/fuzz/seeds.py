@@ -8,18 +8,20 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from llama_files import RMS, gguf_file, llama2c_file, tokenizer_bin
 from pyarrow import feather, ipc, parquet
 from safetensors.numpy import save_file
 from scipy.io import mmwrite
 
 import embaudit as ea
 from embaudit.blocks import block_cosines
-from embaudit.io import read_ids, read_interactions, read_labels, read_titles
+from embaudit.io import final_norm_of, read_ids, read_interactions, read_labels, read_titles
 from embaudit.io.tables.counts import read_counts
 from embaudit.model.side import Side
 
@@ -91,11 +93,29 @@ def _checkpoint(path: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
 
 
+def _llama2c(path: Path, version: int) -> None:
+    """Write a checkpoint and its tokens."""
+    llama2c_file(path.parent / f"v{version}.bin", RIGHT[:, :2], RIGHT[0, :2], RIGHT[:, 1:], version=version, group=2)
+    tokenizer_bin(path.parent / "tokenizer.bin", NAMES)
+
+
+def _gguf(path: Path) -> None:
+    """Write a head in blocks of 32 and what stands before it."""
+    head, gain = DRAW.normal(size=(6, 32)), DRAW.normal(size=32)
+    tensors = {"token_embd.weight": head, "output.weight": -head, "output_norm.weight": gain}
+    keys = {**RMS, "logit_scale": 0.5, "final_logit_softcapping": 30.0}
+    gguf_file(path, tensors, kinds="Q4_0", tokens=NAMES, **keys)
+
+
 def _spark(path: Path) -> None:
     for side, rows in (("userFactors", LEFT), ("itemFactors", RIGHT)):
         (path.parents[1] / side).mkdir(parents=True, exist_ok=True)
         columns = {"id": np.arange(len(rows), dtype=np.int32), "features": list(rows.astype(np.float32))}
         _table(columns, path.parents[1] / side / "part-0.parquet")
+
+
+def _with_norm(name: str) -> Callable[[Path], Any]:
+    return lambda folder: (ea.load(folder / name), final_norm_of(folder / name))
 
 
 def _load(name: str) -> Callable[[Path], Any]:
@@ -154,6 +174,9 @@ def _models() -> list[Seed]:
         Seed("v.jsonl", _load("v.jsonl"), partial(_text, "".join(json.dumps(one) + "\n" for one in DOCUMENTS[1]))),
         Seed("v.mtx.gz", _load("v.mtx.gz"), partial(_text, MARKET)),
         Seed("lists.csv", _load("lists.csv"), partial(_text, LISTS)),
+        *(Seed(f"v{i}.bin", _load(f"v{i}.bin"), partial(_llama2c, version=i)) for i in range(3)),
+        Seed("tokenizer.bin", _load("v2.bin"), partial(_llama2c, version=2)),
+        *((Seed("m.gguf", _with_norm("m.gguf"), _gguf),) if find_spec("gguf") else ()),
         Seed("userFactors/part-0.parquet", _load(""), _spark),
         *(
             Seed(name, _load(""), _checkpoint)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from embaudit.io.checkpoints.architectures import ARCHITECTURES, Architecture
 from embaudit.io.json_text import parsed
 
 TEXT = ("text_config", "llm_config", "language_config")
@@ -24,6 +25,10 @@ class Config:
 
     values: dict[str, Any] = field(default_factory=dict)
     """By key; those of the part that reads text stand before those of the whole."""
+    known: Architecture | None = None
+    """What stands before the head of that architecture; None where it is not known."""
+    because: str = ""
+    """What says so."""
 
     @classmethod
     def of(cls, content: dict[str, Any]) -> Config:
@@ -35,7 +40,9 @@ class Config:
         'llama'
         """
         parts = [content[key] for key in TEXT if isinstance(content.get(key), dict)]
-        return cls({**content, **(parts[0] if parts else {})})
+        said = cls({**content, **(parts[0] if parts else {})})
+        because = f"the model_type {said.model_type} of config.json"
+        return replace(said, known=ARCHITECTURES.get(said.model_type), because=because)
 
     @property
     def model_type(self) -> str:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.architectures import ARCHITECTURES, ELSEWHERE, Architecture
-from embaudit.io.checkpoints.config import Config, config_of
+from embaudit.io.checkpoints.architectures import ELSEWHERE, Architecture
+from embaudit.io.checkpoints.config import Config
+from embaudit.io.checkpoints.opened import opened
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
-from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.files import AnyPath, existing_path
 from embaudit.io.intake import Part
 from embaudit.io.objects.library import comes_from
@@ -54,12 +54,13 @@ class FoundNorm:
 
 
 def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
-    """Find the final norm of a checkpoint in safetensors files.
+    """Find the final norm of a checkpoint: in safetensors files, GGUF or the layout of llama2.c.
 
     Parameters
     ----------
     path : path
-        The directory of a checkpoint, its index or its file; `config.json` beside it says which architecture it is.
+        The directory of a checkpoint, its index or its file; `config.json` beside it, or the metadata of GGUF, says
+        which architecture it is.
     name : str, optional
         Name of the gains; "none" where there is no norm. By default that of the architecture.
     kind : {"rms", "layer"}, optional
@@ -76,21 +77,21 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
         If what is named is not there or is no vector, or the kind is unknown.
     """
     where = existing_path(path)
-    if name == NONE or not recognises(where):
+    found = None if name == NONE else opened(where)
+    if found is None:
         if name not in (None, NONE):
-            raise must_be("norm", "asked of a checkpoint in safetensors files", path, "leave it out")
+            what = "asked of a checkpoint in safetensors files, GGUF or of llama2.c"
+            raise must_be("norm", what, path, "leave it out")
         return None
-    checkpoint = Safetensors(where)
-    config = config_of(checkpoint.path.parent)
+    checkpoint, config = found
     if name is not None:
         return _named(checkpoint, config, name, kind, where)
     return _found(checkpoint, config, kind)
 
 
 def _found(checkpoint: Arrays, config: Config, kind: NormKind | None = None) -> FoundNorm | None:
-    known = ARCHITECTURES.get(config.model_type)
-    if known is not None:
-        return _of_architecture(checkpoint, config, known, kind)
+    if config.known is not None:
+        return _of_architecture(checkpoint, config, config.known, kind)
     return _customary(checkpoint, config, kind)
 
 
@@ -98,14 +99,13 @@ def _of_architecture(
     checkpoint: Arrays, config: Config, known: Architecture, kind: NormKind | None
 ) -> FoundNorm | None:
     layer = _layer(checkpoint, known.norm)
-    because = f"the model_type {config.model_type} of config.json"
     scale = known.factor(config.values)
     if layer is None:
         width = config.values.get("hidden_size")
         if known.constant and isinstance(width, int) and width > 0:
-            return FoundNorm(FinalNorm(kind or known.kind, np.full(width, scale)), "no tensor", because)
+            return FoundNorm(FinalNorm(kind or known.kind, np.full(width, scale)), "no tensor", config.because)
         return None
-    return FoundNorm(_norm(checkpoint, layer, kind or known.kind, known, scale), f"{layer}.weight", because)
+    return FoundNorm(_norm(checkpoint, layer, kind or known.kind, known, scale), f"{layer}.weight", config.because)
 
 
 def _customary(checkpoint: Arrays, config: Config, kind: NormKind | None) -> FoundNorm | None:
@@ -122,7 +122,7 @@ def _named(checkpoint: Arrays, config: Config, name: str, kind: NormKind | None,
         near = [known for known in checkpoint.tensors if "norm" in known.lower() or "ln" in known.lower()]
         listed = ", ".join(near[-6:]) or "there is none that looks like one"
         raise must_be("norm", f"the name of a tensor of {where}, or none", repr(name), f"norms there: {listed}")
-    known = ARCHITECTURES.get(config.model_type)
+    known = config.known
     if known is not None and (layer == known.norm or layer.endswith(f".{known.norm}")):
         found = _of_architecture(checkpoint, config, known, kind)
         if found is not None:
@@ -153,7 +153,9 @@ def _layer(checkpoint: Arrays, norm: str) -> str | None:
 
 
 def _vector(checkpoint: Arrays, name: str) -> Vector:
-    array = np.asarray(checkpoint[name], dtype=np.float64)
+    # What is no number is refused where a norm is made of it.
+    with np.errstate(invalid="ignore"):
+        array = np.asarray(checkpoint[name], dtype=np.float64)
     if array.ndim != 1:
         raise must_be(f"the norm {name}", "one number a dimension", f"shape {array.shape}", "name another, or none")
     return array

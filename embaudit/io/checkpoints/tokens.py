@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,21 @@ def token_names(folder: Path, n_rows: int) -> NDArray[Any] | None:
     >>> token_names(Path("no-such-folder"), 3) is None
     True
     """
-    known = dict(_tokens(folder))
+    return _padded(dict(_tokens(folder)), n_rows)
+
+
+def named_rows(tokens: Sequence[str] | None, n_rows: int) -> NDArray[Any] | None:
+    """Name the rows of a head after a list of tokens, as `token_names` does.
+
+    Examples
+    --------
+    >>> named_rows(["a", "b"], 3).tolist(), named_rows(["a", "b"], 1), named_rows(None, 1)
+    (['a', 'b', '<padding 2>'], None, None)
+    """
+    return _padded(dict(enumerate(tokens or ())), n_rows)
+
+
+def _padded(known: dict[int, str], n_rows: int) -> NDArray[Any] | None:
     if not known or max(known) >= n_rows:
         return None
     return np.array([known.get(row, f"<padding {row}>") for row in range(n_rows)])

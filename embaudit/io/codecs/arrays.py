@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
@@ -30,6 +30,8 @@ class Tensor:
     shape: Shape
     dtype: str
     """What it is stored as, in words of numpy; "bfloat16" where that is it."""
+    rounded: str = field(default="", repr=False)
+    """The type that its numbers are rounded to in blocks, such as "Q8_0"; empty where they are not."""
 
     @property
     def size(self) -> int:

@@ -53,6 +53,16 @@ def widen_bfloat16(raw: NDArray[np.uint16]) -> NDArray[np.float32]:
     return np.asarray(wide).view(np.float32)
 
 
+def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
+    """Map numbers into memory, so that they stay on disk; float16 and bfloat16 become float32."""
+    if 0 in place.shape:
+        return np.empty(place.shape, dtype=np.float32)
+    raw = place.mapped()
+    if dtype == "bfloat16":
+        return widen_bfloat16(raw)
+    return np.array(raw, dtype=np.float32) if dtype == "float16" else raw
+
+
 class Safetensors:
     """The tensors of a checkpoint: of one file, of the shards its index names, or of a directory with one of them.
 
@@ -90,13 +100,7 @@ class Safetensors:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Map one tensor into memory; float16 and bfloat16 become float32."""
-        dtype, place = self.tensors[name].dtype, self.place(name)
-        if 0 in place.shape:
-            return np.empty(place.shape, dtype=np.float32)
-        raw = place.mapped()
-        if dtype == "bfloat16":
-            return widen_bfloat16(raw)
-        return np.array(raw, dtype=np.float32) if dtype == "float16" else raw
+        return numbers_at(self.place(name), self.tensors[name].dtype)
 
     @contextmanager
     def open(self, name: str) -> Iterator[Read]:

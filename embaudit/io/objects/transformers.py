@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.architectures import ARCHITECTURES
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.intake import Part
@@ -38,8 +37,7 @@ def read(model: Any, given: Given) -> Reading:
     head = model.get_output_embeddings()
     if head is not None:
         config = Config.of(model.config.to_dict())
-        known = ARCHITECTURES.get(config.model_type)
-        factor = 1.0 if known is None or given.inputs is None else known.after(config.values)
+        factor = 1.0 if config.known is None or given.inputs is None else config.known.after(config.values)
         made = FactorModel.from_softmax(as_array(head.weight), _bias(model, head), link=_link(config))
         # What multiplies all logits belongs to the states, as with a final norm.
         inputs = None if given.inputs is None else factor * np.asarray(given.inputs)

@@ -90,8 +90,9 @@ def looked(arrays: Arrays, request: Request, path: Path, kind: str) -> Intake:
     """
     layout = planned(arrays, request, path)
     roles = {"left": layout.left, "right": layout.right, **layout.extras}
-    parts = (Part(name, role, arrays.tensors[name].shape) for role, name in roles.items() if name is not None)
-    rest = (Part(name, "", tensor.shape) for name, tensor in left_over(layout, arrays.tensors).items())
+    found = ((role, name, arrays.tensors[name]) for role, name in roles.items() if name is not None)
+    parts = (Part(name, role, tensor.shape, tensor.rounded) for role, name, tensor in found)
+    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in left_over(layout, arrays.tensors).items())
     link = (Part("its name", "link"),) if layout.head else ()
     return Intake(kind, (str(path),), (*parts, *link), tuple(rest), tuple(_assumed(layout, arrays, request)))
 

@@ -35,6 +35,7 @@ TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
     "language_model.model.embed_tokens.weight", "transformer.wte.weight", "wte.weight", "backbone.embeddings.weight",
     "transformer.word_embeddings.weight", "model.tok_embeddings.weight", "shared.weight", "biogpt.embed_tokens.weight",
+    "token_embd.weight", "tok_embeddings.weight",
     "embeddings.word_embeddings.weight", "embeddings.tok_embeddings.weight",
 )  # fmt: skip
 """Input embeddings that serve as the head where no other is stored."""

@@ -1,0 +1,336 @@
+"""GGUF written by the package gguf: what is read of it, in each type, and what a damaged one ends in."""
+
+from __future__ import annotations
+
+import struct
+import time
+import tracemalloc
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from llama_files import LAYER, RMS, gguf_file
+
+from embaudit.errors import InputError
+from embaudit.io import final_norm_of, load, look, norm_of
+from embaudit.io.codecs import gguf as codec
+from embaudit.model import Softmax
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
+
+DRAW = np.random.default_rng(5)
+W = DRAW.standard_normal((9, 64)).astype(np.float32)
+E = DRAW.standard_normal((9, 64)).astype(np.float32)
+GAIN = DRAW.uniform(0.5, 2, 64).astype(np.float32)
+TOKENS = [f"t{i}" for i in range(9)]
+TIED = {"token_embd.weight": W, "output_norm.weight": GAIN, "blk.0.attn_q.weight": E[:5]}
+
+
+def refused(path: Path, **options: Any) -> str:
+    with pytest.raises(InputError) as error:
+        load(path, **options)
+    return str(error.value)
+
+
+def blocks(rows: np.ndarray) -> np.ndarray:
+    return rows.reshape(-1, 32).astype(np.float32)
+
+
+def rounded_to_8_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what 127 steps to either side leave of each 32 numbers, and how far off any of them may be."""
+    scale = np.abs(blocks(rows)).max(axis=1, keepdims=True) / np.float32(127)
+    kept = scale.astype(np.float16).astype(np.float32)
+    return (kept * np.round(blocks(rows) / scale)).reshape(rows.shape), scale / 2 + 127 * np.abs(kept - scale)
+
+
+def rounded_to_4_bits(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what the 16 steps from the largest number down leave; the last step of the other sign is cut off."""
+    x = blocks(rows)
+    scale = np.take_along_axis(x, np.abs(x).argmax(axis=1, keepdims=True), axis=1) / -8
+    kept = scale.astype(np.float16).astype(np.float32)
+    steps = np.clip(np.floor(x / scale + 8.5), 0, 15) - 8
+    return (kept * steps).reshape(rows.shape), np.abs(scale) + 8 * np.abs(kept - scale)
+
+
+def rounded_to_bfloat16(rows: np.ndarray) -> np.ndarray:
+    bits = rows.view(np.uint32)
+    return ((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype(np.uint32).view(np.float32)
+
+
+def test_each_type_is_read_to_its_resolution(tmp_path: Path) -> None:
+    def read(kind: str) -> np.ndarray:
+        return load(gguf_file(tmp_path / f"{kind}.gguf", TIED, kinds=kind)).right
+
+    np.testing.assert_array_equal(read("F32"), W)
+    np.testing.assert_array_equal(read("F16"), W.astype(np.float16))
+    np.testing.assert_array_equal(read("BF16"), rounded_to_bfloat16(W))
+    for kind, rounded in (("Q8_0", rounded_to_8_bits), ("Q4_0", rounded_to_4_bits)):
+        found, (expected, most) = read(kind), rounded(W)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        assert (np.abs(blocks(found) - blocks(W)) <= most * (1 + 1e-6)).all()
+        assert found.dtype == np.float32
+    far = [np.abs(read(kind) - W).max() for kind in ("Q8_0", "Q5_1", "Q4_1", "Q4_0")]
+    assert far == sorted(far)
+    assert 0.001 < far[0] < 0.03 < far[-1] < 0.5
+
+
+def test_rounded_numbers_are_undone_a_block_of_rows_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.random.default_rng(0).standard_normal((8_000, 512)).astype(np.float32)
+    path = gguf_file(tmp_path / "m.gguf", {"token_embd.weight": rows}, kinds="Q8_0")
+    file = codec.Gguf(path)
+    whole = file["token_embd.weight"]
+    cuts: list[tuple[int, int]] = []
+
+    def cut(n_rows: int, n_columns: int) -> Any:
+        cuts.append((n_rows, n_columns))
+        return (slice(start, min(start + 300, n_rows)) for start in range(0, n_rows, 300))
+
+    monkeypatch.setattr(codec, "row_blocks", cut)
+    tracemalloc.start()
+    found = file["token_embd.weight"]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, whole)
+    assert cuts == [(8_000, 512)]
+    assert rows.nbytes < peak < 1.2 * rows.nbytes
+
+
+def test_an_intake_says_how_numbers_are_rounded(tmp_path: Path) -> None:
+    path = gguf_file(tmp_path / "m.gguf", {**TIED, "output.weight": E}, kinds={"output.weight": "Q8_0"}, tokens=TOKENS)
+    found = look(path)
+    assert found.explain() == (
+        "Read as gguf: output.weight (9 × 64, Q8_0) as right factors, its name as link, tokenizer.ggml.tokens (9) as "
+        "right names. Left over: token_embd.weight (9 × 64), output_norm.weight (64), blk.0.attn_q.weight (5 × 64). "
+        "Item ids: none, so rows go by their number."
+    )
+    assert found.to_dict()["parts"][0] == {
+        "name": "output.weight", "became": "right", "shape": [9, 64], "rounded": "Q8_0",
+    }  # fmt: skip
+    assert "rounded" not in found.to_dict()["left_over"][0]
+    model = load(path)
+    assert model.link == "softmax"
+    assert model.right_names.tolist() == TOKENS
+    np.testing.assert_allclose(model.right, rounded_to_8_bits(E)[0], rtol=1e-6)
+    other = load(path, weight="token_embd.weight")
+    np.testing.assert_array_equal(other.right, W)
+    assert (other.link, other.right_names.tolist()) == ("softmax", TOKENS)
+    assert load(path, weight="token_embd.weight", kind="vectors").link == "identity"
+    layer = load(path, weight="blk.0.attn_q.weight", kind="vectors")
+    assert (layer.n_right, layer.right_names) == (5, None)
+
+
+@pytest.mark.parametrize("count", [7, 9, 10])
+def test_rows_beyond_the_tokens_are_padding(tmp_path: Path, count: int) -> None:
+    tokens = [f"t{i}" for i in range(count)]
+    path = gguf_file(tmp_path / "m.gguf", TIED, tokens=tokens)
+    names = load(path).right_names
+    assert ("right names" in look(path).explain()) == (count <= 9)
+    if count > 9:
+        assert names is None
+    else:
+        assert names.tolist() == [*tokens, *("<padding 7>", "<padding 8>")[: 9 - count]]
+
+
+def test_a_file_is_told_by_what_it_begins_with(tmp_path: Path) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED)
+    for name in ("sha256-0a1b", "m.bin", "m.npz"):
+        np.testing.assert_array_equal(load(path.rename(tmp_path / name)).right, W)
+        path = tmp_path / name
+    assert final_norm_of(path).norm.width == 64
+    path = tmp_path / "other.gguf"
+    path.write_bytes(b"text")
+    assert refused(path) == f"{path} must be a GGUF file that is whole; got other content; fetch it again."
+
+
+@pytest.mark.parametrize(
+    ("architecture", "keys", "bias", "kind"),
+    [
+        ("llama", RMS, False, "rms"),
+        ("phi2", LAYER, True, "layer"),
+        ("command-r", LAYER, False, "layer"),
+        ("mixed", {**LAYER, **RMS}, False, "rms"),
+        ("mixed", {**LAYER, **RMS}, True, "layer"),
+        ("unsaid", {}, False, "rms"),
+        ("gemma", RMS, False, "rms"),
+    ],
+)
+def test_the_kind_of_norm_is_told_by_its_epsilon(
+    tmp_path: Path, architecture: str, keys: dict[str, float], bias: bool, kind: str
+) -> None:
+    tensors = {**TIED, **({"output_norm.bias": 2 * GAIN} if bias else {})}
+    path = gguf_file(tmp_path / "m.gguf", tensors, architecture=architecture, **keys)
+    found = final_norm_of(path)
+    assert found.norm.kind == kind
+    np.testing.assert_array_equal(found.norm.gain, GAIN)  # also of Gemma, where the converter added 1
+    assert (found.norm.shift is not None) == bias
+    if bias:
+        np.testing.assert_array_equal(found.norm.shift, 2 * GAIN)
+    assert (found.name, found.because) == ("output_norm.weight", f"the architecture {architecture} of its metadata")
+    assert norm_of(path, load(path)).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("architecture", "keys", "factor"),
+    [
+        ("command-r", {"logit_scale": 0.0625}, 0.0625),
+        ("granite", {"logit_scale": 8.0}, 0.125),
+        ("granitemoe", {"logit_scale": 8.0}, 0.125),
+        ("granitehybrid", {"logit_scale": 8.0}, 0.125),
+        ("minicpm", {"logit_scale": 4.0}, 0.25),
+        ("grok", {"logit_scale": 0.5}, 0.5),
+        ("grok", {}, 3**-0.5),
+        ("llama", {}, 1.0),
+    ],
+)
+def test_the_scale_of_logits_is_that_of_llama_cpp(
+    tmp_path: Path, architecture: str, keys: dict[str, float], factor: float
+) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED, architecture=architecture, **RMS, **keys)
+    np.testing.assert_allclose(final_norm_of(path).norm.gain, factor * GAIN.astype(np.float64), rtol=1e-15)
+
+
+def test_a_norm_without_gains_and_one_by_word(tmp_path: Path) -> None:
+    path = gguf_file(tmp_path / "m.gguf", {"token_embd.weight": W}, architecture="olmo", embedding_length=64, **LAYER)
+    found = final_norm_of(path)
+    assert (found.norm.kind, found.name) == ("layer", "no tensor")
+    np.testing.assert_array_equal(found.norm.gain, np.ones(64))
+    path = gguf_file(tmp_path / "n.gguf", {**TIED, "enc.norm.weight": 3 * GAIN}, **RMS)
+    assert final_norm_of(path, name="none") is None
+    np.testing.assert_array_equal(final_norm_of(path, name="enc.norm").norm.gain, 3 * GAIN)
+    assert final_norm_of(path, kind="layer").norm.kind == "layer"
+    assert final_norm_of(gguf_file(tmp_path / "o.gguf", {"token_embd.weight": W}, **RMS)) is None
+
+
+@pytest.mark.parametrize(
+    ("architecture", "keys", "cap"),
+    [
+        ("gemma2", {"final_logit_softcapping": 20.0}, 20.0),
+        ("gemma2", {}, 30.0),
+        ("gemma3", {"final_logit_softcapping": 20.0}, 20.0),
+        ("gemma3", {}, None),
+        ("grok", {"final_logit_softcapping": 0.0}, None),
+    ],
+)
+def test_the_soft_cap(tmp_path: Path, architecture: str, keys: dict[str, float], cap: float | None) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED, architecture=architecture, **RMS, **keys)
+    assert load(path).link == Softmax(soft_cap=cap)
+    assert load(path, kind="vectors", weight="token_embd.weight").link == "identity"
+
+
+@pytest.mark.parametrize("said", [{"attention__causal": False}, {"pooling_type": 2}])
+def test_an_encoder_has_no_head(tmp_path: Path, said: dict[str, Any]) -> None:
+    path = gguf_file(tmp_path / "m.gguf", TIED, architecture="bert", **LAYER, **said)
+    assert refused(path) == (
+        f"the head of {path} must be there; got only token_embd.weight, the input embeddings of an encoder; read them "
+        "with kind vectors (--kind vectors --weight token_embd.weight)."
+    )
+    np.testing.assert_array_equal(load(path, kind="vectors", weight="token_embd.weight").right, W)
+    assert load(path, kind="head").link == "softmax"
+    with_head = gguf_file(tmp_path / "n.gguf", {**TIED, "output.weight": E}, architecture="dream", **RMS, **said)
+    np.testing.assert_array_equal(load(with_head).right, E)
+
+
+@pytest.mark.parametrize("said", [{"attention__causal": True}, {"pooling_type": 0}])
+def test_a_network_that_predicts_tokens_ties_its_embeddings(tmp_path: Path, said: dict[str, Any]) -> None:
+    np.testing.assert_array_equal(load(gguf_file(tmp_path / "m.gguf", TIED, **RMS, **said)).right, W)
+
+
+# Damage
+
+
+def text(content: str) -> bytes:
+    return struct.pack("<Q", len(content.encode())) + content.encode()
+
+
+def header(*keys: bytes, tensors: tuple[bytes, ...] = (), version: int = 3, n_keys: int | None = None) -> bytes:
+    n_keys = len(keys) if n_keys is None else n_keys
+    return b"GGUF" + struct.pack("<IQQ", version, len(tensors), n_keys) + b"".join((*keys, *tensors))
+
+
+def entry(name: str, *shape: int, kind: int = 0, start: int = 0) -> bytes:
+    return text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, start)
+
+
+LISTED = text("tokenizer.ggml.tokens") + struct.pack("<II", 9, 8)
+
+
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [
+        (b"GGUF", "a header that is cut off"),
+        (header(n_keys=1), "a header that is cut off"),
+        (header(text("k") + struct.pack("<II", 4, 7), n_keys=2**60), "a header that is cut off"),
+        (header(LISTED + struct.pack("<Q", 2**40) + text("a") * 3), "a header that is cut off"),
+        (header(text("k") + struct.pack("<IIQ", 9, 0, 2**62)), "a header that is cut off"),
+        (header(text("k") + struct.pack("<IIQ", 9, 9, 1)), "a list of lists in its header"),
+        (header(text("k") + struct.pack("<I", 13)), "a value of kind 13 in its header"),
+        (header(text("general.alignment") + struct.pack("<II", 4, 0)), "an alignment of 0"),
+        (header(text("general.alignment") + struct.pack("<I", 8) + text("x")), "an alignment of x"),
+        (header(tensors=(entry("w", 1, 1, 1, 1, 1),)), "'w' of 5 dimensions"),
+        (header(tensors=(entry("w", 2**31, 2**31),)), "'w' of 4,611,686,018,427,387,904 numbers"),
+        (header(tensors=(entry("w", 2**31, 2**30),)), "cut-off bytes of 'w'"),
+        (header(tensors=(entry("w", 8, 2, start=96),)), "cut-off bytes of 'w'"),
+        (header(tensors=(entry("w", 8, 2, kind=8),)), "'w' with 8 numbers in a row, cut in blocks of 32"),
+        (header(tensors=(entry("w", 1), entry("w", 1))), "one name for two tensors"),
+    ],
+)
+def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(content + bytes(64 if b"w" in content else 0))
+    start = time.process_time()
+    assert refused(path) == f"{path} must be a GGUF file that is whole; got {got}; fetch it again."
+    assert time.process_time() - start < 1
+
+
+def test_what_lies_at_the_end_of_a_file_is_read(tmp_path: Path) -> None:
+    whole = header(tensors=(entry("token_embd.weight", 8, 2),))
+    path, numbers = tmp_path / "m.gguf", np.arange(16, dtype="<f4")
+    content = whole + bytes(-len(whole) % 32) + numbers.tobytes()
+    path.write_bytes(content)
+    np.testing.assert_array_equal(load(path).right, numbers.reshape(2, 8))
+    path.write_bytes(content[:-1])
+    assert "cut-off bytes of 'token_embd.weight'" in refused(path)
+
+
+@pytest.mark.parametrize("version", [1, 4, 0x03000000])
+def test_other_versions_are_refused(tmp_path: Path, version: int) -> None:
+    path = tmp_path / "m.gguf"
+    path.write_bytes(header(version=version))
+    assert refused(path) == (f"{path} must be GGUF of version 2 or 3, little-endian; got {version}; convert it anew.")
+    path.write_bytes(header(version=2))
+    assert "no matrix" in refused(path)
+
+
+def test_types_that_nobody_can_read_matter_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    head = entry("token_embd.weight", 8, 2)
+    for kind, called in ((999, "type 999"), (9, "Q8_1")):
+        path = tmp_path / f"{kind}.gguf"
+        path.write_bytes(header(tensors=(head, entry("x.weight", 32, 2, kind=kind))) + bytes(256))
+        assert load(path).n_right == 2
+        assert refused(path, kind="vectors", weight="x.weight") == (
+            f"tensor 'x.weight' of {path} must be of a type that the package gguf can read; got {called}; convert it "
+            "to F16, or update the package gguf."
+        )
+
+
+def test_one_part_of_many_is_no_model(tmp_path: Path) -> None:
+    said = text("split.count") + struct.pack("<IH", 2, 3)
+    path = tmp_path / "m-00001-of-00003.gguf"
+    path.write_bytes(header(said, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(128))
+    assert refused(path) == (
+        f"{path} must be a whole model; got one part of 3; merge them with llama-gguf-split --merge, or name a tensor "
+        "of this part with weight (--weight)."
+    )
+    assert load(path, weight="token_embd.weight").n_right == 2
+    path.write_bytes(path.read_bytes().replace(said, text("split.count") + struct.pack("<IH", 2, 1)))
+    assert load(path).n_right == 2
+
+
+def test_tokens_that_are_no_text_are_shown_as_bytes(tmp_path: Path) -> None:
+    listed = LISTED + struct.pack("<Q", 2) + struct.pack("<Q", 1) + b"\xff" + text("ö")
+    path = tmp_path / "m.gguf"
+    path.write_bytes(header(listed, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(192))
+    assert load(path).right_names.tolist() == ["\\xff", "ö"]
