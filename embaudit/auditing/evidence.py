@@ -152,8 +152,8 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 
 
 def labels_looked_at(head: FactorModel, seed: int) -> Indices:
-    """Choose the labels of a head that take part beside those of its own evidence: all of them in a small one."""
-    return sample_rows(head.n_right, PANEL, np.random.default_rng(seed))
+    """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
+    return sample_rows(head.right_side.asked, PANEL, np.random.default_rng(seed))
 
 
 MOST = {"n_gauges": 10_000, "n_pairs": 100_000_000}

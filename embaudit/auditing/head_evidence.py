@@ -33,6 +33,8 @@ class HeadEvidence:
     """Inputs that probabilities were verified on: the model's own, else probe inputs at the head's scale."""
     n_zero: int
     """Labels without a direction, before or after the mean row is removed."""
+    n_aside: int
+    """Labels with a direction about which nobody asks, such as special tokens; they still count as neighbours."""
     mean_norm: float
     """Length of the mean row."""
     median_norm: float
@@ -113,7 +115,17 @@ class HeadEvidence:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        direct = ("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero")
+        direct = (
+            "n_labels",
+            "rank",
+            "affine_rank",
+            "has_bias",
+            "n_panel",
+            "has_inputs",
+            "n_inputs",
+            "n_zero",
+            "n_aside",
+        )
         numbers = ("mean_norm", "median_norm", "offset", "logit_agreement")
         return {
             **{name: getattr(self, name) for name in direct + numbers},

@@ -86,6 +86,7 @@ def head_evidence(
         n_panel=len(panel.labels),
         n_inputs=panel.model.n_left,
         n_zero=panel.n_zero,
+        n_aside=panel.n_aside,
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,
         centred=probe.measure(centring(panel)),

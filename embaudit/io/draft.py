@@ -18,6 +18,7 @@ from embaudit.model import FactorModel, Link
 
 LABELS = (
     "left_bias", "right_bias", "left_ids", "right_ids", "left_names", "right_names", "left_counts", "right_counts",
+    "left_aside", "right_aside",
 )  # fmt: skip
 FIELDS = ("link", "offset", "roles", "objective", *LABELS)
 """What a model has beside its factors."""

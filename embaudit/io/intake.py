@@ -12,7 +12,8 @@ from embaudit.model import FactorModel
 WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
     "left_ids": "left ids", "right_ids": "right ids", "left_names": "left names", "right_names": "right names",
-    "left_counts": "left counts", "right_counts": "right counts", "offset": "offset", "link": "link",
+    "left_counts": "left counts", "right_counts": "right counts",
+    "left_aside": "left rows set aside", "right_aside": "right rows set aside", "offset": "offset", "link": "link",
     "objective": "objective", "final_norm": "the final norm",
 }  # fmt: skip
 """What the fields of a model are called."""

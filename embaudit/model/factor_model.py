@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_rows, is_number
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_rows, is_number
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
 from embaudit.model.equivalence import Equivalence
@@ -47,8 +47,7 @@ class FactorModel:
     link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}
         How scores become predictions.
     left_bias, right_bias : array of shape (n,) and (p,), optional
-        A bias that is given counts as free: the model could hold any other value in its place, so a
-        translation can be absorbed into it.
+        A bias that is given counts as free, so that a translation can be absorbed into it.
     offset : float
         Added to every score.
     roles : pair of str
@@ -61,6 +60,8 @@ class FactorModel:
         Which training objective made the model (see `embaudit.model.objectives`), where known.
     left_counts, right_counts : array of shape (n,) and (p,), optional
         Interactions behind each row.
+    left_aside, right_aside : array of bool of shape (n,) and (p,), optional
+        Rows about whose neighbours nobody asks, such as the special tokens of a language model.
 
     Raises
     ------
@@ -92,6 +93,7 @@ class FactorModel:
     left_ids, right_ids = OfSide[Labels]("left", "ids"), OfSide[Labels]("right", "ids")
     left_names, right_names = OfSide[Labels]("left", "names"), OfSide[Labels]("right", "names")
     left_counts, right_counts = OfSide[Vector | None]("left", "counts"), OfSide[Vector | None]("right", "counts")
+    left_aside, right_aside = OfSide[Flags | None]("left", "aside"), OfSide[Flags | None]("right", "aside")
 
     def __init__(
         self,
@@ -109,11 +111,14 @@ class FactorModel:
         objective: str | None = None,
         left_counts: ArrayLike | None = None,
         right_counts: ArrayLike | None = None,
+        left_aside: ArrayLike | None = None,
+        right_aside: ArrayLike | None = None,
     ) -> None:
         users, items = as_titles(roles)
-        given = {"bias": left_bias, "ids": left_ids, "names": left_names, "counts": left_counts}
+        given = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
         _require_nothing_of(users, given if left is None else {})
-        right_side = Side(right, items, bias=right_bias, ids=right_ids, names=right_names, counts=right_counts)
+        known = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
+        right_side = Side(right, items, **known)
         left_side = None if left is None else Side(left, users, **given)
         self._hold(left_side, right_side, Link.of(link), offset, (users, items), objective)
 
@@ -378,9 +383,7 @@ class FactorModel:
         """
         roles = as_titles(changes.pop("roles", self.roles))
         left, right = (self._changed(side, changes) for side in ("left", "right"))
-        link, offset, objective = (
-            changes.pop(field, getattr(self, field)) for field in ("link", "offset", "objective")
-        )
+        link, offset, objective = (changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective"))
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
         return self._of(*map(_titled, (left, right), roles), Link.of(link), offset, roles, objective)

@@ -11,7 +11,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import escaped, must_be
-from embaudit.foundation.checked import Floats, Indices, Matrix, Vector, as_factors, as_vector, frozen, storage_of
+from embaudit.foundation.checked import (
+    Flags,
+    Floats,
+    Indices,
+    Matrix,
+    Vector,
+    as_factors,
+    as_vector,
+    frozen,
+    storage_of,
+)
 from embaudit.foundation.unread import Unread
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.rows import row_norms
@@ -71,6 +81,13 @@ def _as_counts(counts: ArrayLike, name: str, length: int) -> Vector:
     return given
 
 
+def _as_aside(aside: ArrayLike, name: str, length: int) -> Flags:
+    given = np.asarray(aside)
+    if given.dtype != np.bool_ or given.shape != (length,):
+        raise must_be(name, f"{length} values True or False, one a row", f"{given.dtype} of shape {given.shape}")
+    return frozen(given)
+
+
 def _index_of(rows: Any) -> Any:
     """Return what a data frame calls its rows, None for row numbers and for what is no data frame."""
     if type(rows).__module__.split(".")[0] != "pandas" or not hasattr(rows, "columns"):
@@ -103,6 +120,7 @@ OPTIONAL: dict[str, Callable[[Any, str, int], Any]] = {
     "ids": partial(_as_labels, unique=True),
     "names": partial(_as_labels, unique=False),
     "counts": _as_counts,
+    "aside": _as_aside,
 }
 """What may be known of the rows, and how it is checked."""
 
@@ -125,6 +143,8 @@ class Side:
         Titles to show to people; need not be unique.
     counts : array of shape (n,), optional
         Interactions behind each row.
+    aside : array of bool of shape (n,), optional
+        Rows about whose neighbours nobody asks, such as the special tokens of a language model.
 
     Raises
     ------
@@ -143,7 +163,7 @@ class Side:
     """The fields that still lie in a file."""
     rows = OnFirstUse[Matrix]()
     bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
-    counts = OnFirstUse[Vector | None]()
+    counts, aside = OnFirstUse[Vector | None](), OnFirstUse[Flags | None]()
 
     def __init__(
         self,
@@ -154,9 +174,11 @@ class Side:
         ids: ArrayLike | Unread | None = None,
         names: ArrayLike | Unread | None = None,
         counts: ArrayLike | Unread | None = None,
+        aside: ArrayLike | None = None,
     ) -> None:
         ids = _index_of(rows) if ids is None else ids
-        self._hold(title, {"rows": rows, "bias": bias, "ids": ids, "names": names, "counts": counts}, {})
+        beside = dict(zip(OPTIONAL, (bias, ids, names, counts, aside), strict=True))
+        self._hold(title, {"rows": rows, **beside}, {})
 
     def _hold(self, title: str, given: dict[str, Any], known: dict[str, Any]) -> Self:
         """Take what is given, checked unless it waits in a file, beside what is known."""
@@ -235,6 +257,13 @@ class Side:
     def directed(self) -> Indices:
         """Rows that have a direction."""
         return np.flatnonzero(self.norms > 0)
+
+    @cached_property
+    def asked(self) -> Indices:
+        """Rows that are not set aside; all of them where that would leave fewer than two with a direction."""
+        everyone = np.arange(len(self))
+        kept = everyone if self.aside is None else np.flatnonzero(~self.aside)
+        return kept if np.count_nonzero(self.norms[kept]) > 1 else everyone
 
     @cached_property
     def median_length(self) -> float:

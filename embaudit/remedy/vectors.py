@@ -133,14 +133,14 @@ class Remedy(Result):
         if len(self.roles) == 1:
             (role,) = self.roles
             head = bool(self.said) or (self.kind == "centred" and model.left is None)
-            labels = {"right_ids": model.side(role).ids, "right_names": model.side(role).names}
+            labels = {f"right_{name}": getattr(model.side(role), name) for name in ("ids", "names", "aside")}
             kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
             kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
             other: SideName = "left" if role == "right" else "right"
             kept |= self.biases if self.said else {}
             return {**labels, **kept, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",
-                 "right_names", "left_counts", "right_counts")  # fmt: skip
+                 "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
 
     def write(self, path: AnyPath, *, force: bool = False) -> Path:

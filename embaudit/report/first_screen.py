@@ -73,7 +73,9 @@ def first_screen(audit: Audit, asked: Asked) -> str:
 def _answer(audit: Audit, path: str) -> list[str]:
     model = audit.model
     sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
-    title = shorten(f"{path}: {sides}, rank {model.rank}", WIDTH, placeholder=" …")
+    n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
+    aside = f" ({n_aside:,} set aside)" if n_aside else ""
+    title = shorten(f"{path}: {sides}{aside}, rank {model.rank}", WIDTH, placeholder=" …")
     intake = audit.intake
     told = intake is not None and intake.format != OWN and len(intake.parts) + len(intake.left_over) > 1
     read = [shorten(intake.line(), WIDTH, placeholder=" …")] if intake is not None and told else []

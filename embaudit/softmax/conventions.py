@@ -160,7 +160,8 @@ def norm_evidence(
     rows = {form.name: form.of(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
     lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
-    exact, single = len(asked) == len(head.right_side.directed), _without_copies(lists[STORED])
+    every = np.intersect1d(head.right_side.asked, head.right_side.directed)
+    exact, single = len(asked) == len(every), _without_copies(lists[STORED])
     units = {name: unit_rows(x[alive], none=0) for name, x in rows.items()}
     return NormEvidence(
         norm=norm,

@@ -50,6 +50,8 @@ class Panel:
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
     """Labels of the whole head without a direction, before or after the mean row is removed; they are in no panel."""
+    n_aside: int = 0
+    """Labels with a direction about which nobody asks; they are in none either."""
 
     @property
     def mean(self) -> Vector:
@@ -58,8 +60,8 @@ class Panel:
 
     @property
     def is_sample(self) -> bool:
-        """Whether the head has more labels than the panel."""
-        return len(self.labels) + self.n_zero < self.n_labels
+        """Whether the head has more labels to ask about than the panel."""
+        return len(self.labels) + self.n_zero + self.n_aside < self.n_labels
 
     def place(self, pair: tuple[int, int]) -> tuple[int, int]:
         """Find where in the panel two of its labels are."""
@@ -114,11 +116,13 @@ def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
 def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, include: Sequence[int] = ()) -> Panel:
     """Choose up to `n_labels` labels that have a direction, and inputs; sums over all rows are streamed.
 
-    Labels of `include`, two or none, are taken in any case.
+    Labels of `include`, two or none, are taken in any case; those set aside are in no panel else.
     """
     norms, summary, alive = _survey(model)
     _require_pair(include, alive, len(norms))
-    drawn = alive if len(alive) <= n_labels else rng.choice(alive, n_labels, replace=False)
+    asked = np.intersect1d(alive, model.right_side.asked)
+    asked = asked if len(asked) > 1 else alive
+    drawn = asked if len(asked) <= n_labels else rng.choice(asked, n_labels, replace=False)
     labels = np.union1d(drawn, np.asarray(include, dtype=np.intp))
     return Panel(
         labels=labels,
@@ -127,6 +131,7 @@ def make_panel(model: FactorModel, n_labels: int, rng: np.random.Generator, *, i
         summary=summary,
         median_norm=float(np.median(norms)),
         n_zero=len(norms) - len(alive),
+        n_aside=len(np.setdiff1d(alive, np.union1d(asked, include))),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from embaudit.io import load
-from embaudit.io.checkpoints.tokens import token_names
+from embaudit.io.checkpoints.tokens import tokens_of
 
 WORDS = ["<s>", "Ġthe", "a b", "é"]
 ADDED = [{"id": 4, "content": "<pad>"}, {"id": 0, "content": "<bos>"}, {"id": "5"}, 3]
@@ -33,21 +33,33 @@ def test_names_are_read_and_rows_beyond_are_padding(tmp_path, files, names):
     for file, content in files.items():
         (tmp_path / file).write_text(json.dumps(content))
     wanted = [*names, *(f"<padding {row}>" for row in range(len(names), 7))]
-    assert token_names(tmp_path, 7).tolist() == wanted
-    assert token_names(tmp_path, len(names)).tolist() == names
-    assert token_names(tmp_path, len(names) - 1) is None
+    found = tokens_of(tmp_path, 7)
+    assert found.names.tolist() == wanted
+    assert found.aside.tolist() == [name.startswith("<padding") for name in wanted]
+    assert tokens_of(tmp_path, len(names)).names.tolist() == names
+    assert tokens_of(tmp_path, len(names) - 1) is None
+
+
+def test_added_tokens_are_set_aside_where_they_are_called_special(tmp_path):
+    added = [{"id": 1, "content": "x", "special": False}, {"id": 2, "content": "</s>", "special": True}]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"a": 0}}, "added_tokens": added}))
+    found = tokens_of(tmp_path, 4)
+    assert found.names.tolist() == ["a", "x", "</s>", "<padding 3>"]
+    assert found.aside.tolist() == [False, False, True, True]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"model": {"vocab": 3}}', '{"model": {"vocab": [3, []]}}'])
 def test_what_names_nothing_is_passed_over(tmp_path, text):
     (tmp_path / "tokenizer.json").write_text(text)
-    assert token_names(tmp_path, 4) is None
+    assert tokens_of(tmp_path, 4) is None
 
 
 def test_labels_of_a_head_are_tokens_and_vectors_are_none(tmp_path):
     save_file({"lm_head.weight": np.eye(4)}, tmp_path / "model.safetensors")
     (tmp_path / "vocab.json").write_text(json.dumps({w: i for i, w in enumerate(WORDS)}))
-    assert load(tmp_path).right_names.tolist() == WORDS
+    read = load(tmp_path)
+    assert read.right_names.tolist() == WORDS
+    assert read.right_aside.tolist() == [False] * 4
     assert load(tmp_path, kind="vectors", weight="lm_head.weight").right_names is None
 
 

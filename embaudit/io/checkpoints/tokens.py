@@ -1,67 +1,97 @@
-"""The names of tokens that lie beside a checkpoint: `tokenizer.json`, else `vocab.json`, and what was added."""
+"""What the rows of a language model's head stand for: the tokens that its files name, and what was added to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.foundation.checked import Flags
 from embaudit.io.json_text import parsed
+from embaudit.model import FactorModel
 
 
-def token_names(folder: Path, n_rows: int) -> NDArray[Any] | None:
-    """Read what each row of a head is called.
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """What the rows of a head are called, and which of them stand for no text."""
+
+    names: NDArray[Any]
+    """(n,) of each row; `<padding 5>` for a row beyond the vocabulary, by its number."""
+    aside: Flags
+    """(n,) special tokens and padding, about whose neighbours nobody asks."""
+
+    @classmethod
+    def of(cls, known: dict[int, str], special: Collection[int], n_rows: int) -> Tokens | None:
+        """Name the rows of a head, those beyond the vocabulary as padding.
+
+        None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
+        """
+        if not known or max(known) >= n_rows:
+            return None
+        names = np.array([known.get(row, f"<padding {row}>") for row in range(n_rows)])
+        return cls(names, np.array([row in special or row not in known for row in range(n_rows)]))
+
+
+def called(model: FactorModel, tokens: Tokens | None) -> FactorModel:
+    """Call the rows of a head by its tokens, where these are known.
+
+    Examples
+    --------
+    >>> called(FactorModel.from_softmax([[1.0], [2.0]]), listed_tokens(["a"], 2)).right_names.tolist()
+    ['a', '<padding 1>']
+    """
+    return model if tokens is None else model.replace(right_names=tokens.names, right_aside=tokens.aside)
+
+
+def listed_tokens(tokens: Sequence[str] | None, n_rows: int, special: Collection[int] = ()) -> Tokens | None:
+    """Name the rows of a head after a list of tokens, as `tokens_of` does.
+
+    Examples
+    --------
+    >>> found = listed_tokens(["<s>", "b"], 3, special={0})
+    >>> found.names.tolist(), found.aside.tolist(), listed_tokens(["a", "b"], 1), listed_tokens(None, 1)
+    (['<s>', 'b', '<padding 2>'], [True, False, True], None, None)
+    """
+    return Tokens.of(dict(enumerate(tokens or ())), special, n_rows)
+
+
+def tokens_of(folder: Path, n_rows: int) -> Tokens | None:
+    """Read what the rows of a head stand for: `tokenizer.json`, else `vocab.json`, and what was added.
 
     Parameters
     ----------
     folder : path
         Where the checkpoint lies.
     n_rows : int
-        Rows of the head; those beyond the vocabulary, which pad it, are called `<padding 5>` by their number.
+        Rows of the head.
 
     Returns
     -------
-    array of shape (n_rows,) or None
-        None where no vocabulary is there, or it is that of another head: it names none of the rows, or rows beyond.
+    Tokens or None
+        None where no vocabulary of this head is there.
 
     Examples
     --------
-    >>> token_names(Path("no-such-folder"), 3) is None
+    >>> tokens_of(Path("no-such-folder"), 3) is None
     True
     """
-    return _padded(dict(_tokens(folder)), n_rows)
+    return Tokens.of(*_vocabulary(folder), n_rows)
 
 
-def named_rows(tokens: Sequence[str] | None, n_rows: int) -> NDArray[Any] | None:
-    """Name the rows of a head after a list of tokens, as `token_names` does.
-
-    Examples
-    --------
-    >>> named_rows(["a", "b"], 3).tolist(), named_rows(["a", "b"], 1), named_rows(None, 1)
-    (['a', 'b', '<padding 2>'], None, None)
-    """
-    return _padded(dict(enumerate(tokens or ())), n_rows)
-
-
-def _padded(known: dict[int, str], n_rows: int) -> NDArray[Any] | None:
-    if not known or max(known) >= n_rows:
-        return None
-    return np.array([known.get(row, f"<padding {row}>") for row in range(n_rows)])
-
-
-def _tokens(folder: Path) -> Iterator[tuple[int, str]]:
-    """Yield row and token; later ones stand for earlier ones."""
+def _vocabulary(folder: Path) -> tuple[dict[int, str], set[int]]:
+    """Read token by row, later ones for earlier ones, and which are special; `vocab.json` does not say that."""
     whole = _read(folder / "tokenizer.json")
     model = whole.get("model") if isinstance(whole, dict) else None
     if isinstance(model, dict):
-        yield from _entries(model.get("vocab"))
-        yield from _added(whole.get("added_tokens"))
-        return
-    yield from _entries(_read(folder / "vocab.json"))
-    yield from _entries(_read(folder / "added_tokens.json"))
+        added = list(_added(whole.get("added_tokens")))
+        known = dict(_entries(model.get("vocab"))) | {row: token for row, token, _ in added}
+        return known, {row for row, _, special in added if special}
+    beside = (_entries(_read(folder / name)) for name in ("vocab.json", "added_tokens.json"))
+    return {row: token for entries in beside for row, token in entries}, set()
 
 
 def _entries(vocabulary: Any) -> Iterator[tuple[int, str]]:
@@ -73,10 +103,10 @@ def _entries(vocabulary: Any) -> Iterator[tuple[int, str]]:
         yield from ((row, str(entry[0])) for row, entry in pairs if isinstance(entry, list) and entry)
 
 
-def _added(tokens: Any) -> Iterator[tuple[int, str]]:
+def _added(tokens: Any) -> Iterator[tuple[int, str, bool]]:
     for token in tokens if isinstance(tokens, list) else ():
         if isinstance(token, dict) and _is_row(token.get("id")):
-            yield token["id"], str(token.get("content", ""))
+            yield token["id"], str(token.get("content", "")), token.get("special") is True
 
 
 def _is_row(number: Any) -> bool:

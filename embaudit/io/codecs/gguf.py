@@ -30,7 +30,7 @@ from embaudit.io.files import first_bytes
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
 """Those with lengths of eight bytes; version 1 was in use for some weeks of 2023."""
-TOKENS = "tokenizer.ggml.tokens"
+TOKENS, TYPES = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 """The one list of the metadata that is kept."""
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 """Kinds of numbers in the metadata, as `struct` calls them."""
@@ -74,7 +74,7 @@ class Gguf:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.metadata: dict[str, Any] = {}
-        """What is said by key: numbers, texts, the list of tokens; None for other lists."""
+        """What is said by key: numbers, texts, tokens and their types; None for other lists."""
         try:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 entries, base = self._header(_Cursor(data))
@@ -97,7 +97,7 @@ class Gguf:
         n_tensors, n_keys = cursor.number("Q"), cursor.number("Q")
         for _ in range(n_keys):
             key = cursor.text()
-            self.metadata[key] = cursor.value(cursor.number("I"), keep=key == TOKENS)
+            self.metadata[key] = cursor.value(cursor.number("I"), keep=key in (TOKENS, TYPES))
         entries = [cursor.entry() for _ in range(n_tensors)]
         step = self.metadata.get("general.alignment", 32)
         if not isinstance(step, int) or step < 1:
@@ -210,10 +210,10 @@ class _Cursor:
             raise ValueError(f"a value of kind {kind} in its header")
         return self._list(self.number("I"), self.number("Q"), keep=keep)
 
-    def _list(self, kind: int, count: int, *, keep: bool) -> list[str] | None:
+    def _list(self, kind: int, count: int, *, keep: bool) -> list[Any] | None:
         if kind in SCALARS:
-            self.skip(count * struct.calcsize(f"<{SCALARS[kind]}"))
-            return None
+            start = self.skip(count * struct.calcsize(f"<{SCALARS[kind]}"))
+            return list(struct.unpack_from(f"<{count}{SCALARS[kind]}", self._data, start)) if keep else None
         if kind != TEXT:
             raise ValueError("a list of lists in its header")
         if keep:

@@ -222,9 +222,9 @@ class Claim:
         if group == "diagonal" and self.role != "cross":
             low, high = self["ends"][known].T
             for end, sign, at in ((high, 1, s[known, 1]), (low, -1, s[known, 0])):
-                for p in np.array_split(np.arange(len(x)), len(x) // 128 + 1):  # few enough to stay in the cache
-                    best = weighted(x[p], sign * y[p], sign * end[p], at[p], kappa**2)
-                    require(abs(best - sign * end[p]) <= 1e-8, "an end of a diagonal range is not the extreme cosine")
+                for i in np.array_split(np.arange(len(x)), len(x) // 128 + 1):  # few enough to stay in the cache
+                    best = weighted(x[i], sign * y[i], sign * end[i], at[i], kappa**2)
+                    require(abs(best - sign * end[i]) <= 1e-8, "an end of a diagonal range is not the extreme cosine")
             return c, low, high
         if group == "diagonal":  # √(Σw xx Σ yy/w): least where Σw s xx = Σ yy/(w s), at most Σ of the larger ends
             p, q = ([x * x * v[:, None], y * y / v[:, None]] for v in s[known].T)

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.tokens import named_rows
-from embaudit.io.codecs.gguf import TOKENS, Gguf
+from embaudit.io.checkpoints.tokens import Tokens, called, listed_tokens
+from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
 from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.assemble import assemble, looked, planned
 from embaudit.io.request import Request
@@ -19,6 +17,8 @@ from embaudit.model import FactorModel, Softmax
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
 CAPS = {"gemma2": 30.0}
 """Where llama.cpp caps logits although a file says nothing of it."""
+NO_TEXT = (2, 3, 5)
+"""Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the package `gguf`)."""
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -31,8 +31,7 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     file = _opened(path, request)
     model = assemble(file, request, path)
-    names = _names(file, request, path)
-    model = model if names is None else model.replace(right_names=names)
+    model = called(model, _tokens(file, request, path))
     cap = soft_cap(file.metadata)
     return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
 
@@ -47,8 +46,8 @@ def look(path: Path, request: Request) -> Intake:
     """
     file = _opened(path, request)
     found = looked(file, request, path, "gguf")
-    names = _names(file, request, path)
-    return found if names is None else found.beside(Part(TOKENS, "right_names", names.shape))
+    tokens = _tokens(file, request, path)
+    return found if tokens is None else found.beside(Part(TOKENS, "right_names", tokens.names.shape))
 
 
 def soft_cap(metadata: Mapping[str, Any]) -> float | None:
@@ -63,11 +62,13 @@ def soft_cap(metadata: Mapping[str, Any]) -> float | None:
     return metadata.get(f"{architecture}.final_logit_softcapping", CAPS.get(str(architecture))) or None
 
 
-def _names(file: Gguf, request: Request, path: Path) -> NDArray[Any] | None:
+def _tokens(file: Gguf, request: Request, path: Path) -> Tokens | None:
     """Name the rows that are read, where they are those of tokens."""
     chosen = planned(file, request, path).right
-    of_tokens = chosen in (EMBEDDING, HEAD)
-    return named_rows(file.metadata.get(TOKENS), file.tensors[chosen].shape[0]) if of_tokens else None
+    if chosen not in (EMBEDDING, HEAD):
+        return None
+    special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
+    return listed_tokens(file.metadata.get(TOKENS), file.tensors[chosen].shape[0], special)
 
 
 def _opened(path: Path, request: Request) -> Gguf:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from embaudit.io.checkpoints.tokens import named_rows
+from embaudit.io.checkpoints.tokens import called, listed_tokens
 from embaudit.io.codecs.llama2c import Llama2c, begins, tokens_of
 from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.assemble import assemble, looked
@@ -13,6 +13,8 @@ from embaudit.model import FactorModel
 
 BESIDE = "tokenizer.bin"
 """The file of tokens that every checkpoint of llama2.c needs to run."""
+SPECIAL = (0, 1, 2)
+"""Its unknown token, the begin and the end of a text, as `tokenizer.py` and `run.c` have them."""
 
 
 def recognises(path: Path) -> bool:
@@ -29,8 +31,7 @@ def read(path: Path, request: Request) -> FactorModel:
         If the header says nothing that fits the size of the file.
     """
     model = assemble(Llama2c(path), request, path)
-    names = named_rows(tokens_of(path.parent / BESIDE), model.n_right)
-    return model if names is None else model.replace(right_names=names)
+    return called(model, listed_tokens(tokens_of(path.parent / BESIDE), model.n_right, SPECIAL))
 
 
 def look(path: Path, request: Request) -> Intake:
@@ -44,5 +45,5 @@ def look(path: Path, request: Request) -> Intake:
     checkpoint = Llama2c(path)
     found = looked(checkpoint, request, path, "llama2c")
     tokens = path.parent / BESIDE
-    named = named_rows(tokens_of(tokens), checkpoint.shape.vocab) is not None
+    named = listed_tokens(tokens_of(tokens), checkpoint.shape.vocab) is not None
     return found.beside(Part(str(tokens), "right_names")) if named else found

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.tokens import token_names
+from embaudit.io.checkpoints.tokens import called, tokens_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
@@ -63,8 +63,7 @@ def _named(model: FactorModel, checkpoint: Safetensors) -> FactorModel:
         names = None
     if isinstance(names, list) and len(names) == model.n_right:
         return model.replace(right_names=[str(name) for name in names])
-    tokens = token_names(checkpoint.path.parent, model.n_right) if model.link == "softmax" else None
-    return model if tokens is None else model.replace(right_names=tokens)
+    return called(model, tokens_of(checkpoint.path.parent, model.n_right)) if model.link == "softmax" else model
 
 
 def soft_cap(config: Mapping[str, Any]) -> float | None:
