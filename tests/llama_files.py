@@ -18,6 +18,7 @@ def gguf_file(
     architecture: str = "llama",
     kinds: dict[str, str] | str = "F32",
     tokens: list[str] | None = None,
+    types: list[int] | None = None,
     **keys: Any,
 ) -> Path:
     """Write tensors, each in its type, by the package gguf; `keys` are metadata of the architecture."""
@@ -30,6 +31,8 @@ def gguf_file(
     if tokens is not None:
         writer.add_token_list(tokens)
         writer.add_token_merges(["a b", "c d"])
+    if types is not None:
+        writer.add_token_types(types)
     for name, array in tensors.items():
         called = kinds if isinstance(kinds, str) else kinds.get(name, "F32")
         kind = gguf.GGMLQuantizationType[called if array.ndim > 1 else "F32"]

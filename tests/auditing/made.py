@@ -105,7 +105,8 @@ def projector(n_labels: int = 20, rank: int = 3) -> ProjectorCosines:
 def head(model: FactorModel = HEAD, **fields: Any) -> HeadEvidence:
     """Head whose mean row is half a typical row long and decides the neighbours."""
     known = {
-        "affine_rank": 3, "n_panel": 5, "n_inputs": 256, "n_zero": 0, "n_aside": 0, "mean_norm": 1.0, "median_norm": 2.0,
+        "affine_rank": 3, "n_panel": 5, "n_inputs": 256, "n_zero": 0, "n_aside": 0, "mean_norm": 1.0,
+        "median_norm": 2.0,
         "centred": equal_head("mean row removed", "centring", 0.4), "neighbours": change(), "equivalents": (),
         "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),), "shifts": (opposite(),),
         "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "chosen": (0, 1),

@@ -204,7 +204,8 @@ def test_the_json_of_evidence():
     shift = opposite()
     assert found.to_dict() == {
         "n_labels": 5, "rank": 3, "affine_rank": 3, "has_bias": False, "n_panel": 5, "has_inputs": False,
-        "n_inputs": 256, "n_zero": 0, "n_aside": 0, "mean_norm": 1.0, "median_norm": 2.0, "offset": 0.5, "logit_agreement": 0.25,
+        "n_inputs": 256, "n_zero": 0, "n_aside": 0,
+        "mean_norm": 1.0, "median_norm": 2.0, "offset": 0.5, "logit_agreement": 0.25,
         "declared": {"soft_cap": 3.0, "normalised": False},
         "centred": found.centred.to_dict(), "neighbours": change().to_dict(),
         "constructions": [asdict(made) for made in found.constructions],

@@ -134,6 +134,15 @@ def test_rows_beyond_the_tokens_are_padding(tmp_path: Path, count: int) -> None:
         assert names.tolist() == [*tokens, *("<padding 7>", "<padding 8>")[: 9 - count]]
 
 
+def test_tokens_that_stand_for_no_text_are_set_aside(tmp_path: Path) -> None:
+    from gguf import TokenType
+
+    types = ["NORMAL", "UNKNOWN", "CONTROL", "USER_DEFINED", "UNUSED", "BYTE", "NORMAL", "NORMAL"]
+    path = gguf_file(tmp_path / "m.gguf", TIED, tokens=TOKENS[:8], types=[TokenType[name].value for name in types])
+    assert load(path).right_aside.tolist() == [False, True, True, False, True, False, False, False, True]
+    assert not load(gguf_file(tmp_path / "n.gguf", TIED, tokens=TOKENS)).right_aside.any()
+
+
 def test_a_file_is_told_by_what_it_begins_with(tmp_path: Path) -> None:
     path = gguf_file(tmp_path / "m.gguf", TIED)
     for name in ("sha256-0a1b", "m.bin", "m.npz"):

@@ -73,6 +73,7 @@ def test_tokens_lie_beside(tmp_path: Path) -> None:
     path = llama2c_file(tmp_path / "m.bin", W, GAIN)
     beside = tokenizer_bin(tmp_path / "tokenizer.bin", TOKENS)
     assert load(path).right_names.tolist() == TOKENS
+    assert load(path).right_aside.tolist() == [True] * 3 + [False] * 4
     assert f"{beside} as right names" in look(path).explain()
     tokenizer_bin(beside, TOKENS[:5])
     assert load(path).right_names.tolist() == [*TOKENS[:5], "<padding 5>", "<padding 6>"]
