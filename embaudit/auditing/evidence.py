@@ -204,8 +204,8 @@ def gather(
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
     _require_sizes(max_condition, n_gauges=n_gauges, n_pairs=n_pairs, n_neighbours=n_neighbours)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    whole = model
-    head, model = _head(in_span(model), n_neighbours, max_condition, rng)
+    whole, spanned = model, in_span(model)
+    head, model = _head(spanned, n_neighbours, max_condition, rng)
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
     side: SideName = "left" if about == "left" else "right"
@@ -218,7 +218,7 @@ def gather(
     with one_blas_thread():
         visited = tuple(_visits(equivalents, checked, probe, draw))
         movements = tuple(moved for _, moved in visited)
-        fibre = fibre_of(model, chosen, rng=rng)
+        fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
         furthest = _furthest(equivalents, movements)
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.canonical.pinning import Pinning
-    from embaudit.foundation.checked import Matrix
     from embaudit.model import FactorModel, Role, SideName
 
 OUTSIDE = 1e-12
@@ -86,7 +85,7 @@ class Fibre:
         return {"scope": scope, "moves": moves, "outside": outside, "seen_rank": self.seen_rank, "pinning": pinning}
 
 
-def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibre:
+def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | None = None, rng: int = 0) -> Fibre:
     """Work out what equal models may do to the cosines of a model.
 
     From two dimensions on, some linear map moves them, or, where the predictions see fewer, rows may hold anything in
@@ -98,6 +97,8 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
         One side or both.
     roles : sequence of {"left", "right", "cross"}
         Which cosines.
+    uncut : FactorModel, optional
+        The model with all of its rows, where these are some: dimensions of one side alone are counted in it.
     rng : int
         Seed of the search for a second metric, where the link divides by lengths.
 
@@ -115,7 +116,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return Fibre(scope, {}, freedom, None, pinning, model.rank)
     if model.left is None:
-        seen = _rank(model.moments("right").root, model)
+        seen = (model if uncut is None else uncut).moments("right").rank
         return Fibre(_scope(model), {}, {role: _freedom(model, role, seen) for role in roles}, None, None, seen)
     if not _predicts_anything(model):
         return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, None, 0)
@@ -123,11 +124,6 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, rng: int = 0) -> Fibr
     seen, outside = basis.shape[1], _outside(model, basis)
     freedom = {role: _freedom(model, role, seen) for role in roles}
     return Fibre(_scope(model), outside, freedom, reduced(model), None, seen)
-
-
-def _rank(root: Matrix, model: FactorModel) -> int:
-    s = np.linalg.svd(root, compute_uv=False)
-    return int((s > model.moments("right").precision * s[0]).sum())
 
 
 def _predicts_anything(model: FactorModel) -> bool:

@@ -168,6 +168,10 @@ def _lists(side: Side, n: int, rng: np.random.Generator) -> NeighbourLists:
 def _orthonormal(side: Side) -> bool:
     if len(side) <= side.rows.shape[1]:
         return False
+    norms = side.moments.column_norms
+    # No column is longer than the largest singular value, none shorter than the smallest.
+    if norms.max() - norms.min() > ALIKE * norms.max():
+        return False
     s = np.linalg.svd(side.moments.root, compute_uv=False)
     return bool(s[0] - s[-1] <= ALIKE * s[0])
 

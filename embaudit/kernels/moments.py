@@ -14,13 +14,21 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
+from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk
 from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.stretch import WIDE
 
 EPS = float(np.finfo(np.float64).eps)
 Route: TypeAlias = Literal["qr", "gram"]
 AFFORDABLE = 2**24
 """Entries up to which float32 factors take the slower QR route too."""
+WIDE_BYTES = 2**26
+"""A float64 block of rows of very many columns: as few passes over a k×k matrix as memory allows for."""
+STRIP = 512
+"""Columns of a Gram matrix computed at a time."""
+EVEN = 16.0
+"""Scales of columns within this of each other need not be evened out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,12 +45,46 @@ class Moments:
     """Relative to the largest one, the singular values that the numbers and the route can tell from zero."""
     route: Route
     """QR (errors relative to X) or the Gram matrix (relative to its square, in float64)."""
+    found_axes: tuple[Vector, Matrix] | None = None
+    """`axes`, where the route gave them."""
 
     @cached_property
     def root(self) -> Matrix:
         """(k, k) R with `RᵀR = XᵀX`, the rows as they are."""
         stacked = np.vstack([np.sqrt(self.n_rows) * self.mean, self.centred_root])
         return frozen(np.asarray(np.linalg.qr(stacked, mode="r")))
+
+    @cached_property
+    def axes(self) -> tuple[Vector, Matrix]:
+        """Singular values of the centred root, the largest first, and its right singular vectors as rows."""
+        if self.found_axes is not None:
+            return self.found_axes
+        _, s, vt = np.linalg.svd(self.centred_root)
+        return frozen(s), frozen(vt)
+
+    @cached_property
+    def rank(self) -> int:
+        """Dimensions that the rows as they are span, as far as `precision` can tell.
+
+        Adding the mean row to the centred ones makes no singular value smaller, and the largest at most
+        `√(s₁² + n ‖mean‖²)`: where the centred rows span all dimensions even beside that, all is said.
+
+        Examples
+        --------
+        >>> moments(np.array([[1.0, 1.0], [3.0, 1.0]])).rank, moments(np.array([[1.0, 1.0], [3.0, 3.0]])).rank
+        (2, 1)
+        """
+        s = self.axes[0]
+        if s[-1] > self.precision * np.hypot(s[0], np.sqrt(self.n_rows) * np.linalg.norm(self.mean)):
+            return len(s)
+        s = np.linalg.svd(self.root, compute_uv=False)
+        return int((s > self.precision * s[0]).sum())
+
+    @cached_property
+    def column_norms(self) -> Vector:
+        """(k,) lengths of the columns of X."""
+        spread = np.linalg.norm(self.centred_root, axis=0)
+        return frozen(np.hypot(np.sqrt(self.n_rows) * np.abs(self.mean), spread))
 
     @cached_property
     def constant_columns(self) -> tuple[int, ...]:
@@ -76,9 +118,17 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     """
     use_gram = x.dtype == np.float32 and x.size > AFFORDABLE
     k = x.shape[1]
-    mean, root = (_by_gram if use_gram else _by_qr)(x, normalise=normalise)
     precision = max(k * EPS, float(np.finfo(x.dtype).eps), np.sqrt(k * EPS) if use_gram else 0.0)
-    return Moments(len(x), frozen(mean), frozen(root), precision, "gram" if use_gram else "qr")
+    if not use_gram:
+        mean, root = _by_qr(x, normalise=normalise)
+        return Moments(len(x), frozen(mean), frozen(root), precision, "qr")
+    mean, gram = (_wide_gram if k > WIDE else _centred_gram)(x, normalise=normalise)
+    sizes = np.diag(gram)
+    if k <= WIDE or not 0 < sizes.max() <= EVEN**2 * sizes.min():
+        return Moments(len(x), frozen(mean), frozen(gram_root(gram)), precision, "gram")
+    values, vectors = np.linalg.eigh(gram)
+    s, vt = np.sqrt(np.maximum(values[::-1], 0)), vectors.T[::-1]
+    return Moments(len(x), frozen(mean), frozen(s[:, None] * vt), precision, "gram", (frozen(s), frozen(vt)))
 
 
 def _qr(blocks: list[Floats]) -> Floats:
@@ -89,24 +139,25 @@ def _by_qr(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
     k = x.shape[1]
 
     def triangle(chunk: slice) -> Floats:
-        factor = np.zeros((k + 1, k + 1))
+        factor = np.zeros((0, k + 1))
         for block in _chunk_blocks(x, chunk, normalise=normalise):
             factor = _qr([factor, np.column_stack([np.ones(len(block)), block])])
         return factor
 
-    factor = np.zeros((k + 1, k + 1))
-    for part in each_chunk(x, triangle):
+    factor, *others = each_chunk(x, triangle)
+    for part in others:
         factor = _qr([factor, part])
-    return factor[0, 1:] / factor[0, 0], factor[1:, 1:]
+    missing = np.zeros((k + 1 - len(factor), k + 1))
+    return factor[0, 1:] / factor[0, 0], np.vstack([factor, missing])[1:, 1:]
 
 
 def _chunk_blocks(x: Matrix, chunk: slice, *, normalise: bool) -> Iterator[Floats]:
-    """Yield the cached blocks of a chunk, their rows of length 1 if `normalise`."""
-    for _, block in cached_blocks(x, chunk):
+    """Yield the cached blocks of a chunk, their rows of length 1 if `normalise`; of wide rows at least k."""
+    for _, block in cached_blocks(x, chunk, least=x.shape[1]):
         yield unit_rows(block, none=0) if normalise else block
 
 
-def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
+def _centred_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
     """Accumulate sums about a provisional mean, so that a large mean does not cancel the spread."""
     k = x.shape[1]
     first = next(iter(_chunk_blocks(x, slice(0, min(4096, len(x))), normalise=normalise)))
@@ -125,7 +176,31 @@ def _by_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Matrix]:
         gram += part_gram
         total += part_total
     shift = total / len(x)
-    return origin + shift, gram_root(gram - len(x) * np.outer(shift, shift))
+    return origin + shift, gram - len(x) * np.outer(shift, shift)
+
+
+def _wide_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
+    """Do the same for very many columns: one k×k matrix in all, whose strips are shared out, and large blocks."""
+    k = x.shape[1]
+    gram, total, origin = np.zeros((k, k)), np.zeros(k), np.zeros(k)
+    for rows in row_blocks(*x.shape, budget=WIDE_BYTES):
+        block = np.array(x[rows], dtype=np.float64)
+        block = unit_rows(block, none=0) if normalise else block
+        origin = block.mean(axis=0) if rows.start == 0 else origin
+        block -= origin
+        total += block.sum(axis=0)
+
+        def add(start: int, block: Floats = block) -> None:
+            strip = slice(start, start + STRIP)
+            gram[start:, strip] += block[:, start:].T @ block[:, strip]
+
+        for _ in ordered_map(add, range(0, k, STRIP)):
+            pass
+    shift = total / len(x)
+    for start in range(0, k, STRIP):
+        gram[start:, start : start + STRIP] -= len(x) * np.outer(shift[start:], shift[start : start + STRIP])
+        gram[start : start + STRIP, start:] = gram[start:, start : start + STRIP].T
+    return origin + shift, gram
 
 
 def gram_root(gram: Floats) -> Floats:

@@ -38,13 +38,13 @@ def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     return ordered_map(function, row_blocks(*x.shape))
 
 
-def cached_blocks(x: Matrix, chunk: slice) -> Iterator[tuple[slice, Floats]]:
-    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache.
+def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[slice, Floats]]:
+    """Yield `(rows, block)` of a chunk in float64, small enough to stay in the cache, of `least` rows where there are.
 
     The block is a buffer, overwritten by the next one.
     """
     buffer: Floats | None = None
-    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=CACHE_BYTES):
+    for part in row_blocks(chunk.stop - chunk.start, x.shape[1], budget=max(CACHE_BYTES, 8 * least * x.shape[1])):
         rows = slice(chunk.start + part.start, chunk.start + part.stop)
         buffer = np.empty((part.stop, x.shape[1])) if buffer is None else buffer
         block = buffer[: part.stop - part.start]

@@ -136,7 +136,7 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     require_softmax(model, "what labels can do")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
     summary = moments(rows) if summary is None else summary
-    _, s, vt = np.linalg.svd(summary.centred_root)
+    s, vt = summary.axes
     size = np.sqrt(model.n_right) * float(np.abs(summary.mean).max())
     rank = int((s > max(summary.precision * s[0], summary.precision * size)).sum())
     if rank == 0:

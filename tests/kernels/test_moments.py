@@ -62,3 +62,52 @@ def test_constant_columns(route):
     x[:, 1] = 0.1
     x[:, 3] = 0
     assert moments(x).constant_columns == (1,)
+
+
+@pytest.mark.parametrize("normalise", [False, True])
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_wide_rows_are_summed_in_strips(monkeypatch, normalise, spread):
+    monkeypatch.setattr(module, "AFFORDABLE", 0)
+    monkeypatch.setattr(module, "WIDE", 8)
+    monkeypatch.setattr(module, "STRIP", 3)
+    monkeypatch.setattr(module, "WIDE_BYTES", 8 * 11 * 70)
+    draw = np.random.default_rng(0)
+    x = ((3 + draw.standard_normal((400, 11))) * np.where(np.arange(11) == 4, spread, 1)).astype(np.float32)
+    found = moments(x, normalise=normalise)
+    wide = x.astype(np.float64)
+    wide = wide / np.linalg.norm(wide, axis=1, keepdims=True) if normalise else wide
+    centred = wide - wide.mean(axis=0)
+    assert found.route == "gram"
+    # Scales of columns that are far apart are evened out first, which gives no axes.
+    assert (found.found_axes is None) == (spread < 1)
+    np.testing.assert_allclose(found.mean, wide.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-9)
+    s, vt = found.axes
+    np.testing.assert_allclose(s, np.linalg.svd(centred, compute_uv=False), rtol=1e-9)
+    np.testing.assert_allclose(np.abs(vt @ vt.T), np.eye(11), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(found.centred_root @ vt.T, axis=0), s, rtol=1e-9)
+    np.testing.assert_allclose(found.column_norms, np.linalg.norm(wide, axis=0), rtol=1e-9)
+    assert found.rank == 11
+
+
+def test_ranks_count_the_dimensions_of_rows_as_they_are(route):
+    draw = np.random.default_rng(7)
+    flat = draw.standard_normal((50, 2)) @ draw.standard_normal((2, 4))
+    away = np.linalg.qr(np.column_stack([flat[:2].T, draw.standard_normal(4)]))[0][:, 2]
+    for rows, rank in ((flat, 2), (flat + 5 * away, 3), (draw.standard_normal((50, 4)) + 9, 4), (flat[:1], 1)):
+        assert moments(rows.astype(np.float32)).rank == rank
+
+
+def test_a_rank_beside_a_large_mean_is_that_of_the_rows():
+    x = np.array([[1e17, 0.0], [1e17, 1.0], [1e17, -1.0]])
+    assert moments(x).rank == 1
+    assert moments(x / [1e10, 1]).rank == 2
+
+
+def test_few_wide_rows_have_a_square_root():
+    x = np.random.default_rng(8).standard_normal((5, 300))
+    found = moments(x)
+    assert found.centred_root.shape == (300, 300)
+    centred = x - x.mean(axis=0)
+    np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-12)
+    assert found.rank == 5
