@@ -30,6 +30,8 @@ PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
 N_PAIRS = 20_000
 """Pairs of labels whose shortest shifts are computed, where there are more."""
+PAIR_CELLS = 2**23
+"""Entries of the rows of such pairs, from 2,000 pairs on."""
 N_GAUGES = 2
 """Random heads of each kind."""
 ARGMAX_LABELS = 128
@@ -77,7 +79,7 @@ def head_evidence(
     space = label_coordinates(model, summary=panel.summary)
     probe = HeadProbe(panel, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
     chosen = most_alike(panel) if pair is None else panel.place(pair)
-    pairs, exact = panel_pairs(panel, n_pairs, rng)
+    pairs, exact = panel_pairs(panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng)
     made = list(random_heads(panel, n_gauges, max_condition, rng))
     free = "right" in panel.model.free_shifts
     return HeadEvidence(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import ordered_map
 from embaudit.kernels.intervals import Z95
 from embaudit.kernels.nearest import TIE
+from embaudit.kernels.pair_sums import CosineSums
 from embaudit.kernels.passes import in_order
 
 TILE = 256
@@ -88,6 +91,8 @@ class PairTally:
     """Counts of |Δ|."""
     joint: NDArray[np.int64]
     """Counts of (rank bin before, rank bin after), flattened."""
+    totals: Floats
+    """Sums of the cosines before and after, of their squares, and of their products."""
 
     def __add__(self, other: PairTally) -> PairTally:
         return PairTally(
@@ -97,7 +102,13 @@ class PairTally:
             self.flips + other.flips,
             self.histogram + other.histogram,
             self.joint + other.joint,
+            self.totals + other.totals,
         )
+
+    @property
+    def sums(self) -> CosineSums:
+        """Sums of the cosines."""
+        return CosineSums(self.count, *self.totals.tolist())
 
     @property
     def mean_abs(self) -> float:
@@ -144,12 +155,15 @@ class _Sheet:
         self.bins = bins
         self.value = np.empty(size)
         self.cells = np.empty((3, size), dtype=np.intp)
-        self.tally = PairTally(0, 0.0, 0.0, 0, np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64))
+        histogram, joint = np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64)
+        self.tally = PairTally(0, 0.0, 0.0, 0, histogram, joint, np.zeros(5))
 
     def add(self, before: Floats, after: Floats) -> None:
         """Add flat arrays of cosines."""
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
+        squares = (float(x @ y) for x, y in ((before, before), (after, after), (before, after)))
+        totals = np.array([before.sum(), after.sum(), *squares])
         flips = np.count_nonzero(np.multiply(before, after, out=value) < -ROUNDING)
         for cosines, bins, out in zip((before, after), self.bins, (joint, column), strict=True):
             bins.of_cosines(cosines, value=value, cell=cell, out=out)
@@ -163,6 +177,7 @@ class _Sheet:
             flips=int(flips),
             histogram=np.bincount(cell, minlength=BINS)[:BINS],
             joint=np.bincount(joint, minlength=LEVELS**2),
+            totals=totals,
         )
 
 
@@ -187,8 +202,17 @@ def _sampled_bins(sides: tuple[Floats, ...], others: tuple[Floats, ...]) -> tupl
     return tuple(_RankBins.of(sample.ravel()) for sample in samples)
 
 
+Tiles: TypeAlias = MutableMapping[tuple[int, int], Floats]
+"""Products of two blocks of rows, by where these begin."""
+
+
 def tally_all_pairs(
-    before: Floats, after: Floats, before_other: Floats | None = None, after_other: Floats | None = None
+    before: Floats,
+    after: Floats,
+    before_other: Floats | None = None,
+    after_other: Floats | None = None,
+    *,
+    kept: Tiles | None = None,
 ) -> PairTally:
     """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over several threads.
 
@@ -198,6 +222,8 @@ def tally_all_pairs(
         Unit rows in the two models.
     before_other, after_other : array of shape (q, k) and (q, k'), optional
         Unit rows of the other side.
+    kept : dict, optional
+        Tiles of the model before, taken from here and left here: products of long rows take longer than all the rest.
 
     Examples
     --------
@@ -211,9 +237,9 @@ def tally_all_pairs(
     bins = _sampled_bins(sides, others)
 
     def strip(start: int) -> PairTally:
-        rows, sheet = slice(start, start + TILE), _Sheet(TILE**2, bins)
+        sheet = _Sheet(TILE**2, bins)
         for column in range(start if symmetric else 0, len(others[0]), TILE):
-            tiles = [x[rows] @ y[column : column + TILE].T for x, y in zip(sides, others, strict=True)]
+            tiles = _tiles(sides, others, start, column, kept)
             if symmetric and column == start:
                 upper = np.triu_indices(len(tiles[0]), 1)
                 tiles = [tile[upper] for tile in tiles]
@@ -221,3 +247,16 @@ def tally_all_pairs(
         return sheet.tally
 
     return in_order(ordered_map(strip, range(0, len(before), TILE)))
+
+
+def _tiles(
+    sides: tuple[Floats, ...], others: tuple[Floats, ...], start: int, column: int, kept: Tiles | None
+) -> list[Floats]:
+    """Multiply two blocks of rows, before and after."""
+    rows, columns = slice(start, start + TILE), slice(column, column + TILE)
+    there = None if kept is None else kept.get((start, column))
+    if there is None:
+        there = sides[0][rows] @ others[0][columns].T
+        if kept is not None:
+            kept[start, column] = there
+    return [there, sides[1][rows] @ others[1][columns].T]

@@ -1,9 +1,9 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken
-over the pairs of some, with an interval. The rest (mean |Δ|, maximum,
-quantiles, Spearman, sign flips) is gathered over every pair in tiles where there are at most `EXACT_PAIRS`, and over
-sampled pairs, with a confidence interval, where there are more.
+Everything is gathered over every pair in tiles where there are at most `EXACT_PAIRS`. Where there are more, signed
+mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken over the
+pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is then that of
+sampled pairs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.seen import Rows
-from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs
+from embaudit.kernels.stretch import WIDE
+from embaudit.kernels.tally import PairTally, Tiles, tally_all_pairs, tally_pairs
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.movements.moved import Movement
 from embaudit.movements.panel import WHOLE, Panel, Shot, margins
@@ -109,6 +110,7 @@ class MovementProbe:
             for role, pairs in self.drawn.items()
             if pairs is not None
         }
+        self.tiles: dict[Role, Tiles] = {role: {} for role in roles}
         self.cosines = {role: self.before.cosines(Pairs(role).sides, ends) for role, ends in self.ends.items()}
 
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
@@ -174,7 +176,7 @@ class MovementProbe:
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
         tally = self._tally(plan, now)
-        sums, without = now.sums_from(self.before, plan.sides)
+        sums, without = (tally.sums, []) if plan.pairs is None else now.sums_from(self.before, plan.sides)
         rows = now.searched(plan.sides[0])
         overlap = plan.overlap(rows)
         low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.interval
@@ -209,7 +211,8 @@ class MovementProbe:
         if plan.pairs is not None:
             return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, self.ends[plan.role]))
         rows = [shot.unit[side][self.model.side(side).directed] for side in plan.sides for shot in (self.before, now)]
-        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
+        kept = self.tiles[plan.role] if self.model.rank > WIDE else None
+        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows), kept=kept)
 
 
 def movement(

@@ -75,8 +75,17 @@ class Shot:
     ) -> None:
         self.panels, self.rows = panels, rows
         self.unit = {side: panel.units(rows[side]) for side, panel in panels.items()}
-        self.sums = {side: [RowSums.of(part) for part in panels[side].parts(unit)] for side, unit in self.unit.items()}
-        self.cross = {} if before is None else {side: self._cross(before, side) for side in panels}
+        self.before = before
+
+    @cached_property
+    def sums(self) -> dict[SideName, list[RowSums]]:
+        """Sums of the directions of each group, by side; not needed where every pair is visited."""
+        return {side: [RowSums.of(part) for part in self.panels[side].parts(unit)] for side, unit in self.unit.items()}
+
+    @cached_property
+    def cross(self) -> dict[SideName, list[Floats]]:
+        """Their products with those before."""
+        return {} if self.before is None else {side: self._cross(self.before, side) for side in self.panels}
 
     def _cross(self, before: Shot, side: SideName) -> list[Floats]:
         both = (self.panels[side].parts(shot.unit[side]) for shot in (before, self))

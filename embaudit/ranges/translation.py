@@ -12,6 +12,7 @@ until the disc meets the line through a and b: between them the cosine is -1, ou
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -225,6 +226,19 @@ def shift_to_reach(a: ArrayLike, b: ArrayLike, target: ArrayLike) -> Floats:
     lengths = _shortest(scene, np.broadcast_to(goal, shape).ravel()) * scene.unit
     result: Floats = lengths.reshape(shape)[()]
     return result
+
+
+def shifts_to_reach(a: Floats, b: Floats, targets: Sequence[float]) -> Floats:
+    """Compute `shift_to_reach` of m pairs of rows for each of some targets, (t, m), in one look at the rows.
+
+    Examples
+    --------
+    >>> shifts_to_reach(np.array([[1.0, 0.5]]), np.array([[0.5, 1.0]]), [-1.0, 1.0]).round(4)
+    array([[1.0607],
+           [1.118 ]])
+    """
+    scene = _Scene.of(a, b)
+    return np.array([_shortest(scene, np.full(len(a), target)) * scene.unit for target in targets])
 
 
 def _described(rows: Floats) -> str:

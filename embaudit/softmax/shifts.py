@@ -9,7 +9,7 @@ import numpy as np
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
-from embaudit.ranges.translation import shift_to_reach
+from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.panel import Panel
 
 TARGETS = (0.0, -1.0, 1.0)
@@ -64,14 +64,13 @@ def panel_pairs(panel: Panel, size: int, rng: np.random.Generator) -> tuple[Indi
 
 def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[ShiftSummary, ...]:
     """Summarise the shifts of pairs of the panel for each target; in one dimension cosines are signs, so none."""
-    rows = panel.model.right
+    rows = np.asarray(panel.model.right, dtype=np.float64)
     if rows.shape[1] < 2:
         return ()
     shifts = np.empty((len(TARGETS), len(pairs)))
     for part in row_blocks(len(pairs), 8 * rows.shape[1]):
         a, b = (rows[pairs[part, side]] for side in (0, 1))
-        for lengths, target in zip(shifts, TARGETS, strict=True):
-            lengths[part] = shift_to_reach(a, b, target) / panel.median_norm
+        shifts[:, part] = shifts_to_reach(a, b, TARGETS) / panel.median_norm
     cosines = pair_cosines(rows, rows, pairs)
     return tuple(
         _summary(panel, pairs, cosines, lengths, target, exact=exact)

@@ -122,7 +122,7 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
     assert asked["equivalent_models"][1].pop("rng") is asked["MovementProbe"][1].pop("rng")
     assert asked["equivalent_models"][1] == {"groups": (), "n_gauges": 8, "max_condition": 2.0}
     assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), {"n_pairs": 100_000, "n_neighbours": 10})
-    assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"rng": 0})
+    assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"uncut": SMALL, "rng": 0})
     options = asked["limits"][1]
     assert asked["limits"][0] == (SMALL, ("right", "left", "cross"))
     assert (options["fibre"], options["max_condition"], options["n_neighbours"]) == (found.fibre, 2.0, 10)
@@ -346,3 +346,11 @@ def test_rows_that_no_prediction_sees_are_left_out_of_both_sides_of_the_comparis
     before, after = model.cosines("right", pairs), identified_cosines(model, role="right", pairs=pairs)
     assert (found.n_zero, found.n_pairs) == (1, 55)
     assert found.mean_abs == pytest.approx(np.abs(after - before).mean(), abs=1e-9)
+
+
+def test_dimensions_of_a_head_are_counted_in_all_of_its_labels(monkeypatch):
+    monkeypatch.setattr(module, "PANEL", 4)
+    whole = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((12, 6)))
+    found = gather(whole, n_gauges=1, n_pairs=10)
+    assert found.model.n_right == 4
+    assert found.fibre.seen_rank == found.head.affine_rank == 6

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from embaudit.kernels import tally
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.tally import BINS, TILE, tally_all_pairs, tally_pairs
 
@@ -120,3 +121,36 @@ def test_the_interval_covers_the_mean_of_the_population():
 def test_rank_correlation_of_rounding_noise_is_none():
     noise = 1 - np.random.default_rng(0).uniform(0, 1e-15, 1000)
     assert np.isnan(tally_pairs(noise, noise[::-1].copy()).spearman)
+
+
+def test_sums_of_all_pairs_are_those_of_the_matrices(monkeypatch):
+    monkeypatch.setattr(tally, "TILE", 7)
+    draw = np.random.default_rng(0)
+    x, y, u, v = (unit_rows(draw.standard_normal((n, 5))) for n in (20, 20, 9, 9))
+    upper = np.triu_indices(20, 1)
+    for found, before, after in (
+        (tally_all_pairs(x, y), (x @ x.T)[upper], (y @ y.T)[upper]),
+        (tally_all_pairs(x, y, u, v), (x @ u.T).ravel(), (y @ v.T).ravel()),
+    ):
+        sums = found.sums
+        expected = (before.sum(), after.sum(), before @ before, after @ after, before @ after)
+        np.testing.assert_allclose(found.totals, expected, rtol=1e-12)
+        assert sums.total == len(before)
+        assert sums.mean == pytest.approx(np.mean(after - before))
+        assert sums.rms == pytest.approx(np.sqrt(np.mean((after - before) ** 2)))
+        assert sums.pearson == pytest.approx(np.corrcoef(before, after)[0, 1])
+
+
+def test_tiles_of_the_model_before_are_kept_for_the_next_one(monkeypatch):
+    monkeypatch.setattr(tally, "TILE", 7)
+    draw = np.random.default_rng(1)
+    x, y, z = (unit_rows(draw.standard_normal((20, 5))) for _ in range(3))
+    kept = {}
+    first, second = (tally_all_pairs(x, after, kept=kept) for after in (y, z))
+    assert sorted(kept) == [(0, 0), (0, 7), (0, 14), (7, 7), (7, 14), (14, 14)]
+    for found, after in ((first, y), (second, z)):
+        plain = tally_all_pairs(x, after)
+        assert (found.totals == plain.totals).all()
+        assert (found.joint == plain.joint).all()
+    # What is kept is used: other rows before, and nothing changes.
+    assert tally_all_pairs(y, z, kept=kept).totals[0] == second.totals[0]
