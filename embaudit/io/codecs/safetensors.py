@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
+from embaudit.io.codecs.widened import widened
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed
 
@@ -41,7 +42,7 @@ def recognises(path: Path) -> bool:
     return path.name.lower().endswith((".safetensors", ".safetensors.index.json"))
 
 
-def widen_bfloat16(raw: NDArray[np.uint16]) -> NDArray[np.float32]:
+def widen_bfloat16(raw: NDArray[Any]) -> NDArray[np.float32]:
     """Read the upper halves of float32 numbers, which is what bfloat16 is.
 
     Examples
@@ -59,8 +60,8 @@ def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
         return np.empty(place.shape, dtype=np.float32)
     raw = place.mapped()
     if dtype == "bfloat16":
-        return widen_bfloat16(raw)
-    return np.array(raw, dtype=np.float32) if dtype == "float16" else raw
+        return widened(raw, widen_bfloat16)
+    return widened(raw, lambda block: np.array(block, dtype=np.float32)) if dtype == "float16" else raw
 
 
 class Safetensors:
@@ -99,7 +100,7 @@ class Safetensors:
         return place
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Map one tensor into memory; float16 and bfloat16 become float32."""
+        """Map one tensor into memory; float16 and bfloat16 become float32, in a temporary file where they are many."""
         return numbers_at(self.place(name), self.tensors[name].dtype)
 
     @contextmanager
