@@ -41,6 +41,8 @@ WIDE = 256
 """Above this rank fewer pairs and shorter attacks have to do."""
 ATTACKED_RANK = 512
 """Above this rank no attack is made: each of its steps decomposes k×k matrices."""
+PAIR_CELLS = 2**19
+"""Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
 LENGTH = 1.0
 """Length of the shifts that ranges and attacks allow for, in median rows."""
 SHIFT = 0.1
@@ -271,7 +273,7 @@ def limits(
     roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
     if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
         return Limits(rank=model.rank)
-    n_pairs = 500 if model.rank > WIDE else 2_000
+    n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
     kappas = tuple(sorted({*CURVE, max_condition}))
     search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng))
     sides: list[SideName] = [role for role in roles if role != "cross"]

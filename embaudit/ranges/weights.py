@@ -4,7 +4,8 @@ With `r = x y, p = x², q = y²` maximise `f(w) = Σ w r / √(Σ w p · Σ w q)
 
 *Some w makes f positive.* Then f is quasi-convex where it is positive, its maximum lies at a vertex, and the optimality
 condition `ρ/Σwr > 1/(2Σwp) + ρ²/(2Σwq)` on a coordinate of ratio `ρ = y/x` is quadratic in ρ: the high weights are the
-coordinates with r > 0 whose ratios fill one interval. All intervals are tried, k²/2 of them.
+coordinates with r > 0 whose ratios fill one interval. All intervals are tried, k²/2 of them; in very many dimensions
+see `embaudit.ranges.sweep`.
 
 *No w does.* Turn y over and minimise the cosine of a pair with `Σ w r > 0` for every w, which is quasi-convex. See
 `embaudit.ranges.definite`.
@@ -24,9 +25,12 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed
+from embaudit.ranges.sweep import best_interval
 
 Ints = NDArray[np.intp]
 
+TRIED = 192
+"""Coordinates above which trying all intervals takes longer."""
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
 
@@ -81,7 +85,7 @@ def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
         order = np.argsort(np.where(positive, np.abs(y) / np.abs(x), np.inf), axis=1)
     p, q = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
     count = positive.sum(axis=1)
-    start, stop, value = _scan(p, q, count, square)
+    start, stop, value = (best_interval if len(p) > TRIED else _scan)(p, q, count, square)
     plain = np.empty(len(x))
     fine = np.flatnonzero(value > 1 - 2 * _FINE**2)
     for rows in row_blocks(len(fine), len(p) ** 2, budget=2**20):
