@@ -51,7 +51,10 @@ def forget(path: str, importers: dict[str, set[str]]) -> None:
     seen = set(waiting)
     while waiting:
         name = waiting.pop()
-        sys.modules.pop(name, None)
+        module, (package, _, last) = sys.modules.pop(name, None), name.rpartition(".")
+        # `from package import module` takes what the package still holds, without looking for the file.
+        if module is not None and getattr(sys.modules.get(package), last, None) is module:
+            delattr(sys.modules[package], last)
         within = {other for other in sys.modules if other.startswith(f"{name}.")}
         fresh = (importers.get(name, set()) | within) - seen
         seen |= fresh
