@@ -102,7 +102,7 @@ class Partition:
 
     def layout(self, tensor: str, shape: Shape) -> AnyLayout:  # noqa: ARG002
         """Return how the entries of a tensor fall into blocks."""
-        return Layout(inner=max(1, int(np.prod(shape, dtype=np.int64))), count=1)
+        return Layout(inner=int(np.prod(shape, dtype=np.int64)), count=1)
 
     def label(self, owner: str, shape: Shape, block: int) -> str:  # noqa: ARG002
         """Return what to call one block."""

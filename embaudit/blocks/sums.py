@@ -41,7 +41,7 @@ class BlockSums:
         """Compute the cosine of every block, NaN where a side is zero."""
         product = self.xx * self.yy
         cosines: Floats = np.divide(self.xy, np.sqrt(product), out=np.full(len(product), np.nan), where=product > 0)
-        return np.clip(cosines, -1, 1, out=cosines)
+        return np.clip(cosines, -1, 1)
 
     def weights(self) -> tuple[Floats, float]:
         """Return `‖x_b‖‖y_b‖` of every block and `‖x‖‖y‖`, both in the units of the total."""

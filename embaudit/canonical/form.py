@@ -181,8 +181,7 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
 
 def _is_ordinary(side: Moments) -> bool:
     """Whether products of two such sides surely fit into float64; others are looked at row by row."""
-    largest = np.abs(side.root).max()
-    return bool(largest == 0 or 1e-90 < largest < 1e90)
+    return bool(1e-90 < np.abs(side.root).max() < 1e90)
 
 
 def _root(side: Moments, *, centred: bool) -> Matrix:

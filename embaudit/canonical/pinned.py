@@ -14,6 +14,7 @@ from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen
+from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
@@ -91,7 +92,7 @@ def _one_side(model: FactorModel) -> Pinning:
         return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
     if needed > LARGEST:
         return _too_large(scope, needed)
-    because = f"the {title} rows leave {needed - span.rank} directions, which the other side may fix"
+    because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
     return Pinning("undecided", because, scope, span.rank, needed)
 
 
@@ -117,7 +118,7 @@ def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None
         return None
     first = outside[np.argmax(np.einsum("ij,ij->i", outside, outside))]
     flip = Flip(side, frozen(np.flatnonzero(_half(outside @ first))), frozen(unseen))
-    hidden = f"{model.rank - space.shape[1]} directions no {model.title(other)} has"
+    hidden = f"{counted(model.rank - space.shape[1], 'direction')} no {model.title(other)} has"
     because = f"{model.title(side)} rows reach into {hidden}"
     found = Pinning("free", because, scope, 0, n_forms(model.rank), flip=flip)
     return _with_movement(model, found)
@@ -234,7 +235,7 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if affine and np.abs(units - units[0]).max() <= 4 * EPS:
         because = f"all {title} rows have one direction, so no input has a say, and inputs of 0 go with any rows"
         return Pinning("free", because, scope, span.rank, span.needed)
-    because = f"the {title} rows leave {span.needed - span.rank} numbers of a gauge free"
+    because = f"the {title} rows leave {counted(span.needed - span.rank, 'number')} of a gauge free"
     shown = []
     for free in _candidates(span, units, draw, affine=affine):
         witness = _head_gauge(free, k, most)

@@ -116,9 +116,8 @@ def _rank(position: Position) -> str:
     lost = position.rank - position.effective_rank
     if not lost:
         return ""
-    return (
-        f"{lost} of the {position.rank} dimensions are seen by no prediction; they move the cosines and nothing else."
-    )
+    seen = "is seen by no prediction; it moves" if lost == 1 else "are seen by no prediction; they move"
+    return f"{lost} of the {position.rank} dimensions {seen} the cosines and nothing else."
 
 
 def _biases(position: Position) -> str:

@@ -14,7 +14,8 @@ from embaudit.foundation.checked import Floats
 
 Z95 = 1.959963984540054
 """95 % of a normal distribution lie within this many standard deviations."""
-TAILS = (0.025, 0.975)
+TAIL = 0.025
+"""What such an interval leaves out at either end."""
 GROUPS = 20
 """Parts of the entities that are left out in turn."""
 
@@ -72,5 +73,5 @@ def jackknife_margin(replicates: Floats, n_intervals: int = 1, *, beside: float 
 
     n_groups = len(replicates)
     error = np.sqrt((n_groups - 1) * replicates.var(axis=0) + beside**2)
-    factor = float(stdtrit(n_groups - 1, 1 - TAILS[0] / n_intervals))
+    factor = float(stdtrit(n_groups - 1, 1 - TAIL / n_intervals))
     return np.asarray(np.nan_to_num(error * factor, nan=np.inf))

@@ -36,7 +36,7 @@ SEARCHED = 20_000_000
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Plan:
     """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
 

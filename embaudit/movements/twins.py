@@ -200,7 +200,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Search:
     """What was found among the rows that have a direction."""
 

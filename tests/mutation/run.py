@@ -37,7 +37,7 @@ KEPT = ROOT / ".mutation_cache"
 """Where it is kept which tests touch what, as long as neither changes."""
 FEW = 30
 """Tests of each file that must pass in a copy before anything is changed."""
-BESIDE = {"auditing": ["tests/truth", "tests/io/proofs"]}
+BESIDE = {"auditing": ["tests/truth", "tests/io/proofs"], "foundation": ["tests/kernels"]}
 """Tests of a room that stand outside the folder of its name."""
 
 

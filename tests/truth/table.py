@@ -279,7 +279,7 @@ def objectives() -> Iterator[Row]:
     made = user(drawn(7, 2), drawn(6, 2, 1), link="cosine", objective="cosine")
     yield Row("cosine, cosine", made, {"right": "P", "left": "P"})
     made = user(np.eye(2, 3), drawn(6, 3, 1), link="cosine", objective="cosine")
-    yield Row("cosine, room left", made, {"right": "F"}, issue, ("reach into 1 directions no user has",))
+    yield Row("cosine, room left", made, {"right": "F"}, issue, ("reach into 1 direction no user has",))
 
 
 def wrong_before() -> Iterator[Row]:

@@ -1,0 +1,89 @@
+"""Sums over all pairs by matrices, against the pairs themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from records import open_records
+
+from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
+from embaudit.kernels.rows import unit_rows
+
+
+def two_models(n, seed):
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((n, 4)) + 0.5
+    y = x + draw.standard_normal((n, 4))
+    x[2] = y[2] = 0
+    return unit_rows(x), unit_rows(np.column_stack([y, draw.standard_normal(n) * (np.arange(n) != 2)]))
+
+
+def compared(b, c):
+    """What the sums must say, of the lists of cosines themselves."""
+    return {
+        "total": len(b),
+        "before": b.sum(),
+        "after": c.sum(),
+        "before_squared": b @ b,
+        "after_squared": c @ c,
+        "product": b @ c,
+        "mean": (c - b).mean(),
+        "rms": np.sqrt(((c - b) ** 2).mean()),
+        "pearson": np.corrcoef(b, c)[0, 1],
+    }
+
+
+def test_records_are_closed():
+    assert open_records("kernels") == set()
+
+
+def test_sums_of_one_side_are_those_of_its_pairs():
+    before, after = two_models(9, 0)
+    found = pair_sums([RowSums.of(before)], [RowSums.of(after)], [cross_gram(before, after)])
+    upper = np.triu_indices(8, 1)
+    b, c = (np.delete(unit, 2, axis=0) for unit in (before, after))
+    wanted = compared((b @ b.T)[upper], (c @ c.T)[upper])
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+
+
+def test_sums_of_two_sides_are_those_of_all_their_pairs():
+    (x, u), (y, v) = two_models(9, 0), two_models(6, 1)
+    rows = [[RowSums.of(side) for side in sides] for sides in ((x, y), (u, v))]
+    found = pair_sums(*rows, [cross_gram(x, u), cross_gram(y, v)])
+    x, u, y, v = (np.delete(side, 2, axis=0) for side in (x, u, y, v))
+    wanted = compared((x @ y.T).ravel(), (u @ v.T).ravel())
+    assert {name: getattr(found, name) for name in wanted} == pytest.approx(wanted, rel=1e-10)
+
+
+def test_row_sums_add_up_and_know_rows_without_direction():
+    unit, _ = two_models(9, 3)
+    whole, parts = RowSums.of(unit), RowSums.of(unit[:4]) + RowSums.of(unit[4:])
+    assert (whole.count, parts.count) == (8, 8)
+    known = np.delete(unit, 2, axis=0)
+    for found in (whole, parts):
+        np.testing.assert_allclose(found.total, known.sum(axis=0), atol=1e-14)
+        np.testing.assert_allclose(found.gram, known.T @ known, atol=1e-14)
+    assert RowSums.of(unit[:2]).count == 2
+
+
+def test_cross_products_in_blocks(monkeypatch):
+    before, after = two_models(9, 4)
+    whole = cross_gram(before, after)
+    np.testing.assert_allclose(whole, np.nan_to_num(before).T @ np.nan_to_num(after), atol=1e-14)
+    monkeypatch.setattr("embaudit.kernels.pair_sums.row_blocks", lambda n, _: (slice(i, i + 2) for i in range(0, n, 2)))
+    np.testing.assert_allclose(cross_gram(before, after), whole, atol=1e-14)
+
+
+def test_rounding_has_no_spread_and_no_correlation():
+    # Four pairs of cosines 0.5 and 0.5: nothing varies.
+    still = CosineSums(4, 2.0, 2.0, 1.0, 1.0, 1.0)
+    assert (still.mean, still.rms) == (0.0, 0.0)
+    assert np.isnan(still.pearson)
+    # Of cosines (0, 1) and (1, 0), and of (0, 1) twice.
+    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 0.0).pearson == -1.0
+    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 1.0).pearson == 1.0
+    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 0.0).rms == 1.0
+    assert CosineSums(2, 1.0, 1.0, 1.0, 1.0, 1.0 + 1e-16).rms == 0.0
+    # A variance product of 1e-14 against one of 64 ε is rounding, one of 1e-13 is none.
+    noise = [CosineSums(2, 1.0, 1.0, 0.5 + spread, 1.0, 0.5 + spread).pearson for spread in (1e-15, 1e-13)]
+    assert np.isnan(noise).tolist() == [True, False]
