@@ -129,7 +129,7 @@ def _bounded_far(x: Floats, y: Floats, dot: Floats, square: float) -> _Far:
     rise, fall = (square - 1) * p, (1 - 1 / square) * q
     with np.errstate(divide="ignore", invalid="ignore"):
         share = (rise * right[:, :-1] - fall * left[:, :-1]) / (2 * rise * fall)
-    share = np.where(np.isnan(share), np.where(rise > 0, 1.0, 0.0), np.clip(share, 0, 1))
+    share = np.where(np.isnan(share), 0.0, np.clip(share, 0, 1))
     value = (left[:, :-1] + share * rise) * (right[:, :-1] - share * fall)
     lines = np.arange(len(x))
     edge = value.argmax(axis=1)

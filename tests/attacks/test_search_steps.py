@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from records import open_records
 from scipy.linalg import expm, sqrtm
 
 from embaudit.attacks import search as module
@@ -287,3 +288,7 @@ def test_spectra_nearby_have_one_end_changed_two_exchanged_or_all_shaken():
         expected[line, [at[line], other[line]]] = logs[[other[line], at[line]]]
     expected[20:] += 0.5 * shaken
     np.testing.assert_allclose(found, clipped(expected, window), atol=1e-12)
+
+
+def test_records_are_closed():
+    assert open_records("attacks") == set()

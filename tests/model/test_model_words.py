@@ -138,7 +138,7 @@ def test_links_by_their_names_and_levels():
     assert [link.folded is link for link in guards] == [False, True, True, True]
     assert guards[0].folded is Link.RANKING
     for bad in (0.0, -1.0, np.nan, "3"):
-        with pytest.raises(InputError, match="soft_cap must be a positive number; got .*; None declares no cap"):
+        with pytest.raises(InputError, match=r"soft_cap must be a positive number; got .*; None declares no cap"):
             Softmax(soft_cap=bad)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from models import random_model
+from records import open_records
 
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
@@ -64,3 +65,7 @@ def test_what_is_said():
         == f"Of 435 pairs of items half have a cosine above {half:.2f}, one in a hundred above {high:.2f}."
     )
     assert levels(random_model(p=300)).explain().startswith("Of 20,000 sampled pairs of items half have")
+
+
+def test_records_are_closed():
+    assert open_records("movements") == set()

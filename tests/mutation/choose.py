@@ -127,7 +127,8 @@ def measure(copy: Copy, places: Mapping[str, Sequence[str]], jobs: int, kept: Pa
 def fingerprint(project: Path, place: str, rooms: Sequence[str]) -> str:
     """Name what it depends on which lines of rooms the tests of a place touch."""
     code = (path for path in project.glob("embaudit/**/*.py") if room_of(path.relative_to(project)) in rooms)
-    files = {*code, *project.glob("tests/*.py"), *project.glob(f"{place}/**/*.py")}
+    tests = [project / place] if place.endswith(".py") else project.glob(f"{place}/**/*.py")
+    files = {*code, *project.glob("tests/*.py"), *tests}
     digest = hashlib.sha256(repr((place, sorted(rooms))).encode())
     for path in sorted(files):
         digest.update(str(path.relative_to(project)).encode() + path.read_bytes())

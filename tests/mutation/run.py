@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
+from fnmatch import fnmatchcase
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -37,7 +38,12 @@ KEPT = ROOT / ".mutation_cache"
 """Where it is kept which tests touch what, as long as neither changes."""
 FEW = 30
 """Tests of each file that must pass in a copy before anything is changed."""
-BESIDE = {"auditing": ["tests/truth", "tests/io/proofs"], "foundation": ["tests/kernels"]}
+BESIDE = {
+    "auditing": ["tests/truth", "tests/io/proofs"],
+    "foundation": ["tests/kernels"],
+    "movements": ["tests/auditing/test_traits.py", "tests/auditing/test_trait_checks.py"],
+    "softmax": ["tests/auditing/test_heads.py", "tests/auditing/test_head_report.py"],
+}
 """Tests of a room that stand outside the folder of its name."""
 
 
@@ -46,14 +52,16 @@ def files_of(place: Path) -> list[Path]:
     return [place] if place.suffix else list(place.rglob("*.py"))
 
 
-def tests_of(rooms: Sequence[str]) -> dict[str, list[str]]:
-    """List where the tests of rooms are, and of which rooms; all tests are those of a room without its own."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for room in rooms:
-        own = [f"tests/{room}", *BESIDE.get(room, [])] if (ROOT / "tests" / room).is_dir() else ["tests"]
-        for place in own:
-            found[place].append(room)
-    return found
+def tests_of(rooms: Sequence[str]) -> dict[str, Sequence[str]]:
+    """List where the tests of rooms are, each of which may notice what is wrong in any of them.
+
+    All tests are those of a room without its own.
+    """
+    own = [
+        [f"tests/{room}", *BESIDE.get(room, [])] if (ROOT / "tests" / room).is_dir() else ["tests"] for room in rooms
+    ]
+    places = dict.fromkeys(place for found in own for place in found)
+    return {place: rooms for place in places if not any(place.startswith(f"{other}/") for other in places)}
 
 
 def known_equivalents() -> set[str]:
@@ -66,6 +74,12 @@ def without_line(mutant: Mutant) -> str:
     """Name a mutant in a way that does not move with the lines above it."""
     path, rest = str(mutant).split("  ", 1)
     return f"{path.rsplit(':', 1)[0]}  {rest}"
+
+
+def is_known(mutant: Mutant, text: str, known: set[str]) -> bool:
+    """Whether a mutant is listed, wherever in its file or in one line of it; there `*` stands for anything."""
+    line = f"{without_line(mutant)}  in  {text.splitlines()[mutant.line - 1].strip()}"
+    return without_line(mutant) in known or any(fnmatchcase(line, entry) for entry in known if "  in  " in entry)
 
 
 def shared(copies: Sequence[Copy], work: Callable[[Copy, Item], bool], items: Sequence[Item]) -> Iterator[bool]:
@@ -124,11 +138,9 @@ def main() -> None:
     given, start = parser.parse_args(), time.monotonic()
     files = sorted(path for room in given.rooms for path in files_of(ROOT / "embaudit" / room))
     skipped = known_equivalents()
+    texts = {str(path.relative_to(ROOT)): path.read_text() for path in files}
     everything = [
-        mutant
-        for path in files
-        for mutant in mutants(str(path.relative_to(ROOT)), path.read_text())
-        if without_line(mutant) not in skipped
+        mutant for path, text in texts.items() for mutant in mutants(path, text) if not is_known(mutant, text, skipped)
     ]
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
     rooms = sorted({room_of(path.relative_to(ROOT)) for path in files})

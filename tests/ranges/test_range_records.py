@@ -1,0 +1,231 @@
+"""Every number and every word of what ranges and certificates are told by, and both sides of their bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from records import open_records
+
+import embaudit as ea
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Affine, Diagonal, GeneralLinear, Orthogonal, Translation
+from embaudit.model import FactorModel
+from embaudit.ranges import certified_neighbours, cosine_range, range_summary
+from embaudit.ranges.cosine_range import SLACK, CosineRange
+from embaudit.ranges.linear import condition_to_reach
+from embaudit.ranges.summary import QUANTILES, summarise
+
+ROWS = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0], [-4.0, 3.0]])
+HEAD = FactorModel.from_softmax([[1.0, 0.0], [3.0, 4.0], [-4.0, 3.0]])
+TWO = GeneralLinear(2, max_condition=2.0)
+FOUND = cosine_range(ROWS, TWO, pairs=[[0, 1], [0, 2], [1, 3]])
+
+
+def test_records_are_closed():
+    assert open_records("ranges") == set()
+
+
+def test_ranges_in_words_and_numbers():
+    """tan(θ/2) of 0.6 is 1/2: twice and half of it are 1 and 1/4; that of a right angle is 1: 2 and 1/2."""
+    assert repr(FOUND) == "CosineRange(3 right pairs, GeneralLinear(rank=2, max_condition=2.0))"
+    told = FOUND.to_dict(limit=2)
+    first, second = told.pop("ranges")
+    assert told == {
+        "role": "right",
+        "group": "GeneralLinear(rank=2, max_condition=2.0)",
+        "n_pairs": 3,
+        "n_undefined": 1,
+    }
+    ends = {"lower": pytest.approx(0.0, abs=1e-15), "upper": pytest.approx(15 / 17)}
+    assert first == {"first": 0, "second": 1, "cosine": 0.6, **ends, "lower_attained": True, "upper_attained": True}
+    nothing = dict.fromkeys(("cosine", "lower", "upper")) | {"lower_attained": False, "upper_attained": False}
+    assert second == {"first": 0, "second": 2, **nothing}
+    assert FOUND.explain() == (
+        "Under GeneralLinear(rank=2, max_condition=2.0) the cosines of 2 right pairs have ranges 1.04 wide on average; "
+        "50 % keep their sign and 0 % can be anything. 1 more have no cosine."
+    )
+    np.testing.assert_allclose(FOUND.lower_tangent, [1, np.nan, 2])
+    np.testing.assert_allclose(FOUND.upper_tangent, [0.25, np.nan, 0.5])
+    whole = cosine_range(ROWS, TWO, pairs=[[0, 1], [1, 3]])
+    assert whole.explain().endswith("can be anything.")
+    assert cosine_range(ROWS, TWO, pairs=[[0, 2]]).explain() == "None of 1 right pairs has a cosine."
+    four = cosine_range(HEAD, TWO, pairs=[[0, 1, 2, 0]])
+    assert four.to_frame().columns.tolist()[:5] == ["first", "second", "third", "fourth", "cosine"]
+    assert four.before[0] == pytest.approx(np.array([-2, -4]) @ [-5, 3] / np.sqrt(20 * 34))
+
+
+def made(lower, upper):
+    n = len(lower)
+    flags = np.ones(n, dtype=bool)
+    ends = np.array(lower), np.array(upper)
+    pairs = np.zeros((n, 2), dtype=np.intp)
+    return CosineRange(*ends, flags, flags, pairs, TWO, "right", ROWS, lower_tangent=ends[0], upper_tangent=ends[1])
+
+
+def test_both_sides_of_each_bound():
+    edge = 1 - (2 - SLACK)
+    found = made([edge, edge + 1e-12, -0.1, 0.0, -0.5], [1.0, 1.0, 0.2, 0.3, 0.0])
+    assert found.width[0] == 2 - SLACK
+    assert found.is_vacuous.tolist() == [True, False, False, False, False]
+    assert found.is_sign_definite.tolist() == [False, False, False, True, True]
+    # In quarters, so that nothing is rounded.
+    quarters = made([0.25] * 4, [0.5] * 4)
+    assert quarters.contains([0.25 - SLACK, 0.25 - 3 * SLACK, 0.5 + SLACK, 0.5 + 3 * SLACK]).tolist() == [
+        True,
+        False,
+        True,
+        False,
+    ]
+    assert not quarters.contains([np.nan] * 4).any()
+
+
+def test_a_summary_in_words_and_numbers():
+    found = summarise(FOUND, "linear")
+    widths = np.array([15 / 17, 1.2])
+    assert found.to_dict() == {
+        "role": "right",
+        "group": "linear",
+        "max_condition": 2.0,
+        "max_shift": 0.0,
+        "n_pairs": 3,
+        "n_undefined": 1,
+        "width_mean": pytest.approx(widths.mean()),
+        "width_quantiles": {f"{q:g}": pytest.approx(np.quantile(widths, q)) for q in QUANTILES},
+        "vacuous_share": 0.0,
+        "sign_definite_share": 0.5,
+        "attained_share": 1.0,
+    }
+    assert found.found is FOUND
+    assert "found" not in repr(found)
+    assert found.explain() == (
+        "Under linear gauges of κ ≤ 2 the cosines of 3 right pairs have ranges 1.04 wide on average. 1 of them have "
+        "none. 50 % keep their sign and 0 % can be anything."
+    )
+    nothing = summarise(cosine_range(ROWS, TWO, pairs=[[0, 2]]), "linear")
+    assert np.isnan([nothing.width_mean, nothing.vacuous_share, *nothing.width_quantiles.values()]).all()
+    free = summarise(cosine_range(ROWS, GeneralLinear(2), pairs=[[0, 1]]), "linear")
+    assert (free.attained_share, free.vacuous_share, free.max_condition) == (0.0, 1.0, None)
+
+
+def test_a_summary_has_a_line_for_each_budget_group_and_shift():
+    lines = range_summary(HEAD, budgets=[2.0, None], shifts=[0.5, None], n_pairs=5, rng=0)
+    assert [(line.group, line.max_condition, line.max_shift) for line in lines] == [
+        (group, budget, shift)
+        for budget in (2.0, None)
+        for group, shift in (("linear", 0.0), ("diagonal", 0.0), ("affine", 0.5), ("affine", None))
+    ]
+    begins = [line.explain().split(" the cosines")[0] for line in lines]
+    assert begins == [
+        f"Under {words}"
+        for budget in ("κ ≤ 2", "any condition")
+        for words in (
+            f"linear gauges of {budget}",
+            f"diagonal gauges of {budget}",
+            f"affine gauges of {budget} and shifts up to 0.5",
+            f"affine gauges of {budget} and any shift",
+        )
+    ]
+    assert [line.max_condition for line in range_summary(ROWS, n_pairs=2)] == [1.25, 1.25, 1.5, 1.5, 2.0, 2.0]
+
+
+def test_certificates_in_words_and_numbers():
+    rows = FactorModel.from_vectors([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.0, 0.0]])
+    found = certified_neighbours(rows, n=1)
+    assert repr(found) == "CertifiedNeighbours(top 1 of 4 right rows)"
+    c, s = 1 / np.sqrt(1.01), 0.1 / np.sqrt(1.01)
+    radii = np.exp((np.arctanh([c, c, s]) - np.arctanh([0.0, s, 0.0])) / 2)
+    np.testing.assert_allclose(found.radii[:3, 0], radii, rtol=1e-9)
+    told = found.to_dict(limit=2)
+    entries = told.pop("entries")
+    assert told == {
+        "role": "right",
+        "n": 1,
+        "n_rows": 4,
+        "n_undefined": 1,
+        "tied_share": 0.0,
+        "certified": {"1.1": pytest.approx(2 / 3), "1.5": pytest.approx(2 / 3), "2.0": pytest.approx(2 / 3)},
+    }
+    assert entries == [
+        {"row": i, "place": 1, "neighbour": j, "cosine": pytest.approx(c), "radius": pytest.approx(radii[i])}
+        for i, j in ((0, 1), (1, 0))
+    ]
+    assert found.explain() == (
+        "Of the entries of top-1 lists of 4 right rows, no linear gauge displaces: 67 % within κ = 1.1, 67 % within "
+        "κ = 1.5, 67 % within κ = 2. 0 % tie with the first row left out, and nothing is certain of them."
+    )
+    # A radius certifies what lies below it, not itself.
+    assert found.curve([radii[0], np.nextafter(found.radii[0, 0], 0)])[1] > found.curve([found.radii[0, 0]])[0]
+    assert found.certified(float(found.radii[0, 0])).ravel().tolist() == [False, False, False, False]
+    assert found.list_curve([1.0, 1.5]).tolist() == [1.0, pytest.approx(2 / 3)]
+    for bad in (0.999, [1.0, 0.5]):
+        with pytest.raises(InputError, match="condition numbers must be at least 1; got"):
+            found.curve(bad)
+    whole = certified_neighbours(rows, n=3)
+    assert np.isinf(whole.radii[0, :2]).all()
+    empty = certified_neighbours(FactorModel.from_vectors([[0.0], [0.0]]), n=1)
+    assert np.isnan(empty.curve([1.0, 2.0])).all()
+    assert np.isnan(empty.tied_share)
+
+
+@pytest.mark.parametrize(("group", "first"), [(Translation(2, max_shift=0.2), 3.54), (None, 4.48)])
+def test_shifts_of_this_side_count(group, first):
+    rows = FactorModel.from_softmax([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    found = certified_neighbours(rows, n=1, group=group)
+    assert found.radii[0, 0] == pytest.approx(first, abs=5e-3)
+    assert found.max_shift == (0.2 if group else 0.0)
+
+
+def test_questions_that_have_no_answer_are_refused():
+    for bad, words in (
+        ({"pair": 3, "end": "lower"}, "pair must be a position in pairs, an integer from 0 to 2; got 3."),
+        ({"pair": -1, "end": "lower"}, "pair must be a position in pairs, an integer from 0 to 2; got -1."),
+        ({"pair": 0, "end": "middle"}, 'end must be one of "lower", "upper"; got \'middle\'.'),
+        ({"pair": 0, "end": "lower", "tol": 0.0}, "tol must be a number > 0; got 0.0."),
+        ({"pair": 1, "end": "lower"}, "pair 1 has no range: one of its rows is zero."),
+    ):
+        with pytest.raises(InputError) as refused:
+            FOUND.witness(**bad)
+        assert str(refused.value) == words
+    with pytest.raises(InputError) as refused:
+        cosine_range(ROWS, GeneralLinear(3))
+    assert str(refused.value) == "the group must have the rank of the model; got 3 for a model of rank 2."
+    with pytest.raises(EquivalenceError) as refused:
+        cosine_range(ROWS, Translation(2, max_shift=1.0))
+    assert str(refused.value) == (
+        "the gauges of Translation(rank=2, side='right', max_shift=1.0) must preserve the scores this model predicts; "
+        "got probabilities, so its cosines would be those of another model."
+    )
+    with pytest.raises(InputError, match=r"pairs must be of shape \(m, 2\) for cross pairs; got shape \(1, 4\)"):
+        cosine_range(FactorModel(np.eye(2), np.eye(2)), TWO, role="cross", pairs=[[0, 0, 1, 1]])
+    with pytest.raises(
+        InputError, match=r"group must be an Affine or a Translation; got .*; linear gauges need no group"
+    ):
+        certified_neighbours(ROWS, n=1, group=TWO)
+
+
+def test_groups_that_move_nothing_leave_points():
+    pairs = [[0, 1], [1, 2]]
+    for group in (
+        Orthogonal(2),
+        Diagonal(2, max_condition=1.0),
+        Affine(2, max_condition=1.0, max_shift=0.0),
+        Translation(2, max_shift=0.0),
+        Translation(2, side="left", max_shift=1.0),
+    ):
+        model = FactorModel(np.eye(2), HEAD.right, link="softmax", right_bias=np.zeros(3))
+        found = cosine_range(model, group, pairs=pairs)
+        np.testing.assert_allclose(found.width, 0, atol=1e-15)
+        assert found.lower_attained.all()
+        assert found.upper_attained.all()
+        assert found.witness(0, "upper").condition_number == 1.0
+
+
+def test_the_condition_to_reach_a_cosine():
+    assert condition_to_reach(0.6, 0.0) == pytest.approx(2.0)
+    assert condition_to_reach([1.0, -1.0, 0.5], [1.0, 1.0, 1.0]).tolist() == [1.0, np.inf, np.inf]
+    assert np.isnan(condition_to_reach(np.nan, 0.5))
+    with pytest.raises(InputError, match=r"target must be a cosine, from -1 to 1; got 1\.5"):
+        condition_to_reach(0.5, [0.0, 1.5])
+    with pytest.raises(InputError, match="cosine and target must be of one shape; got"):
+        condition_to_reach([0.5, 0.1], [0.0, 0.1, 0.2])
+    assert ea.condition_to_reach is condition_to_reach

@@ -1,0 +1,241 @@
+"""Every word and number that is told of what a head pins down, and how its panel, inputs and shifts are made."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from records import open_records
+
+from embaudit.errors import InputError
+from embaudit.kernels.moments import moments
+from embaudit.model import FactorModel
+from embaudit.ranges import shift_to_reach
+from embaudit.softmax import argmaxable, label_combinations, projector_cosines
+from embaudit.softmax.equivalents import random_heads
+from embaudit.softmax.mixtures import are_mixtures
+from embaudit.softmax.panel import LOGIT_SPREAD, make_panel, most_alike, only_labels, probe_inputs
+from embaudit.softmax.shifts import panel_pairs, shift_summaries
+
+CORNERS = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]], labels=list("abcd"))
+DRAW = np.random.default_rng(0)
+
+
+def test_records_are_closed():
+    assert open_records("softmax") == set()
+
+
+def test_labels_that_can_lead_in_words_and_numbers():
+    found = argmaxable(CORNERS)
+    assert repr(found) == "Argmaxable(3 of 4 labels can be the argmax, 1 cannot, 0 undecided)"
+    assert found.explain() == "Of 4 labels, 3 can be the most probable one, 1 cannot."
+    assert found.to_dict() == {
+        "n_labels": 4,
+        "n_asked": 4,
+        "n_can": 3,
+        "n_tied": 0,
+        "n_cannot": 1,
+        "n_undecided": 0,
+        "cannot": ["d"],
+    }
+    frame = found.to_frame()
+    assert frame.columns.tolist() == ["label", "name", "argmaxable", "lead"]
+    assert frame["argmaxable"].tolist() == ["yes", "yes", "yes", "no"]
+    assert (frame["lead"] > 0).tolist() == [True, True, True, False]
+    some = argmaxable(
+        FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1], [1.0, 0.0]]), rows=[0, 3]
+    )
+    assert repr(some) == (
+        "Argmaxable(0 of 2 labels can be the argmax, 1 only tied with equal labels, 1 cannot, 0 undecided)"
+    )
+    assert some.explain() == (
+        "Of 2 labels asked, 0 can be the most probable one, 1 cannot, 1 only together with an equal one."
+    )
+    assert some.to_frame()["argmaxable"].tolist() == ["tied", "no"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told", "said"),
+    [
+        (
+            [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]],
+            (4, 2, 2.0, False, False, np.sqrt(1 / 3), ""),
+            "ProjectorCosines(1 pair, V/k = 2, informative)",
+        ),
+        (
+            [[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]],
+            (3, 2, 1.5, True, True, 0.5, "With 3 labels in 2 dimensions the labels are affinely independent, and every "
+             "projector cosine is -1/(V-1) = -0.5: they say nothing about this head."),
+            "ProjectorCosines(1 pair, V/k = 1.5, degenerate)",
+        ),
+        (
+            [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.5]],
+            (5, 3, 5 / 3, False, True, np.sqrt(1 / 6),
+             "With 1.7 labels a dimension the labels nearly fill their space, "
+             "and "
+             "projector cosines say little more than that."),
+            "ProjectorCosines(1 pair, V/k = 1.67, thin)",
+        ),
+    ],
+)  # fmt: skip
+def test_projector_cosines_in_words_and_numbers(rows, told, said):
+    found = projector_cosines(FactorModel.from_softmax(rows), pairs=[[0, 1]])
+    names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
+    assert found.to_dict() == {
+        name: pytest.approx(value) if isinstance(value, float) else value
+        for name, value in zip(names, told, strict=True)
+    }
+    assert repr(found) == said
+    x = np.array(rows) - np.mean(rows, axis=0)
+    hat = x @ np.linalg.pinv(x)
+    cosine = hat[0, 1] / np.sqrt(hat[0, 0] * hat[1, 1])
+    assert found.cosines[0] == pytest.approx(cosine)
+    assert (
+        found.explain()
+        == (
+            f"The projector cosines of 1 pair of {told[0]} labels are {abs(cosine):.3f} on average in size; even "
+            f"shares would give {told[5]:.3f}. {told[6]}"
+        ).rstrip()
+    )
+    assert found.to_frame().to_dict("records") == [{"first": 0, "second": 1, "cosine": found.cosines[0]}]
+
+
+def test_a_label_at_the_mean_has_no_projector_cosine():
+    found = projector_cosines(FactorModel.from_softmax([[1.0], [3.0], [2.0]]), pairs=[[0, 2]])
+    assert np.isnan(found.cosines[0])
+    assert "are undefined; even shares" in found.explain()
+
+
+def test_combinations_in_words_and_in_order():
+    found = label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], labels=list("xyz")))
+    assert repr(found) == "LabelCombinations(6 of 8 for 3 labels)"
+    assert found.explain() == "Some input gives 6 of the 8 combinations of 3 labels."
+    assert found.to_dict() == {"labels": ["x", "y", "z"], "n_feasible": 6, "n_all": 8}
+    assert found.on.astype(int).tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
+    assert found.to_frame().columns.tolist() == ["x", "y", "z"]
+    one = label_combinations(FactorModel.from_softmax([[1.0, 0.0]]))
+    assert one.explain() == "Some input gives 2 of the 2 combinations of 1 label."
+    with pytest.raises(InputError) as refused:
+        label_combinations(CORNERS, max_combinations=5)
+    assert str(refused.value) == (
+        "the number of label combinations must be at most 5; got more after 3 of 4 labels; ask for fewer labels or "
+        "raise max_combinations."
+    )
+
+
+def test_mixtures_are_proven_inside_and_never_outside():
+    square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    targets = np.array([[0.0, 0.0], [0.5, -0.4], [0.98, 0.9], [1.1, 0.0], [0.0, -1.01]])
+    assert are_mixtures(square, targets).tolist() == [True, True, True, False, False]
+    assert not are_mixtures(square[:2], targets).any(), "two points span no plane"
+    assert not are_mixtures(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), targets).any()
+
+
+# --- panels ------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_spread_the_logits_of_a_typical_label():
+    head = FactorModel.from_softmax(DRAW.standard_normal((50, 4)) * 7 + 3)
+    inputs = probe_inputs(head, 40_000, rng=0)
+    assert inputs.shape == (40_000, 4)
+    logits = (head.right - head.right.mean(axis=0)) @ inputs.T
+    assert np.sqrt((logits**2).mean()) == pytest.approx(LOGIT_SPREAD, rel=0.02)
+    distance = np.sqrt(((head.right - head.right.mean(axis=0)) ** 2).sum(axis=1).mean())
+    wanted = LOGIT_SPREAD / distance * np.random.default_rng(0).standard_normal((3, 4))
+    np.testing.assert_allclose(probe_inputs(head, 3, rng=0), wanted)
+    assert probe_inputs(head).shape == (256, 4)
+    assert LOGIT_SPREAD == 4.0
+
+
+def test_a_panel_takes_labels_with_a_direction():
+    rows = DRAW.standard_normal((12, 3))
+    rows[3] = 0
+    rows[7] = 0
+    rows[7] = rows.sum(axis=0) / 11  # the mean of all twelve
+    head = FactorModel.from_softmax(rows)
+    whole = make_panel(head, 20, np.random.default_rng(0))
+    assert whole.labels.tolist() == [0, 1, 2, 4, 5, 6, 8, 9, 10, 11]
+    assert (whole.n_labels, whole.n_zero, whole.is_sample) == (12, 2, False)
+    assert whole.median_norm == pytest.approx(np.median(np.linalg.norm(rows, axis=1)))
+    np.testing.assert_allclose(whole.mean, rows.mean(axis=0))
+    some = make_panel(head, 4, np.random.default_rng(0), include=(9, 11))
+    assert {9, 11} <= set(some.labels.tolist())
+    assert 4 <= len(some.labels) <= 6
+    assert some.is_sample
+    assert some.model.names("right").tolist() == some.labels.tolist()
+    assert some.place((11, 9)) == (len(some.labels) - 1, some.labels.tolist().index(9))
+    with pytest.raises(InputError, match="pair must be two different labels; got label 9 twice"):
+        some.place((9, 9))
+    for bad in ((3, 1), (7, 1), (12, 1), (1,), (1.0, 2.0)):
+        with pytest.raises(InputError, match=r"^pair must be "):
+            make_panel(head, 4, np.random.default_rng(0), include=bad)
+    assert only_labels(head, np.arange(12)) is head
+    with pytest.raises(InputError, match="a head of two labels must be one of two rows with a direction"):
+        make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 0.0]]), 4, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("angles", "pair"),
+    [
+        ([0.0, 0.5, 1.4, 3.0], (0, 1)),
+        # Cosines of 0.995 and more read as 1.00: the next pair is told.
+        ([0.0, np.arccos(0.9951), 1.4, 1.7], (2, 3)),
+        ([0.0, np.arccos(0.9949), 1.4, 3.0], (0, 1)),
+        ([0.0, 0.0, 0.0], (0, 1)),
+    ],
+)
+def test_the_most_alike_labels_that_are_no_copies(angles, pair):
+    rows = np.column_stack([np.cos(angles), np.sin(angles)]) * np.arange(1.0, len(angles) + 1)[:, None]
+    assert most_alike(make_panel(FactorModel.from_softmax(rows), 9, np.random.default_rng(0))) == pair
+
+
+# --- shifts ------------------------------------------------------------------------------------------------------
+
+
+def test_shifts_of_pairs_are_counted_ranked_and_measured_in_median_lengths():
+    rows = DRAW.standard_normal((8, 3)) + 1
+    rows[5] = rows[2]
+    panel = make_panel(FactorModel.from_softmax(rows, labels=list("abcdefgh")), 20, np.random.default_rng(0))
+    pairs, exact = panel_pairs(panel, 28, np.random.default_rng(0))
+    assert (len(pairs), exact) == (28, True)
+    drawn, some = panel_pairs(panel, 27, np.random.default_rng(0))
+    assert (len(drawn), some) == (27, False)
+    summaries = shift_summaries(panel, pairs, exact=exact)
+    assert [one.target for one in summaries] == [0.0, -1.0, 1.0]
+    median = np.median(np.linalg.norm(rows, axis=1))
+    for one in summaries:
+        wanted = np.array([shift_to_reach(rows[i], rows[j], one.target) for i, j in pairs]) / median
+        reached = np.sort(wanted[np.isfinite(wanted)])
+        assert one.n_pairs == len(reached)
+        assert one.n_fixed == (0 if one.target == 1 else 1), "equal rows stay at a cosine of 1"
+        assert one.quantiles == pytest.approx({q: np.quantile(reached, q) for q in (0.05, 0.25, 0.5, 0.75, 0.95)})
+        assert one.within_one == pytest.approx((reached <= 1).mean())
+        assert [pair.shift for pair in one.easiest] == pytest.approx(reached[:5])
+        assert [pair.shift for pair in one.hardest] == pytest.approx(reached[::-1][:5])
+        first = one.hardest[0]
+        i, j = ("abcdefgh".index(name) for name in first.names)
+        cosine = rows[i] @ rows[j] / np.linalg.norm(rows[i]) / np.linalg.norm(rows[j])
+        assert first.cosine == pytest.approx(cosine)
+    line = make_panel(FactorModel.from_softmax([[1.0], [2.0], [4.0]]), 9, np.random.default_rng(0))
+    assert shift_summaries(line, np.array([[0, 1]]), exact=True) == ()
+    alike = shift_summaries(panel, np.array([[2, 5]]), exact=True)
+    assert [(one.n_pairs, one.n_fixed, one.within_one, one.quantiles) for one in alike[:2]] == [(0, 1, 0.0, {})] * 2
+
+
+def test_random_heads_are_named_and_of_the_size_asked_for():
+    panel = make_panel(FactorModel.from_softmax(DRAW.standard_normal((9, 3))), 20, np.random.default_rng(0))
+    found = list(random_heads(panel, 2, 3.0, np.random.default_rng(0)))
+    assert [(one.name, one.kind) for one in found] == [
+        (f"{kind} {i}", kind) for i in (1, 2) for kind in ("linear", "translation", "affine")
+    ]
+    assert [one.shift > 0 for one in found] == [False, True, True] * 2
+    for linear, shift, both in (found[:3], found[3:]):
+        assert linear.condition_number == pytest.approx(3.0)
+        assert shift.condition_number == pytest.approx(1.0)
+        assert shift.shift == pytest.approx(panel.median_norm)
+        assert both.condition_number == pytest.approx(3.0)
+        assert one_gap(panel, both) < 1e-11
+    assert moments(panel.model.right).n_rows == 9
+
+
+def one_gap(panel, one):
+    return panel.model.link.gap(panel.model.scores(), one.gauge.act(panel.model).scores())
