@@ -39,12 +39,13 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "left_counts": (Annotated[Path | None, typer.Option(help="The same for the left rows.")], None),
     "link": (Annotated[Text, typer.Option(help="identity, softmax, cosine or ranking.")], None),
     "inputs": (Annotated[Path | None, typer.Option(help="File of inputs that the head is multiplied with.")], None),
+    "states": (Annotated[Path | None, typer.Option(help="File of states before its final norm.")], None),
     "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
 }
 # fmt: on
 CALLED = {"counts": "right_counts"}
 """Options that `load` calls by another name."""
-FILES = ("labels", "right_counts", "left_counts", "inputs")
+FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
 """Options that name files."""
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
@@ -22,7 +23,7 @@ from embaudit.io.outputs import writable, written_whole
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
-ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs")
+ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs", "states")
 """Options that every format takes."""
 OF_SIDES = ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
 """The fields of a model whose shapes an intake tells."""
@@ -49,7 +50,8 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         those of the left rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
         `link` and `objective` are what the file cannot say; `inputs` are vectors that the head, or the vectors, are
-        multiplied with, or a file of them.
+        multiplied with, or a file of them; `states` are states of a network before the final norm of its head, which
+        is applied to them, or a file of them.
 
     Raises
     ------
@@ -77,7 +79,7 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         inside = _looked(chosen, where, request)
         arrays = {part.name for part in inside.parts}
         taken: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
-        model = finish(model, replace(request, **taken))
+        model = finish(model, replace(request, **taken), where)
         intake = _found(_with_files(inside, request), model).of(model, said=request.given)
         return Reading(model, intake)
 
@@ -119,7 +121,8 @@ def _looked(chosen: Format, where: Path, request: Request) -> Intake:
 
 def _with_files(found: Intake, request: Request) -> Intake:
     """Add what comes from elsewhere: files, or numbers that were given."""
-    options = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names", "inputs": "left"}
+    options = {"left_ids": "left_ids", "ids": "right_ids", "labels": "right_names"}
+    options["states" if request.inputs is None else "inputs"] = "left"
     options |= {name: name for name in ("left_counts", "right_counts")}
     given = {field: getattr(request, option) for option, field in options.items()}
     paths = {field: str(x) for field, x in given.items() if isinstance(x, (str, os.PathLike))}
@@ -164,8 +167,8 @@ def _require_known(request: Request, chosen: Format) -> None:
         raise must_be(f"an option for {chosen.name} files", f"one of {known}", unused[0])
 
 
-def finish(model: FactorModel, request: Request) -> FactorModel:
-    """Add what the file or object could not say."""
+def finish(model: FactorModel, request: Request, source: Any) -> FactorModel:
+    """Add what the file or object, which is the source, could not say."""
     from embaudit.io.tables.counts import counts_of
     from embaudit.io.tables.ids import read_ids
     from embaudit.io.tables.labels import labels_of
@@ -182,7 +185,36 @@ def finish(model: FactorModel, request: Request) -> FactorModel:
             changes[f"{role}_counts"] = counts_of(given, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
     model = model.replace(**changes) if changes else model
+    if request.states is not None:
+        return with_states(model, request, source)
     return model if request.inputs is None else with_inputs(model, request.inputs)
+
+
+def with_states(model: FactorModel, request: Request, source: Any) -> FactorModel:
+    """Put to the left of a head what its final norm makes of states; the norm is that of the source.
+
+    Raises
+    ------
+    InputError
+        If no final norm is known there, the states are not as wide as it, or inputs are given, too.
+    """
+    from embaudit.io.checkpoints.final_norm import norm_of
+
+    norm = norm_of(source, model)
+    if norm is None:
+        remedy = "give what reaches the head as inputs (--inputs)"
+        raise must_be("a head that states are given for", "one whose final norm is known", "one of none", remedy)
+    if request.inputs is not None:
+        raise InputError("inputs must be left out beside states, which the final norm makes inputs of.")
+    rows = _vectors(request.states)
+    if rows.shape[1] != norm.width:
+        raise must_be("states", f"vectors of {norm.width} numbers, as wide as the final norm", rows.shape[1])
+    return with_inputs(model, norm.applied(rows).astype(np.result_type(rows.dtype, np.float32), copy=False))
+
+
+def _vectors(given: Any) -> Matrix:
+    read = isinstance(given, (str, os.PathLike))
+    return load(given, kind="vectors").right if read else as_factors(given, "states")
 
 
 def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
@@ -200,7 +232,7 @@ def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
     """
     if model.left_side is not None:
         raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
-    rows = load(inputs, kind="vectors").right if isinstance(inputs, (str, os.PathLike)) else inputs
+    rows = _vectors(inputs) if isinstance(inputs, (str, os.PathLike)) else inputs
     return model.replace(left=rows, roles=("input", model.title("right")))
 
 

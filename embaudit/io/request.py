@@ -58,6 +58,8 @@ class Request:
     """Interactions behind each right row: numbers, or a file of them."""
     inputs: Any = None
     """Vectors that a head is applied to, or a file of them."""
+    states: Any = None
+    """States before the final norm of the head, or a file of them."""
     link: str | None = None
     """How scores become predictions, where the file does not say."""
     objective: str | None = None

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Vector, as_vector
-from embaudit.kernels.rows import unit_rows
+from embaudit.foundation.checked import Floats, Vector, as_vector, is_number
+from embaudit.kernels.rows import row_norms, unit_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FinalNorm:
-    """The inputs `γ ⊙ x̂ + β` of a head, with x̂ a state of mean square 1; a LayerNorm takes its mean off before.
+    """The inputs `γ ⊙ x̂ + β` of a head, with x̂ = x/√(x̄² + ε) of a state x; a LayerNorm takes its mean off before.
 
     Parameters
     ----------
@@ -30,11 +30,14 @@ class FinalNorm:
         γ, as it multiplies: a stored weight w that counts as 1 + w is given as 1 + w, a scale of the logits included.
     shift : array of shape (k,), optional
         β.
+    epsilon : float
+        ε, added to the mean square x̄² of a state; without it x̂ has a mean square of 1.
 
     Raises
     ------
     InputError
-        For another kind, numbers that are not finite, a shift of another length, gains that are all 0.
+        For another kind, numbers that are not finite, a shift of another length, gains that are all 0, an epsilon
+        below 0.
 
     Examples
     --------
@@ -51,6 +54,8 @@ class FinalNorm:
     """(k,) γ."""
     shift: Vector | None = field(default=None)
     """(k,) β; None where there is none."""
+    epsilon: float = 0.0
+    """ε, which keeps small states small."""
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(NormKind):
@@ -59,6 +64,8 @@ class FinalNorm:
         if not gain.any():
             raise must_be("gain", "numbers that are not all 0", "zeros")
         object.__setattr__(self, "gain", gain)
+        if not is_number(self.epsilon) or self.epsilon < 0:
+            raise must_be("the epsilon of a norm", "a number >= 0", self.epsilon)
         if self.shift is not None:
             object.__setattr__(self, "shift", as_vector(self.shift, "shift", len(gain)))
 
@@ -88,10 +95,13 @@ class FinalNorm:
         return self.kind == "layer"
 
     def normalised(self, states: ArrayLike) -> Floats:
-        """Return x̂, of mean square 1, for each state."""
+        """Return x̂ for each state."""
         x = np.asarray(states, dtype=np.float64)
-        units: Floats = unit_rows(x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x)
-        units *= np.sqrt(self.width)
+        x = x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x
+        units: Floats = unit_rows(x, none=0 if self.epsilon else np.nan)
+        root = row_norms(x)[:, None] / np.sqrt(self.width)
+        with np.errstate(invalid="ignore"):
+            units *= np.sqrt(self.width) * (root / np.hypot(root, np.sqrt(self.epsilon)))
         return units
 
     def applied(self, states: ArrayLike) -> Floats:

@@ -81,6 +81,56 @@ def test_special_tokens_and_padding_are_set_aside_and_a_proof_of_the_rest_stands
 
 
 @pytest.mark.usefixtures("without_attacks")
+def test_states_become_inputs_by_the_final_norm(embaudit, folder):
+    (folder / "config.json").write_text(json.dumps({"model_type": "llama", "rms_norm_eps": 0.25}))
+    states = np.random.default_rng(0).standard_normal((60, 5)) * [[1, 2, 3, 1, 2]] + 1
+    inputs = GAIN * states / np.sqrt((states**2).mean(axis=1, keepdims=True) + 0.25)
+    np.save("states.npy", states)
+    np.save("inputs.npy", inputs)
+    options = ["audit", folder, *FEW, "--quiet", "--json"]
+    assert embaudit(*options, "a.json", "--states", "states.npy", "--proof", "p.npz").code == 0
+    assert embaudit(*options, "b.json", "--inputs", "inputs.npy").code == 0
+    one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
+    assert one["head"]["logit_agreement"] == pytest.approx(other["head"]["logit_agreement"], abs=1e-12)
+    parts, others = (found["input"]["intake"]["parts"] for found in (one, other))
+    assert ("states.npy", "left") in [(part["name"], part["became"]) for part in parts]
+    assert [part["became"] for part in parts] == [part["became"] for part in others]
+    assert embaudit("verify", "p.npz", folder, "--states", "states.npy").code == 0
+    assert embaudit("verify", "p.npz", folder, "--inputs", "states.npy").code == 1
+    assert embaudit("fix", folder, "--as", "prediction", "--states", "states.npy", "--out", "v.npz").code == 0
+    assert embaudit("fix", folder, "--as", "prediction", "--inputs", "inputs.npy", "--out", "w.npz").code == 0
+    np.testing.assert_allclose(*(np.load(name)["right"] for name in ("v.npz", "w.npz")), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("norm", "options", "width", "words"),
+    [
+        (
+            "layer.weight",
+            (),
+            5,
+            "a head that states are given for must be one whose final norm is known; got one of none",
+        ),
+        ("model.norm.weight", (), 4, "states must be vectors of 5 numbers, as wide as the final norm; got 4."),
+        ("model.norm.weight", ("--inputs", "x.npy"), 5, "inputs must be left out beside states, which the final norm"),
+        (
+            "model.norm.weight",
+            ("--kind", "vectors", "--weight", "lm_head.weight"),
+            5,
+            "a head that states are given for",
+        ),
+    ],
+)
+def test_states_that_no_norm_takes_are_refused(embaudit, tmp_path, norm, options, width, words):
+    save_file({"lm_head.weight": HEAD, norm: GAIN}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "llama"}))
+    np.save("x.npy", np.ones((3, width)))
+    result = embaudit("audit", tmp_path, "--states", "x.npy", *options)
+    assert result.code == 2
+    assert words in result.err
+
+
+@pytest.mark.usefixtures("without_attacks")
 def test_vectors_of_a_checkpoint_have_no_norm(embaudit, folder):
     result = embaudit("audit", folder, *FEW, "--kind", "vectors", "--weight", "lm_head.weight", "--json", "a.json")
     assert (result.code, result.err) == (0, "")

@@ -30,6 +30,18 @@ def test_a_layernorm_takes_the_mean_off_and_adds_its_shift():
     assert np.abs(norm.normalised(STATES).sum(axis=1)).max() < 1e-13
 
 
+@pytest.mark.parametrize("kind", ["rms", "layer"])
+@pytest.mark.parametrize("size", [1e-200, 1e-3, 1.0, 1e200])
+def test_epsilon_keeps_small_states_small(kind, size):
+    norm = FinalNorm(kind, GAIN, SHIFT, epsilon=1e-5)
+    x = STATES - STATES.mean(axis=1, keepdims=True) if kind == "layer" else STATES
+    with np.errstate(over="ignore"):
+        whole = np.sqrt((x**2).mean(axis=1, keepdims=True) + 1e-5 / size / size)
+    np.testing.assert_allclose(norm.applied(STATES * size), x / whole * GAIN + SHIFT, rtol=1e-12, atol=1e-190)
+    np.testing.assert_array_equal(norm.normalised(np.zeros((1, 5))), np.zeros((1, 5)))
+    assert np.isnan(FinalNorm(kind, GAIN).normalised(np.zeros((1, 5)))).all()
+
+
 def test_its_condition_is_that_of_its_gains_whatever_their_signs():
     norm = FinalNorm("rms", GAIN)
     assert norm.condition_number == 6.0
@@ -55,6 +67,8 @@ def test_its_numbers_cannot_be_changed():
         (("rms", np.zeros(3)), "gain must be numbers that are not all 0; got zeros"),
         (("rms", [1.0, np.nan]), "gain"),
         (("rms", [[1.0]]), "gain must be a vector of 1 numbers"),
+        (("rms", GAIN, None, -1e-6), "the epsilon of a norm must be a number >= 0; got -1e-06"),
+        (("rms", GAIN, None, np.inf), "the epsilon of a norm must be a number >= 0; got inf"),
         (("layer", GAIN, [1.0]), "shift must be a vector of 5 numbers; got shape (1,)"),
     ],
 )

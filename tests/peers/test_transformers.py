@@ -166,8 +166,7 @@ def test_the_folder_holds_the_same_head_and_the_norm_before_it(network: Network,
     of_live = norm_of(network.live, live)
     np.testing.assert_array_equal(of_live.gain, found.norm.gain)
     head = stored.replace(left=found.norm.applied(network.before(layer)))
-    # The epsilon of a norm is no part of it.
-    require_logits(head, network.logits, 2e-3)
+    require_logits(head, network.logits, 1e-4)
 
 
 @each("titles")

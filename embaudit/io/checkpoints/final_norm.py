@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -103,9 +103,11 @@ def _of_architecture(
     if layer is None:
         width = config.values.get("hidden_size")
         if known.constant and isinstance(width, int) and width > 0:
-            return FoundNorm(FinalNorm(kind or known.kind, np.full(width, scale)), "no tensor", config.because)
+            norm = FinalNorm(kind or known.kind, np.full(width, scale), epsilon=known.epsilon_of(config.values))
+            return FoundNorm(norm, "no tensor", config.because)
         return None
-    return FoundNorm(_norm(checkpoint, layer, kind or known.kind, known, scale), f"{layer}.weight", config.because)
+    norm = _norm(checkpoint, layer, replace(known, kind=kind or known.kind), config, scale)
+    return FoundNorm(norm, f"{layer}.weight", config.because)
 
 
 def _customary(checkpoint: Arrays, config: Config, kind: NormKind | None) -> FoundNorm | None:
@@ -135,7 +137,7 @@ def _told(checkpoint: Arrays, config: Config, layer: str, kind: NormKind | None,
     shifted = any(f"{layer}.{shift}" in checkpoint.tensors for shift in SHIFTS)
     says_layer = any(key.startswith("layer_norm_e") for key in config.values)
     told: NormKind = "layer" if shifted or (says_layer and "rms_norm_eps" not in config.values) else "rms"
-    norm = _norm(checkpoint, layer, kind or told, Architecture(layer, kind or told), 1.0)
+    norm = _norm(checkpoint, layer, Architecture(layer, kind or told), config)
     return FoundNorm(norm, f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer, because)
 
 
@@ -161,11 +163,12 @@ def _vector(checkpoint: Arrays, name: str) -> Vector:
     return array
 
 
-def _norm(checkpoint: Arrays, layer: str, kind: NormKind, known: Architecture, scale: float) -> FinalNorm:
+def _norm(checkpoint: Arrays, layer: str, known: Architecture, config: Config, scale: float = 1.0) -> FinalNorm:
     weight = f"{layer}.weight" if f"{layer}.weight" in checkpoint.tensors else layer
     gain = _vector(checkpoint, weight) + known.adds_one
     shift = next((_vector(checkpoint, f"{layer}.{s}") for s in SHIFTS if f"{layer}.{s}" in checkpoint.tensors), None)
-    return FinalNorm(kind, scale * gain, None if shift is None else scale * shift)
+    beta = None if shift is None else scale * shift
+    return FinalNorm(known.kind, scale * gain, beta, known.epsilon_of(config.values))
 
 
 def fits(norm: FinalNorm, head: FactorModel) -> bool:

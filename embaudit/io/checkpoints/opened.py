@@ -69,4 +69,7 @@ def config_of_gguf(metadata: Mapping[str, Any], *, shifted: bool) -> Config:
     )
     scale = metadata.get(f"{name}.logit_scale", SCALES.get(name))
     width = metadata.get(f"{name}.embedding_length")
-    return Config({"scale": scale, "hidden_size": width}, known, f"the architecture {name} of its metadata")
+    epsilon = metadata.get(f"{name}.attention.layer_norm_{'rms_' if known.kind == 'rms' else ''}epsilon")
+    return Config(
+        {"scale": scale, "hidden_size": width, "norm_eps": epsilon}, known, f"the architecture {name} of its metadata"
+    )

@@ -130,7 +130,7 @@ def _read(model: Any, given: Given) -> Taken:
     if reader not in (torch.module, _mapping) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
-    made = finish(as_kind(given.named(reading.model), given.request.kind), given.request)
+    made = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
     if made.left is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
     if given.inputs is not None and (made.left is None or made.roles[0] != "input"):
