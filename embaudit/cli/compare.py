@@ -34,16 +34,17 @@ def compare(
 ) -> None:
     """Compare two trained models: how far a gauge explains why their cosines differ."""
     from embaudit.comparison import compare as run
-    from embaudit.io import distinct_outputs
+    from embaudit.io import Reading, distinct_outputs
     from embaudit.report.terminal import print_result
 
     distinct_outputs([before, after, *reading.files(before)], [json, out])
     with outputs(json, out, force=force) as write:
+        found = [reading.read(path) for path in (before, after)]
         one, other = (
-            titled(reading.read(path).model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
-            for path in (before, after)
+            Reading(titled(x.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet), x.intake)
+            for x in found
         )
         with progress_bars(quiet=quiet):
-            found = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
-        write(found, f"{before.name} and {after.name}")
-    print_result(found, make_console(quiet=quiet), full=full)
+            result = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
+        write(result, f"{before.name} and {after.name}")
+    print_result(result, make_console(quiet=quiet), full=full)

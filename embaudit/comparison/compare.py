@@ -10,14 +10,15 @@ from embaudit.canonical.span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
 from embaudit.comparison.folds import EXPLAINED, Fold, folds, held_out_error, whole
+from embaudit.comparison.given import Given, with_states
 from embaudit.comparison.matching import match
 from embaudit.comparison.result import Comparison
+from embaudit.comparison.rounded import rounded
 from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread
-from embaudit.io import as_model
 from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel
@@ -92,16 +93,18 @@ def compare(
     draw = as_generator(rng)
     if by_row is None and not (isinstance(before, FactorModel) and isinstance(after, FactorModel)):
         by_row = False
-    before, after = as_model(before), as_model(after)
-    chosen = _roles(before, after, roles)
+    first, second = Given.of(before), Given.of(after)
+    chosen = _roles(first.model, second.model, roles)
     if not n_neighbours >= 1:
         raise must_be("n_neighbours", "at least 1", n_neighbours)
-    for model in (before, after):
-        require_ordinary_size(model)
-    before, after = in_span(before), in_span(after)
+    for one in (first, second):
+        require_ordinary_size(one.model)
+    first, second, n_states = with_states(first, second, draw)
+    before, after = in_span(first.model), in_span(second.model)
     # All sides at hand are fitted: one alone would leave the other, and with it the predictions, out of sight.
     sides = _roles(before, after, None)
-    matches = {role: _limited(match(before, after, role, by_row=by_row, partial=partial), draw) for role in sides}
+    by = {"right": by_row, "left": True if n_states else by_row}
+    matches = {role: _limited(match(before, after, role, by_row=by[role], partial=partial), draw) for role in sides}
     found = pairing(before, after, matches)
     predictions = agreement(before, after, matches["left"], matches["right"], rng=draw) if len(sides) == 2 else None
     parts, fits = _gauges(found, predictions, draw)
@@ -117,7 +120,9 @@ def compare(
             for role in steps
         }
     typical = _typical(parts)
-    return Comparison(before.roles, changes, predictions, typical.chosen, typical.gauge.condition_number, fits)
+    in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
+    gauge = typical.chosen, typical.gauge.condition_number
+    return Comparison(before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps)
 
 
 def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Generator) -> tuple[list[Fold], bool]:

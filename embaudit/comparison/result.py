@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
+    from embaudit.comparison.rounded import Rounded
     from embaudit.model import SideName
 
 
@@ -35,6 +36,10 @@ class Comparison(Result):
     """κ of that gauge: how much it can move cosines."""
     fits: bool
     """Whether it leaves nothing of the factors, as far as predictions see them, that float32 could show."""
+    n_states: int = 0
+    """Random states that stood before the final norms of two heads; 0 where the models have inputs or users."""
+    rounded: Rounded | None = None
+    """Whether rounding alone makes the one of the other; None where neither is rounded."""
 
     def __repr__(self) -> str:
         moved = ", ".join(
@@ -106,6 +111,8 @@ class Comparison(Result):
             "fits": self.fits,
             "explained": self.explained,
             "agreement": predictions,
+            "n_states": self.n_states,
+            "rounded": None if self.rounded is None else plain(asdict(self.rounded)),
             "changes": [plain(self._record(role)) for role in self.changes],
             "moved_most": moved,
             "explanation": self.explain(),

@@ -26,10 +26,36 @@ SHOWN = 0.005
 
 def explain(comparison: Comparison) -> str:
     """Say what changed between two models, why, and what to do next."""
-    parts = [_matching(comparison), _predictions(comparison)]
+    parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     parts += [_side(comparison, role) for role in comparison.changes]
     parts += [_next(comparison)]
     return " ".join(part for part in parts if part)
+
+
+def _states(comparison: Comparison) -> str:
+    """Say which inputs heads without any were given."""
+    if comparison.agreement is None or not comparison.n_states:
+        return ""
+    count = f"{comparison.agreement.n_rows:,} random states"
+    return f"Predictions are compared for {count}, each brought through the final norm before either head."
+
+
+def _rounding(comparison: Comparison) -> str:
+    """Say which model is rounded, and whether that alone can make it of the other one."""
+    found = comparison.rounded
+    if found is None:
+        return ""
+    sides = [f"the {which} model" for which, kind in zip(("first", "second"), found.kinds, strict=True) if kind]
+    names = " and ".join(dict.fromkeys(kind for kind in found.kinds if kind))
+    start = f"{' and '.join(sides).capitalize()} {'is' if len(sides) == 1 else 'are'} rounded to {names}"
+    if found.largest == 0:
+        return f"{start}, which moved none of the numbers."
+    folded = "Once the final norms are folded in, " if found.condition_number > 1 + STILL else ""
+    if found.explains:
+        far = f"{folded}no number is further than one step from its counterpart"
+        return f"{start}. {far[0].upper()}{far[1:]}. So rounding can explain all that no gauge does."
+    far = f"{folded}{percent(found.beyond)} of the numbers are further than one step from their counterparts"
+    return f"{start}. {far}. So rounding alone does not explain the change."
 
 
 def _predictions(comparison: Comparison) -> str:
@@ -88,10 +114,11 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
 def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
     known = comparison.agreement is not None
     same = comparison.agreement is not None and comparison.agreement.same
+    learned = "because the second model learned something else" if known and not same else "otherwise"
     reasons = {
         "lost_to_gauge": "because of the gauge" if known else "as a gauge could do",
         "lost_to_unseen": "because of dimensions that no prediction sees",
-        "lost_to_learning": "because the second model learned something else" if known and not same else "otherwise",
+        "lost_to_learning": "as rounding does" if _is_rounding(comparison) else learned,
     }
     shares = change.neighbour_shares
     lost = {reason: shares[name] for name, reason in reasons.items() if shares[name] > 0}
@@ -121,6 +148,8 @@ def _matching(comparison: Comparison) -> str:
 
 def _next(comparison: Comparison) -> str:
     found, changes = comparison.agreement, comparison.changes.values()
+    if _is_rounding(comparison):
+        return "No gauge undoes rounding: read cosines from a model that is not rounded."
     if found is None:
         return _one_sided(comparison)
     still = all(change.mean_total < STILL for change in changes)
@@ -130,8 +159,8 @@ def _next(comparison: Comparison) -> str:
         unseen = any(change.mean_unseen >= SHOWN for change in changes)
         beside = " and dimensions that no prediction sees" if unseen else ""
         return (
-            f"The models are the same up to that gauge{beside}: compare and index them by "
-            f"`embaudit fix MODEL --as prediction`, which gives both the same cosines."
+            f"The models are the same up to that gauge{beside}. Compare and index them by "
+            f"`embaudit fix MODEL --as {_common_form(comparison)}`, which gives both the same cosines."
         )
     if found.same:
         return "No prediction asks for what differs in the cosines: compare what the models predict."
@@ -141,10 +170,23 @@ def _next(comparison: Comparison) -> str:
             f"Their {what} and their predictions do not: no cosine shows biases, an offset, lengths or what is made of "
             f"the scores. Compare what the models predict."
         )
+    form = _common_form(comparison)
+    what = "models by prediction cosines" if form == "prediction" else "heads with their norms folded in"
     return (
-        "Compare models by prediction cosines (`embaudit fix MODEL --as prediction`), which no gauge moves. What "
-        "differs there was learned, and is not a matter of coordinates."
+        f"Compare {what} (`embaudit fix MODEL --as {form}`), which no gauge moves. What differs there was learned, and "
+        "is not a matter of coordinates."
     )
+
+
+def _common_form(comparison: Comparison) -> str:
+    """Return the form in which equal models have equal cosines: that of a head without inputs folds its norm in."""
+    return "folded-centred" if comparison.n_states else "prediction"
+
+
+def _is_rounding(comparison: Comparison) -> bool:
+    """Whether rounding moved numbers, and can be all that no gauge undoes."""
+    found, same = comparison.rounded, comparison.agreement is not None and comparison.agreement.same
+    return found is not None and found.explains and found.largest > 0 and not same
 
 
 def _one_sided(comparison: Comparison) -> str:

@@ -2,6 +2,7 @@
 
 from embaudit.io.catalogue import Format, formats
 from embaudit.io.checkpoints.final_norm import FoundNorm, final_norm_of, fits, norm_of
+from embaudit.io.checkpoints.rounding import Rounding, rounding_of
 from embaudit.io.files import distinct_outputs
 from embaudit.io.given import as_model, as_reading, source_of
 from embaudit.io.intake import Intake, Part, Reading
@@ -22,6 +23,7 @@ __all__ = [
     "Joined",
     "Part",
     "Reading",
+    "Rounding",
     "as_model",
     "as_reading",
     "distinct_outputs",
@@ -42,6 +44,7 @@ __all__ = [
     "read_object",
     "read_titles",
     "require_output",
+    "rounding_of",
     "save",
     "source_of",
     "texts_for",

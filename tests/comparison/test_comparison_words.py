@@ -12,6 +12,7 @@ from reading import too_long
 from scipy.stats import t
 
 from embaudit.comparison import Agreement, Comparison, Match, RoleChange
+from embaudit.comparison.rounded import Rounded
 from embaudit.errors import InputError
 from embaudit.report.comparison import comparison_content, moved_grid, summary_grid
 
@@ -201,12 +202,12 @@ def test_one_side_cannot_tell_what_is_predicted():
         (SAME, False, 0.0099, 0.0, "Nothing to do: whoever used the one can use the other."),
         (
             SAME, True, 0.01, 0.00499,
-            "The models are the same up to that gauge: compare and index them by `embaudit fix MODEL --as prediction`, "
+            "The models are the same up to that gauge. Compare and index them by `embaudit fix MODEL --as prediction`, "
             "which gives both the same cosines.",
         ),
         (
             SAME, True, 0.01, 0.005,
-            "The models are the same up to that gauge and dimensions that no prediction sees: compare and index them "
+            "The models are the same up to that gauge and dimensions that no prediction sees. Compare and index them "
             "by `embaudit fix MODEL --as prediction`, which gives both the same cosines.",
         ),
         (
@@ -234,7 +235,7 @@ def test_what_to_do_next(agreement, fits, total, unseen, said):
 
 def test_one_side_that_moved_is_enough_to_look_further():
     both = comparison(changed(), left=changed(total=0.2, unseen=0.2), agreement=SAME, fits=True)
-    assert "dimensions that no prediction sees: compare and index" in both.explain()
+    assert "dimensions that no prediction sees. Compare and index" in both.explain()
     assert comparison(changed(), left=changed(total=0.2)).explain().endswith(LOOK_AT_PREDICTIONS)
 
 
@@ -368,3 +369,66 @@ def test_rows_of_the_table_that_say_nothing_are_left_out():
     assert moved_grid(comparison(changed(total=0.6, unseen=0.2)), "right").headings == (
         "item", "mean change", "by the gauge", "by unseen dimensions", "remains",
     )  # fmt: skip
+
+
+EIGHT = Rounded(("", "Q8_0"), beyond=0.0, largest=0.5, condition_number=1.0)
+ONE_STEP = "number is further than one step from its counterpart. So rounding can explain all that no gauge does."
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (EIGHT, f"The second model is rounded to Q8_0. No {ONE_STEP}"),
+        (replace(EIGHT, kinds=("Q4_0", "")), f"The first model is rounded to Q4_0. No {ONE_STEP}"),
+        (
+            replace(EIGHT, kinds=("F16", "F16")),
+            f"The first model and the second model are rounded to F16. No {ONE_STEP}",
+        ),
+        (replace(EIGHT, condition_number=1.01), f"to Q8_0. No {ONE_STEP}"),
+        (replace(EIGHT, condition_number=1.011), f"to Q8_0. Once the final norms are folded in, no {ONE_STEP}"),
+        (replace(EIGHT, largest=0.0), "The second model is rounded to Q8_0, which moved none of the numbers."),
+        (
+            replace(EIGHT, beyond=0.25, largest=7.0),
+            "to Q8_0. 25 % of the numbers are further than one step from their counterparts. So rounding alone does "
+            "not explain the change.",
+        ),
+        (
+            replace(EIGHT, beyond=0.25, largest=7.0, condition_number=2.0),
+            "to Q8_0. Once the final norms are folded in, 25 % of the numbers are further than one step from their "
+            "counterparts. So rounding alone does not explain the change.",
+        ),
+    ],
+)
+def test_what_rounding_explains(found, said):
+    text = replace(comparison(changed(total=0.2, remainder=0.2, lost=(0, 0, 5))), rounded=found).explain()
+    assert f"{said} The items' cosines differ" in text
+    by_rounding = "So rounding can" in said
+    assert ("33 % changed, as rounding does." in text) == by_rounding
+    advice = "No gauge undoes rounding: read cosines from a model that is not rounded."
+    assert text.endswith(advice if by_rounding else LOOK_AT_PREDICTIONS)
+    assert too_long(text) == []
+
+
+def test_rounding_that_no_prediction_shows_needs_nothing():
+    text = replace(comparison(changed(total=9e-7), agreement=SAME), rounded=EIGHT).explain()
+    assert text.endswith("The items' cosines are the same. Nothing to do: whoever used the one can use the other.")
+
+
+def test_heads_without_inputs_are_given_random_states():
+    found = replace(comparison(changed(total=0.2, remainder=0.2)), n_states=1000)
+    text = found.explain()
+    assert (
+        " Predictions are compared for 5 random states, each brought through the final norm before either head. Their "
+        "scores correlate by 0.512"
+    ) in text
+    assert text.endswith(
+        "Compare heads with their norms folded in (`embaudit fix MODEL --as folded-centred`), which no gauge moves. "
+        "What differs there was learned, and is not a matter of coordinates."
+    )
+    assert "random states" not in replace(found, agreement=None).explain()
+    same = replace(comparison(changed(total=0.2, gauge=0.2), agreement=SAME, fits=True), n_states=1000).explain()
+    assert same.endswith(
+        "The models are the same up to that gauge. Compare and index them by `embaudit fix MODEL --as folded-centred`, "
+        "which gives both the same cosines."
+    )
+    assert too_long(f"{text} {same}") == []

@@ -315,7 +315,7 @@ def compare_fields(one, two):
     found = {}
     original = COMPARE.Comparison
     try:
-        COMPARE.Comparison = lambda roles, changes, *_: found.update(changes["right"])
+        COMPARE.Comparison = lambda roles, changes, *_, **__: found.update(changes["right"])
         compare(one, two)
     finally:
         COMPARE.Comparison = original

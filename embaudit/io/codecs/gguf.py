@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -42,6 +43,8 @@ PLAIN = {
     "I8": "int8", "I16": "int16", "I32": "int32", "I64": "int64",
 }  # fmt: skip
 """Types whose numbers are not rounded in blocks."""
+EXACT = ("F64", "F32", "I8", "I16", "I32", "I64")
+"""Those that hold what networks are trained in, and integers."""
 
 
 def begins(path: Path) -> bool:
@@ -129,22 +132,39 @@ class Gguf:
         Raises
         ------
         InputError
-            If nobody can undo the rounding of its type.
+            If the package cannot undo the rounding of its type.
         """
         kind, shape, place = self._places[name]
         if place is not None and kind in PLAIN:
             return numbers_at(place, PLAIN[kind])
-        undo = _undoing(kind)
+        *rows, width = shape
+        found = np.empty((prod(rows), width), dtype=np.float32)
+        for part in row_blocks(*found.shape):
+            found[part] = self.undone(name, self.blocks(name, part))
+        return found.reshape(shape)
+
+    def blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
+        """Read some rows of a rounded tensor as they are stored.
+
+        Returns
+        -------
+        array of shape (rows, blocks, bytes)
+        """
+        kind, _, place = self._places[name]
+        number, undo = _undoing(kind)
         if place is None or undo is None:
             remedy = "convert it to F16, or update the package gguf"
             raise must_be(f"tensor {name!r} of {self.path}", "of a type that the package gguf can read", kind, remedy)
-        *rows, width = shape
-        found = np.empty((prod(rows), width), dtype=np.float32)
-        with place.open(name) as read:
-            for part in row_blocks(*found.shape):
-                raw = read((part.stop - part.start) * place.shape[-1])
-                found[part] = undo(raw.reshape(-1, place.shape[-1]))
-        return found.reshape(shape)
+        size = import_module("gguf").GGML_QUANT_SIZES[number][1]
+        flat = Place(self.path, place.start, place.dtype, (prod(place.shape[:-1]), place.shape[-1]))
+        return flat.rows(rows).reshape(rows.stop - rows.start, -1, size)
+
+    def undone(self, name: str, blocks: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Make float32 of blocks as they are stored; the numbers are judged where a model is made of them."""
+        _, undo = _undoing(self._places[name][0])
+        assert undo is not None
+        with np.errstate(all="ignore"):
+            return undo(blocks.reshape(len(blocks), -1))
 
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Read it whole and give out pieces."""
@@ -152,24 +172,19 @@ class Gguf:
 
 
 def _tensor(kind: str, shape: tuple[int, ...]) -> Tensor:
-    return Tensor(shape, PLAIN.get(kind, "float32"), "" if kind in PLAIN else kind)
+    return Tensor(shape, PLAIN.get(kind, "float32"), "" if kind in EXACT else kind)
 
 
-def _undoing(kind: str) -> Callable[[NDArray[np.uint8]], NDArray[np.float32]] | None:
-    """Return what makes float32 of rows of a type; None where the package has no way."""
+@cache
+def _undoing(kind: str) -> tuple[Any, Callable[[NDArray[np.uint8]], NDArray[np.float32]] | None]:
+    """Return the number of a type and what makes float32 of its rows; None where the package has no way."""
     known = import_module("gguf")
     try:
         number = known.GGMLQuantizationType[kind]
         known.dequantize(np.zeros((1, known.GGML_QUANT_SIZES[number][1]), dtype=np.uint8), number)
     except (KeyError, NotImplementedError):
-        return None
-
-    def undo(rows: NDArray[np.uint8]) -> NDArray[np.float32]:
-        # Scales that a damaged file holds may be infinite; the numbers are judged where a model is made of them.
-        with np.errstate(all="ignore"):
-            return np.asarray(known.dequantize(rows, number))
-
-    return undo
+        return None, None
+    return number, lambda rows: np.asarray(known.dequantize(rows, number))
 
 
 class _Cursor:

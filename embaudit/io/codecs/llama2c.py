@@ -155,13 +155,19 @@ class Llama2c:
             return Place(self.path, start, FLOAT, tensor.shape).mapped()
         rows, width = tensor.shape
         whole = Place(self.path, start, np.dtype("i1"), tensor.shape)
-        scales = Place(self.path, start + tensor.size, FLOAT, (rows, width // self.shape.group))
         found = np.empty(tensor.shape, dtype=np.float32)
         with np.errstate(all="ignore"):
             for part in row_blocks(rows, width):
-                groups = whole.rows(part).reshape(-1, scales.shape[1], self.shape.group)
-                found[part] = (groups * scales.rows(part)[:, :, None]).reshape(-1, width)
+                scales = self.scales(name, part)
+                groups = whole.rows(part).reshape(*scales.shape, self.shape.group)
+                found[part] = (groups * scales[:, :, None]).reshape(-1, width)
         return found
+
+    def scales(self, name: str, rows: slice) -> NDArray[np.float32]:
+        """Read the scale of each group in some rows of a rounded matrix."""
+        tensor = self.tensors[name]
+        shape = (tensor.shape[0], tensor.shape[1] // self.shape.group)
+        return Place(self.path, self._starts[name] + tensor.size, FLOAT, shape).rows(rows)
 
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Read it whole and give out pieces."""

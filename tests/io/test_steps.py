@@ -1,0 +1,111 @@
+"""The steps of rounded numbers: all that a block can hold lies that far apart, and rounding stays within one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from llama_files import RMS, gguf_file, llama2c_file
+
+from embaudit.io import read, rounding_of
+from embaudit.io.codecs.gguf import Gguf
+from embaudit.io.codecs.npz import Npz
+from embaudit.io.codecs.steps import LOWEST, steps_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+gguf = pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
+
+DRAW = np.random.default_rng(5)
+W = DRAW.standard_normal((6, 512)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "group", "scale"),
+    [("Q8_0", 32, 127.0), ("Q4_0", 32, 8.0), ("Q5_0", 32, 16.0), ("Q4_1", 32, None), ("Q5_1", 32, None)],
+)
+def test_rounding_stays_within_a_step(tmp_path: Path, kind: str, group: int, scale: float | None) -> None:
+    file = Gguf(gguf_file(tmp_path / "m.gguf", {"token_embd.weight": W}, kinds=kind))
+    steps = steps_of(file, "token_embd.weight", slice(0, 6))
+    far = np.abs(file["token_embd.weight"] - W)
+    assert (far <= steps).all()
+    assert far.max() > steps.min() / 3
+    blocks = W.reshape(6, -1, group)
+    width = np.ptp(blocks, axis=2) / (2.0 ** int(kind[1]) - 1) if scale is None else np.abs(blocks).max(axis=2) / scale
+    np.testing.assert_allclose(steps, np.repeat(width, group, axis=1), rtol=2e-3)
+    np.testing.assert_array_equal(steps_of(file, "token_embd.weight", slice(2, 4)), steps[2:4])
+
+
+@pytest.mark.parametrize("kind", LOWEST)
+def test_the_numbers_of_a_block_lie_on_its_steps(tmp_path: Path, kind: str) -> None:
+    """Of blocks drawn at random: no quantiser of these types is at hand for all of them."""
+    number = gguf.GGMLQuantizationType[kind]
+    block, size = gguf.GGML_QUANT_SIZES[number]
+    raw = DRAW.integers(256, size=(40, 256 // block * size)).astype(np.uint8)
+    # Scales are the only floats; these bytes make any of them about 1/8, wherever it lies.
+    places = {"Q2_K": (80, 82), "Q3_K": (108,), "Q6_K": (208,), "Q4_K": (0, 2), "Q5_K": (0, 2), "Q4_1": (0, 2),
+              "Q5_1": (0, 2)}.get(kind, (0,))  # fmt: skip
+    for start in range(0, raw.shape[1], size):
+        for place in places:
+            raw[:, start + place : start + place + 2] = np.frombuffer(np.float16(0.125).tobytes(), np.uint8)
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+    writer.add_tensor("w", raw, raw_dtype=number)
+    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
+        write()
+    writer.close()
+    file = Gguf(tmp_path / "m.gguf")
+    numbers, steps = file["w"].astype(float), steps_of(file, "w", slice(0, 40)).astype(float)
+    # Numbers that share a step and an offset: blocks of 32 or 16.
+    share = 16 if kind in ("Q2_K", "Q3_K", "Q6_K") else 32
+    numbers, steps = numbers.reshape(-1, share), steps.reshape(-1, share)
+    assert (np.ptp(steps, axis=1) <= 1e-5 * steps.max(axis=1)).all()
+    known = steps[:, 0] > 0
+    counts = ((numbers - numbers.min(axis=1, keepdims=True))[known]) / steps[known][:, :1]
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-3)
+    # Some block holds two neighbours: a step is no multiple of a smaller one.
+    assert np.isclose(np.diff(np.sort(np.round(counts), axis=1), axis=1), 1).any()
+    assert counts.max() < 2 ** int(kind[1])
+    assert known.mean() > 0.8
+
+
+@pytest.mark.parametrize(("kind", "exponent"), [("BF16", 7), ("F16", 10)])
+def test_floats_have_the_steps_of_their_size(tmp_path: Path, kind: str, exponent: int) -> None:
+    rows = W.copy()
+    rows[0, :2] = 1e-7, 0.0
+    file = Gguf(gguf_file(tmp_path / "m.gguf", {"token_embd.weight": rows}, kinds=kind))
+    steps = steps_of(file, "token_embd.weight", slice(0, 6))
+    held = file["token_embd.weight"]
+    assert (np.abs(held - rows) <= steps).all()
+    np.testing.assert_array_equal(steps[1:], np.abs(held[1:]) * np.float32(2.0**-exponent))
+    assert steps[0, 1] == (2.0**-24 if kind == "F16" else 0)
+
+
+def test_steps_of_llama2c(tmp_path: Path) -> None:
+    path = llama2c_file(tmp_path / "m.bin", W[:, :8], np.ones(8), version=2, group=4)
+    found = read(path)
+    rounding = rounding_of(found.model, found.intake)
+    assert (rounding.kind, rounding.name) == ("Q8_0", "tok_embeddings.weight")
+    width = np.abs(W[:, :8].reshape(6, 2, 4)).max(axis=2) / 127
+    np.testing.assert_allclose(rounding.steps(slice(0, 6)), np.repeat(width, 4, axis=1), rtol=1e-6)
+    np.testing.assert_array_equal(rounding.steps(slice(3, 5)), rounding.steps(slice(0, 6))[3:5])
+    assert (np.abs(found.model.right - W[:, :8]) <= rounding.steps(slice(0, 6)) * 0.501).all()
+
+
+def test_what_is_not_rounded_has_no_steps(tmp_path: Path) -> None:
+    tensors = {"token_embd.weight": W, "output_norm.weight": np.ones(512)}
+    for kind, rounded in (("F32", False), ("Q8_0", True)):
+        found = read(gguf_file(tmp_path / f"{kind}.gguf", tensors, kinds=kind, **RMS))
+        assert (rounding_of(found.model, found.intake) is not None) == rounded
+        assert rounding_of(found.model.replace(right=W[:5]), found.intake) is None
+        assert rounding_of(found.model, None) is None
+    np.savez(tmp_path / "m.npz", W=W)
+    assert steps_of(Npz(tmp_path / "m.npz"), "W", slice(0, 1)) is None
+    raw = np.zeros((2, 2 * 18), np.uint8)
+    writer = gguf.GGUFWriter(tmp_path / "n.gguf", "llama")
+    writer.add_tensor("token_embd.weight", raw, raw_dtype=gguf.GGMLQuantizationType.IQ4_NL)
+    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
+        write()
+    writer.close()
+    assert steps_of(Gguf(tmp_path / "n.gguf"), "token_embd.weight", slice(0, 1)) is None
