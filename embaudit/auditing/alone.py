@@ -31,4 +31,6 @@ def said_of(model: FactorModel, text: str) -> str:
     >>> said_of(FactorModel.from_vectors([[1.0]]), "unique given the predictions")
     'unique given the scores'
     """
-    return text.replace("predictions", "scores").replace("Predictions", "Scores") if is_alone(model) else text
+    if not is_alone(model):
+        return text
+    return text.replace("predictions", "scores").replace("Predictions", "Scores").replace("prediction as", "score as")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import is_alone
+from embaudit.auditing.alone import said_of
 from embaudit.auditing.glossary import WORDS
 
 if TYPE_CHECKING:
@@ -32,5 +32,5 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[str]:
     for word in DEFINED:
         if re.search(rf"(?<!\w){word}s?(?!\w)", met, re.IGNORECASE):
             first = WORDS[word].meaning.split(". ")[0].removesuffix(".")
-            said = first.replace("every prediction", "every score") if is_alone(model) else first
+            said = said_of(model, first)
             yield f"{word}: {said[0].lower()}{said[1:]}."

@@ -12,6 +12,8 @@ from embaudit.auditing.answer import Word
 from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
 from embaudit.report.audit_view import audit_view
+from embaudit.report.explorer import explorer
+from embaudit.report.explorer.parts import explorer_parts
 from embaudit.report.shown import ROWS, shown
 
 KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
@@ -71,8 +73,9 @@ def _result_page(result: Result, title: str) -> str:
 
 def _audit_page(audit: Audit, title: str) -> str:
     named, kind = title or f"Audit of {audit.source or 'a model'}", KINDS[audit.answer.word]
-    view = audit_view(audit)
-    return _template("audit.html.j2").render(view=view, title=named, kind=kind, explorer="", allowed="")
+    found = explorer(audit)
+    parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(audit, found)
+    return _template("audit.html.j2").render(view=audit_view(audit), title=named, kind=kind, **parts)
 
 
 def _picture(result: Result) -> str:

@@ -17,7 +17,7 @@ from embaudit.report.audit_view import LONGEST, audit_view
 from embaudit.report.page import page
 
 HOSTILE = '<script>alert("1")</script>\u202e\'&amp;'
-ORDER = ("verdict", "findings", "movement", "limits", "neighbours", "conventions", "intake", "appendix")
+ORDER = ("verdict", "findings", "explorer", "movement", "limits", "neighbours", "conventions", "intake", "appendix")
 
 
 @pytest.fixture(scope="module")
@@ -112,9 +112,9 @@ def test_every_finding_has_its_card_with_what_to_do(result):
 
 
 def test_every_claim_is_in_the_appendix_with_kind_scope_and_evidence(result):
-    rows = result.report().split('id="appendix"')[1]
-    for claim in result.claims:
-        row = text_of(rows.split(f'<tr id="{claim.name}">')[1].split("</tr>")[0])
+    part = result.report().split('aria-label="claims"')[1].split("</table>")[0]
+    rows = [text_of(row) for row in part.split("<tr>")[2:]]
+    for row, claim in zip(rows, result.claims, strict=True):
         value = "" if claim.value is None else f" {claim.value:.4g}"
         assert row == f"{claim.kind} {claim.subject} {claim.scope} {claim.text} {claim.evidence}{value}".strip()
 

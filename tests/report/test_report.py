@@ -69,7 +69,7 @@ def test_names_are_shown_as_they_are(result):
     example = result.evidence.examples[0]
     assert example.name in printed(result, 200)
     assert "<i>" not in result.report()
-    assert "&lt;i&gt;" in result.report().split("nearest to")[1].split("</article>")[0]
+    assert "&lt;i&gt;" in result.report().split("nearest to <bdi>")[1].split("</article>")[0]
 
 
 def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(result):

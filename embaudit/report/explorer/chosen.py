@@ -1,0 +1,68 @@
+"""Whose rows the explorer holds: the most popular or the longest of a side, under names that stay short."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from embaudit.foundation.words import visible
+from embaudit.movements import twins
+
+if TYPE_CHECKING:
+    from embaudit.foundation.checked import Indices
+    from embaudit.model import FactorModel, SideName
+
+ROWS, OTHERS = 300, 100
+"""Rows that are explored, and rows of the other side whose predictions are shown, at most."""
+NUMBERS = 130_000
+"""Numbers of all families together at most: 1.4 MB as the page holds them."""
+LONGEST = 80
+"""Characters of a name."""
+
+
+def how_many(rank: int, families: int) -> tuple[int, int]:
+    """Return how many rows of either side there is room for.
+
+    Examples
+    --------
+    >>> how_many(32, 2), how_many(512, 2), how_many(4096, 1)
+    ((300, 100), (94, 31), (23, 7))
+    """
+    room = NUMBERS // (max(rank, 1) * max(families, 1))
+    return max(2, min(ROWS, 3 * room // 4)), max(3, min(OTHERS, room // 4))
+
+
+def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
+    """Choose the rows with most interactions, or the longest where nobody counted; no two of them are copies.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 3.0], [2.0, 2.0], [4.0, 4.0], [0.0, 0.0]])
+    >>> chosen_rows(model, "right", 2)
+    array([1, 2])
+    """
+    side = model.side(role)
+    weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
+    alone = twins(model, role=role).first == np.arange(len(side))
+    able = np.flatnonzero(alone & (side.norms > 0))
+    return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
+
+
+def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
+    """Name rows: what is a bare number is called by what it is, and what is very long is cut.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> names_of(FactorModel.from_vectors([[1.0], [2.0]], ids=["7", "x" * 99]), "right", np.array([0, 1]))[0]
+    'item 7'
+    """
+    title, labels = model.title(role), model.names(role)
+    return [short(f"{title} {name}" if name.isdecimal() else visible(name)) for name in map(str, labels[rows])]
+
+
+def short(name: str) -> str:
+    """Cut a name."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"

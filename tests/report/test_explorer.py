@@ -1,0 +1,248 @@
+"""What the explorer of a page holds: rows whose equal models are those of the package, small whatever the model."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from dataclasses import replace
+from hashlib import sha256
+from html import unescape
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.canonical import at_exponent
+from embaudit.canonical.habits import log_condition
+from embaudit.gauges import Gauge
+from embaudit.model import Softmax
+from embaudit.model.final_norm import FinalNorm
+from embaudit.report.explorer import explorer
+from embaudit.report.explorer.chosen import LONGEST, NUMBERS, chosen_rows, how_many, names_of
+from embaudit.report.explorer.explorer import packed
+from embaudit.report.explorer.parts import held, script
+from embaudit.report.page import page
+
+GAIN = np.array([1.0, -2.0, 3.0, 0.5])
+
+
+def unpacked(one):
+    return np.frombuffer(b64decode(one["data"]), dtype=f"<{one['type']}").astype(float)
+
+
+def at(family, place, shift=(0.0, 0.0), directions=None):
+    """The rows of both sides at a place of a family, by its definition."""
+    weight = np.exp(family.step * (place - family.origin))
+    moved = 0.0
+    if directions is not None:
+        turn = np.eye(directions.shape[1]) if family.basis is None else family.basis
+        moved = (np.subtract(shift, family.home) @ directions) @ turn
+    return (family.rows + moved) * weight, family.others / weight
+
+
+def cosines(rows):
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit @ unit.T
+
+
+def of_kind(found, kind):
+    return next(one for one in found.families if one.kind == kind)
+
+
+@pytest.fixture(scope="module")
+def audited():
+    return ea.audit(random_model(scales=([5, 3, 2, 1, 0.5], 1), biases=["right_bias"], offset=2.0), n_gauges=1)
+
+
+@pytest.fixture(scope="module")
+def shifted():
+    """A model whose items may be shifted, with inputs."""
+    return ea.audit(random_model(k=3, means=(0.5, 1.0), link="softmax"), n_gauges=1)
+
+
+@pytest.fixture(scope="module")
+def head():
+    model = random_model(n=None, p=40, k=4, means=(0, 2.0), link="softmax")
+    return ea.audit(model, n_gauges=1, final_norm=FinalNorm("rms", GAIN))
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.3, 1.0])
+def test_exponents_are_those_of_the_package(audited, exponent):
+    found, model = explorer(audited), audited.model
+    rows, others = at(of_kind(found, "exponent"), exponent)
+    equal = at_exponent(model, exponent)
+    assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
+    assert np.abs(cosines(others) - cosines(equal.left)).max() < 1e-12
+    one = of_kind(found, "exponent")
+    scores = others @ rows.T + one.row_bias + one.other_bias[:, None] + found.offset
+    assert np.abs(scores - model.scores()).max() < 1e-12
+    place = round(exponent * one.places)
+    assert one.kappas[place] == pytest.approx(
+        np.exp(log_condition(audited.evidence.position.form, exponent)), rel=1e-12
+    )
+    assert one.known
+    assert [text for _, text in one.stops] == ["prediction cosine (users whitened)", "balanced", "items whitened"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_the_way_to_the_worst_gauge_leads_from_the_model_at_hand(audited, share):
+    found, attack = explorer(audited), audited.evidence.limits.attacks[1]
+    one = of_kind(found, "worst")
+    rows, others = at(one, share)
+    u, s, vt = np.linalg.svd(attack.gauge.right)
+    equal = Gauge.linear(np.linalg.inv(u @ np.diag(s**share) @ vt).T).act(audited.model)
+    assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
+    assert np.abs(others @ rows.T + one.row_bias + found.offset - audited.model.scores()).max() < 1e-12
+    assert np.isclose(np.exp(share * np.ptp(one.step)), attack.gauge.condition_number**share, rtol=1e-12)
+    assert one.said == attack.reached(audited.model.roles)
+    assert one.said.startswith("The worst gauge found within κ = 2 drives out")
+
+
+def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):
+    found, model = explorer(shifted), shifted.model
+    exponent, worst = of_kind(found, "exponent"), of_kind(found, "worst")
+    mean, unit = model.right.mean(axis=0), np.median(np.linalg.norm(model.right, axis=1))
+    assert found.pad.unit == pytest.approx(unit)
+    home = (-np.linalg.norm(mean) / unit, 0.0)
+    assert exponent.home == pytest.approx(home)
+    assert worst.home == (0.0, 0.0)
+    assert np.linalg.norm(found.pad.directions, axis=1) == pytest.approx([unit, unit])
+    assert abs(found.pad.directions[0] @ found.pad.directions[1]) < 1e-12
+    rows, _ = at(worst, 0.0, home, found.pad.directions)
+    assert np.abs(cosines(rows) - cosines(model.right - mean)).max() < 1e-12
+    rows, _ = at(exponent, 0.3, home, found.pad.directions)
+    assert np.abs(cosines(rows) - cosines(at_exponent(model, 0.3).right)).max() < 1e-12
+    shift = (0.3, -0.2)
+    rows, others = at(exponent, 0.0, shift, found.pad.directions)
+    whitened = at_exponent(model.replace(right=model.right + shift @ found.pad.directions), 0.0)
+    assert np.abs(others @ rows.T - others @ rows.mean(axis=0)[:, None] - (whitened.left @ whitened.right.T)
+                  ).max() < 1e-10  # fmt: skip
+    assert found.pad.reach >= -home[0]
+    assert np.abs(found.pad.points - model.right @ found.pad.directions.T / unit**2).max() < 1e-4
+
+
+def test_a_head_shows_random_states_and_its_norm_folded_in(head):
+    found, model = explorer(head), head.model
+    assert [one.kind for one in found.families] == ["worst", "folded"]
+    assert found.drawn
+    assert found.other_names[:2] == ("random state 1", "random state 2")
+    rows, others = at(of_kind(found, "folded"), 1.0)
+    assert np.abs(cosines(rows) - cosines(model.right * GAIN)).max() < 1e-12
+    stored, states = at(of_kind(found, "folded"), 0.0)
+    assert np.abs(others @ rows.T - states @ stored.T).max() < 1e-12
+    assert np.abs(stored - model.right).max() == 0
+    assert of_kind(found, "folded").said == "RMSNorm, κ = 6"
+
+
+def test_without_anything_that_moves_a_rotation_is_the_control():
+    found = explorer(ea.audit(random_model(link="cosine"), n_gauges=1))
+    assert [one.kind for one in found.families] == ["rotation"]
+    assert found.unit == (True, True)
+    assert found.pad is None
+    half = explorer(ea.audit(random_model(link=Softmax(unit_rows=True)), n_gauges=1))
+    assert half.unit == (True, False)
+
+
+def test_where_only_a_shift_moves_rows_the_model_at_hand_is_a_family(without_attacks):
+    found = explorer(ea.audit(random_model(n=None, k=3, link="softmax"), n_gauges=1))
+    assert [one.kind for one in found.families] == ["stored"]
+    assert found.pad is not None
+
+
+def test_there_is_no_explorer_where_it_would_show_nothing_or_what_is_not_known(audited):
+    line = ea.FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
+    assert explorer(ea.audit(line, n_gauges=1)) is None
+    two = ea.FactorModel.from_user_item(np.eye(2), np.eye(2))
+    assert explorer(ea.audit(two, n_gauges=1)) is None
+    drift = tuple(replace(one, max_abs=1.0, tolerance=0.0) for one in audited.evidence.drift)
+    assert explorer(replace(audited, evidence=replace(audited.evidence, drift=drift))) is None
+    assert explorer(ea.audit(random_model(link="softmax"), role="left", n_gauges=1)) is None
+
+
+def test_users_are_explored_where_they_are_asked_about():
+    model = random_model(n=9, p=20, k=3)
+    found = explorer(ea.audit(model, role="user", n_gauges=1))
+    assert (found.title, found.other_title, len(found.names), len(found.other_names)) == ("user", "item", 9, 20)
+    rows, others = at(of_kind(found, "exponent"), 0.3)
+    assert np.abs(cosines(rows) - cosines(at_exponent(model, 0.3).left)).max() < 1e-12
+    assert np.abs(rows @ others.T - model.scores()).max() < 1e-12
+    assert "worst" not in [one.kind for one in found.families]
+
+
+def test_the_most_popular_are_chosen_and_copies_left_out():
+    x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0], [1.0, 1.0], [0.0, 0.0], [1.0, -1.0]])
+    model = ea.FactorModel.from_user_item(np.eye(2), x, item_counts=[9, 1, 2, 50, 99, 3])
+    assert chosen_rows(model, "right", 9).tolist() == [0, 1, 2, 5]
+    assert chosen_rows(model, "right", 2).tolist() == [0, 5]
+    assert chosen_rows(model.replace(right_counts=None), "right", 2).tolist() == [1, 2]
+
+
+def test_names_are_told_from_numbers_and_cut():
+    model = ea.FactorModel.from_vectors([[1.0]] * 3, ids=["12", "y" * 99, " "])
+    assert names_of(model, "right", np.arange(3)) == ["item 12", "y" * (LONGEST - 1) + "…", "' '"]
+
+
+def test_numbers_come_back_from_letters():
+    for numbers, kind in ((np.array([1.5, -2.0]), "f4"), (np.array([0.1, 1e300]), "f8")):
+        assert packed(numbers)["type"] == kind
+        assert unpacked(packed(numbers)).tolist() == numbers.tolist()
+
+
+@pytest.mark.parametrize(("rank", "families"), [(1, 1), (64, 3), (300, 2), (5000, 1)])
+def test_rows_are_as_many_as_there_is_room_for(rank, families):
+    rows, others = how_many(rank, families)
+    assert (rows + others) * rank * families <= max(NUMBERS, 5 * rank)
+    assert rows <= 300
+    assert others <= 100
+
+
+def test_the_page_of_a_wide_model_stays_small(without_attacks):
+    model = random_model(n=None, p=400, k=260, link="softmax")
+    html = ea.audit(model, n_gauges=1, n_pairs=100, n_neighbours=3).report()
+    assert 1_000_000 < len(html.encode()) < 2_000_000
+
+
+def test_rows_are_of_the_model_at_hand_whose_predictions_see_fewer_dimensions():
+    model = random_model(n=9, k=3)
+    model = model.replace(left=model.left * [1, 1, 0])
+    found = explorer(ea.audit(model, n_gauges=1))
+    assert [one.kind for one in found.families] == ["exponent", "stored"]
+    assert not of_kind(found, "exponent").known
+    assert np.array_equal(of_kind(found, "stored").rows, model.right)
+    rows, others = at(of_kind(found, "exponent"), 0.2)
+    assert np.abs(others @ rows.T - model.scores()).max() < 1e-12
+
+
+def test_the_page_allows_its_own_script_and_no_name_ends_its_data():
+    names = ["</script><script>alert(1)</script>", "&amp;", *map(str, range(20))]
+    audit = ea.audit(random_model(p=22).replace(right_names=np.array(names)), n_gauges=1)
+    html = page(audit)
+    assert html.count("<script") == html.count("</script>") == 2
+    text = html.split('id="explorer-data">')[1].split("</script>")[0]
+    assert text == held(explorer(audit))
+    assert set(json.loads(text)["names"]) >= set(names[:2])
+    allowed = re.search(r"script-src 'sha256-([^']+)'", html)[1]
+    ran = html.split("<script>")[1].split("</script>")[0]
+    assert b64decode(allowed) == sha256(ran.encode()).digest()
+    assert ran == script()
+    assert len(ran.encode()) < 60_000
+
+
+def test_words_of_the_explorer_are_those_of_claims_and_of_the_glossary(audited, head):
+    alone = ea.audit(ea.FactorModel.from_vectors(np.random.default_rng(0).normal(size=(30, 3))), n_gauges=1)
+    pinned = ea.audit(random_model(link="cosine", n=30, p=30), n_gauges=1)
+    for audit, expected in (
+        (audited, "leaves every prediction as it is"),
+        (head, "Only items are at hand."),
+        (alone, "leaves every score as it is"),
+        (pinned, next(claim.text for claim in pinned.claims if claim.name == "pinned:right")),
+    ):
+        part = unescape(page(audit).split('id="explorer"')[1].split("<noscript>")[0])
+        assert expected in part
+    assert "scores that changed" in page(alone)
+    assert "probabilities that changed" in page(head)
+    assert "users are drawn at random" in page(alone)
+    assert "states are drawn at random" in page(head)
+    assert "at random" not in page(audited)
