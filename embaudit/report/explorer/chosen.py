@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.foundation.words import visible
-from embaudit.movements import twins
+from embaudit.movements.twins import twins
 
 if TYPE_CHECKING:
     from embaudit.foundation.checked import Indices

@@ -157,10 +157,9 @@ def _family(
     other: SideName = "left" if side == "right" else "right"
     turn = basis if kind == "worst" else None
     rows, others = (np.asarray(some.factors(name), dtype=np.float64) for name in (side, other))
-    biases = [_bias(some, name) for name in (side, other)]
     if turn is not None:
         rows, others = rows @ turn, others @ turn
-    return Family(kind, rows, others, *biases, step, basis=basis, **fields)
+    return Family(kind, rows, others, _bias(some, side), _bias(some, other), step, basis=basis, **fields)
 
 
 def _bias(model: FactorModel, name: SideName) -> Floats:

@@ -1,4 +1,4 @@
-"""What the template of the explorer is given besides its numbers: words of claims and of the glossary, and the script."""
+"""What the template of the explorer is given besides numbers: words of claims and of the glossary, and the script."""
 
 from __future__ import annotations
 
