@@ -177,6 +177,9 @@ def test_the_most_popular_are_chosen_and_copies_left_out():
     assert chosen_rows(model, "right", 9).tolist() == [0, 1, 2, 5]
     assert chosen_rows(model, "right", 2).tolist() == [0, 5]
     assert chosen_rows(model.replace(right_counts=None), "right", 2).tolist() == [1, 2]
+    aside = np.array([True, False, False, False, False, False])
+    fresh = ea.FactorModel(np.eye(2), x, right_counts=[9, 1, 2, 50, 99, 3], right_aside=aside)
+    assert chosen_rows(fresh, "right", 2).tolist() == [2, 5]
 
 
 def test_names_are_told_from_numbers_and_cut():

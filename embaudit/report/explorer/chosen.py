@@ -34,7 +34,7 @@ def how_many(rank: int, families: int) -> tuple[int, int]:
 
 
 def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
-    """Choose the rows with most interactions, or the longest where nobody counted; no two of them are copies.
+    """Choose the rows with most interactions, or the longest where nobody counted; none is a copy or set aside.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def chosen_rows(model: FactorModel, role: SideName, most: int) -> Indices:
     side = model.side(role)
     weight = np.asarray(side.norms if side.counts is None else side.counts, dtype=np.float64)
     alone = twins(model, role=role).first == np.arange(len(side))
-    able = np.flatnonzero(alone & (side.norms > 0))
+    able = side.asked[(alone & (side.norms > 0))[side.asked]]
     return np.sort(able[np.argsort(-weight[able], kind="stable")[:most]])
 
 
