@@ -13,6 +13,7 @@ demo: $(READY)
 
 # Types are checked while the tests run; what they say is printed below the tests.
 test: $(READY) style
+	@command -v chromium >/dev/null || echo "Tests in a browser are left out; for them: apt-get install chromium"
 	@log=$$(mktemp); $(BIN)/mypy >$$log 2>&1 & types=$$!; \
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
 	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0

@@ -72,7 +72,7 @@ def stored(model: FactorModel, some: FactorModel, side: SideName) -> Family:
 
 def rotation(model: FactorModel, some: FactorModel, side: SideName) -> Family:
     """Turn both sides alike, which moves nothing: the control."""
-    return _family("rotation", some, side, np.zeros(model.rank), high=float(np.pi / 2))
+    return _family("rotation", some, side, np.zeros(model.rank), high=90.0, places=90)
 
 
 def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:

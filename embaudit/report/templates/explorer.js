@@ -21,7 +21,7 @@
   // Formulas ------------------------------------------------------------------------------------------------
 
   function turned(x, count, width, angle) {
-    const out = Float64Array.from(x), c = Math.cos(angle), s = Math.sin(angle);
+    const out = Float64Array.from(x), c = Math.cos(angle * Math.PI / 180), s = Math.sin(angle * Math.PI / 180);
     for (let i = 0; i < count; i++) {
       for (let l = i * width; l + 1 < (i + 1) * width; l += 2) {
         out[l] = c * x[l] - s * x[l + 1];
@@ -272,7 +272,7 @@
       slider.value = value;
       slider.closest(".control").classList.toggle("active", active);
       const said = family.kind === "exponent" ? value.toFixed(3).replace(/\.?0+$/, "")
-        : family.kind === "rotation" ? `${Math.round(value * 180 / Math.PI)}°` : `κ = ${kappa(family, value).toFixed(2)}`;
+        : family.kind === "rotation" ? `${value}°` : `κ = ${kappa(family, value).toFixed(2)}`;
       $(`value-${at}`).textContent = said;
       slider.setAttribute("aria-valuetext", said);
     });

@@ -1,0 +1,346 @@
+"""The page of an audit in a browser: what it computes is what the package computes, and predictions never move."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from models import random_model
+from playwright.sync_api import expect, sync_playwright
+
+import embaudit as ea
+from embaudit.canonical import at_exponent
+from embaudit.gauges import Affine, Gauge, GeneralLinear
+from embaudit.kernels.nearest import neighbours
+from embaudit.model.final_norm import FinalNorm
+from embaudit.report.explorer import explorer
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "\u202eabc\u2066",
+    "x" * 10_000,
+    'O\'Neill & "Co"',
+]
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+GAIN = np.array([1.0, -2.0, 3.0, 0.5])
+
+
+def popular(**fields):
+    """A model with names, biases on both sides and shifts that a bias takes up."""
+    names = [*HOSTILE, *(f"item {i}" for i in range(35))]
+    biases = ["left_bias", "right_bias"]
+    return random_model(p=40, k=4, scales=([6, 3, 2, 1], 1), means=(0, 0.5), biases=biases, right_names=names, **fields)
+
+
+MODELS = {
+    "scores": lambda: popular(offset=3.0),
+    "sigmoid": lambda: popular(link="sigmoid"),
+    "softmax": lambda: random_model(p=40, k=4, means=(0.3, 1.0), link="softmax", biases=["right_bias"]),
+    "ranking": lambda: random_model(p=40, k=4, link="ranking"),
+    "cosine": lambda: random_model(p=40, k=4, link="cosine"),
+    "head": lambda: random_model(n=None, p=40, k=4, means=(0, 1.0), link="softmax"),
+    "vectors": lambda: random_model(n=None, p=40, k=4),
+}
+
+
+@pytest.fixture(scope="module")
+def audits():
+    norms = {"head": FinalNorm("rms", GAIN)}
+    return {name: ea.audit(made(), n_gauges=1, final_norm=norms.get(name)) for name, made in MODELS.items()}
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def written(audits, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    for name, audit in audits.items():
+        (folder / f"{name}.html").write_text(audit.report(), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def opened(browser, written):
+    """Open the page of a model; whatever it complains of or asks the network for fails the test."""
+    contexts, complaints = [], []
+
+    def show(name, **options):
+        context = browser.new_context(**{"viewport": DESKTOP, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda asked: None if asked.url.startswith("file:") else complaints.append(asked.url))
+        page.goto((written / f"{name}.html").as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def rows_of(audit, found):
+    """Rows of the model that the explorer holds: small models are held whole, but for copies."""
+    model = audit.evidence.model
+    assert len(found.names) == model.n_right
+    return model
+
+
+def equal_model(audit, found, kind, place):
+    """The model at a place of a family, by the package."""
+    model = rows_of(audit, found)
+    if kind == "exponent":
+        return at_exponent(model, place)
+    if kind == "worst":
+        gauge = next(one for one in audit.evidence.limits.attacks if one.objective == "neighbours").gauge
+        u, s, _ = np.linalg.svd(gauge.right)
+        return Gauge.from_svd(u, s**-place, np.eye(len(s))).act(model)
+    if kind == "folded":
+        return Gauge.diagonal(np.abs(GAIN) ** -place).act(model)
+    return model
+
+
+def shown_predictions(model, found, left):
+    """What the explorer shows of each left row."""
+    scores = left.scores()
+    if found.link == "ranking":
+        return scores - scores.max(axis=1, keepdims=True)
+    return model.link.predict(scores)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
+    audit, page = audits[name], opened(name)
+    found = explorer(audit)
+    model = rows_of(audit, found)
+    one = found.families[-1]
+    states = one.others if one.basis is None else one.others @ one.basis.T
+    whole = model if model.left is not None else model.replace(left=states, objective=None)
+    expected = shown_predictions(model, found, whole)
+    for at, family in enumerate(found.families):
+        for place in np.linspace(family.low, family.high, 3):
+            shift = list(family.home)
+            cosines = page.evaluate(f"explorer.cosines({at}, {place}, {shift}, 7)")
+            equal = equal_model(audit, found, family.kind, place)
+            pairs = [[7, j] for j in range(model.n_right)]
+            assert np.abs(np.array(cosines) - equal.cosines("right", pairs)).max() < 1e-6
+            shifts = [shift, [0.7, -0.4]] if found.pad is not None else [shift]
+            for moved in shifts:
+                predicted = page.evaluate(f"[0, 1, 2].map((j) => explorer.predictions({at}, {place}, {moved}, j))")
+                assert np.abs(np.array(predicted) - expected[:3]).max() < 1e-9
+    assert {one.kind for one in found.families} == {
+        "scores": {"exponent", "worst"}, "sigmoid": {"exponent", "worst"}, "softmax": {"exponent", "worst"},
+        "ranking": {"exponent", "worst"}, "cosine": {"rotation"}, "head": {"worst", "folded"}, "vectors": {"worst"},
+    }[name]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["scores", "softmax", "head"])
+def test_shifted_cosines_are_those_of_the_package(audits, opened, name):
+    audit, page = audits[name], opened(name)
+    found = explorer(audit)
+    at = next(i for i, one in enumerate(found.families) if one.kind == "worst")
+    shift = np.array([-0.6, 0.45])
+    vector = shift @ found.pad.directions
+    model = rows_of(audit, found)
+    equal = equal_model(audit, found, "worst", 0.5)
+    moved = model.replace(left=None, left_bias=None, right=model.right + vector)
+    gauge = next(one for one in audit.evidence.limits.attacks if one.objective == "neighbours").gauge
+    u, s, _ = np.linalg.svd(gauge.right)
+    rows = (moved.right @ u) * s**0.5
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    cosines = page.evaluate(f"explorer.cosines({at}, 0.5, {shift.tolist()}, 3)")
+    assert np.abs(np.array(cosines) - unit @ unit[3]).max() < 1e-6
+    assert np.abs(np.array(cosines) - equal.cosines("right", [[3, j] for j in range(model.n_right)])).max() > 0.1
+
+
+@pytest.mark.parametrize("name", ["scores", "head", "vectors"])
+def test_ranges_are_exact(audits, opened, name):
+    audit, page = audits[name], opened(name)
+    model = rows_of(audit, explorer(audit))
+    pairs = [[i, j] for i in range(12) for j in range(i + 1, 12)]
+    lengths = np.median(np.linalg.norm(model.right, axis=1)) * np.array([0.0, 0.2, 0.6, 1.0, 1.7])
+    lengths = lengths if model.free_shifts else lengths[:1]
+    for kappa in (1.0, 1.5, 6.0):
+        for length in lengths:
+            group = Affine(4, side="right", max_condition=kappa, max_shift=float(length))
+            group = group if length else GeneralLinear(4, max_condition=kappa)
+            exact = ea.cosine_range(model, group, role="right", pairs=pairs)
+            ends = np.array(page.evaluate(f"{pairs}.map(([i, j]) => explorer.range(i, j, {kappa}, {length}))"))
+            assert np.abs(ends[:, 0] - exact.lower).max() < 1e-6
+            assert np.abs(ends[:, 1] - exact.upper).max() < 1e-6
+
+
+def lists(page):
+    return [page.locator(f"#after-{at} .name").all_text_contents() for at in (0, 1)]
+
+
+def predictions(page):
+    return [page.locator(f"#predicted-{at} li").all_text_contents() for at in range(3)]
+
+
+def settled(page):
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+@pytest.mark.parametrize("name", ["scores", "sigmoid", "softmax", "ranking", "head", "vectors"])
+def test_sliders_move_neighbours_and_no_prediction(opened, name):
+    page = opened(name)
+    stored = predictions(page)
+    assert all(len(one) == 3 for one in stored)
+    assert page.locator("#replaced").text_content() == "0 %"
+    for slider in page.locator("#explorer .control:not(.shift) input[type=range]").all():
+        seen = []
+        for key in ("Home", "End", "PageDown"):
+            slider.press(key)
+            settled(page)
+            seen.append(page.locator("#replaced").text_content())
+            assert predictions(page) == stored
+            assert page.locator("#changed").text_content().startswith("0 of ")
+            assert float(page.locator("#most").text_content()) < 1e-9
+        assert set(seen) != {"0 %"}
+        assert "new" in " ".join(page.locator("#explorer ol li").evaluate_all("all => all.map(one => one.className)"))
+    page.locator("#reset").click()
+    settled(page)
+    assert page.locator("#replaced").text_content() == "0 %"
+
+
+def test_a_rotation_moves_nothing(opened):
+    page = opened("cosine")
+    before = lists(page), predictions(page)
+    page.locator("#slider-0").press("End")
+    settled(page)
+    assert page.locator("#value-0").text_content() == "90°"
+    assert (lists(page), predictions(page)) == before
+    assert page.locator("#replaced").text_content() == "0 %"
+    assert page.locator("#pair-cosine").text_content() == page.locator("#pair-before").text_content()
+
+
+def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, opened):
+    page, found = opened("scores"), explorer(audits["scores"])
+    page.locator("#slider-0").press("Home")
+    settled(page)
+    pair, model = [list(found.first)], audits["scores"].model
+    low, high = map(float, page.locator("#pair-range").text_content().split(" to "))
+    now = float(page.locator("#pair-cosine").text_content())
+    assert low <= now <= high
+    home = at_exponent(model, 0.0)
+    assert now == pytest.approx(home.cosines("right", pair)[0], abs=5e-5)
+    assert page.locator("#pair-before").text_content() == f"{model.cosines('right', pair)[0]:.4f}"
+    assert float(page.locator("#kappa").text_content()) == pytest.approx(found.families[0].kappas[0], abs=0.005)
+
+
+def test_the_share_replaced_counts_every_list(audits, opened):
+    page, found = opened("scores"), explorer(audits["scores"])
+    model = audits["scores"].model
+    before, after = (neighbours(one.right, found.listed) for one in (model, at_exponent(model, 0.0)))
+    share = page.evaluate(f"explorer.replaced(0, 0, {list(found.families[0].home)})")
+    assert share == pytest.approx(1 - before.kept_in(after).mean(), abs=1e-12)
+    assert share > 0.05
+
+
+def test_the_pad_shifts_and_no_prediction_moves(opened):
+    page = opened("head")
+    stored = predictions(page)
+    pad = page.locator("#pad")
+    box = pad.bounding_box()
+    pad.click(position={"x": 0.8 * box["width"], "y": 0.3 * box["height"]})
+    settled(page)
+    assert page.locator("#replaced").text_content() != "0 %"
+    assert predictions(page) == stored
+    assert float(page.locator("#value-a").text_content()) < -0.3
+    assert float(page.locator("#value-b").text_content()) < -0.1
+    page.locator("#shift-a").press("End")
+    settled(page)
+    assert predictions(page) == stored
+    assert page.locator("#changed").text_content().startswith("0 of ")
+
+
+def test_items_are_found_by_a_part_of_their_title(opened):
+    page = opened("scores")
+    field = page.locator("#item-0")
+    field.fill("ITEM 7")
+    field.press("Tab")
+    settled(page)
+    assert field.input_value() == "item 7"
+    assert field.get_attribute("aria-invalid") == "false"
+    near = lists(page)[0]
+    assert "item 7" not in near
+    field.fill("no such thing")
+    settled(page)
+    assert field.get_attribute("aria-invalid") == "true"
+    assert lists(page)[0] == near
+    page.locator("#user-1").select_option("20")
+    settled(page)
+    assert page.locator("#predicted-1 li").count() == 3
+
+
+def test_play_moves_and_stops(opened):
+    page = opened("scores")
+    stored = predictions(page)
+    page.locator("#play").click()
+    expect(page.locator("#replaced")).not_to_have_text("0 %")
+    assert predictions(page) == stored
+    page.locator("#play").click()
+    settled(page)
+    still = page.locator("#value-0").text_content()
+    page.wait_for_timeout(60)
+    assert page.locator("#value-0").text_content() == still
+
+
+@pytest.mark.parametrize(("name", "scheme"), [("scores", "light"), ("head", "dark"), ("cosine", "light")])
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, viewport):
+    page = opened(name, viewport=viewport, color_scheme=scheme, bypass_csp=True)
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    broken = Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in broken] == []
+    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+
+
+def test_predictions_stay_in_view_while_neighbours_are_read(opened):
+    for viewport in (PHONE, DESKTOP):
+        page = opened("scores", viewport=viewport)
+        page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
+        page.locator("#after-1").scroll_into_view_if_needed()
+        box = page.locator("#predicted-2").bounding_box()
+        assert 0 < box["y"] < viewport["height"]
+
+
+def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits):
+    page = opened("scores", java_script_enabled=False)
+    assert page.locator("#explorer noscript").is_visible()
+    assert not page.locator("#explorer-app").is_visible()
+    assert page.locator("h1").text_content() == audits["scores"].answer.question
+    for part in ("findings", "movement", "limits", "neighbours", "appendix"):
+        assert page.locator(f"#{part} h2").is_visible()
+    assert page.locator("#movement svg").first.is_visible()
+
+
+def test_names_are_text_wherever_they_stand(opened):
+    page = opened("scores")
+    names = page.locator("#names option").evaluate_all("all => all.map(one => one.value)")
+    assert names[:2] == HOSTILE[:2]
+    assert names[2] == "'\\u202eabc\\u2066'"
+    assert len(names[3]) == 80
+    assert page.locator("img").count() == 0
+
+
+def test_a_page_prints_without_what_only_works_on_a_screen(opened):
+    page = opened("scores")
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert not page.locator("#explorer").is_visible()
+    assert page.locator("#findings").is_visible()
