@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 WIDTH = 440.0
 """Of every chart, in its own units."""
-NAMES = 190.0
+NAMES = 196.0
 """Where the bars of a chart begin, behind the names of its rows."""
 ROW = 26.0
 """Height of a row of bars."""
 LOW, HIGH, LEFT, RIGHT = 196.0, 16.0, 40.0, 428.0
 """The frame of a chart of curves."""
-CUT = 29
+CUT = 27
 """Characters of a name beside bars."""
 
 

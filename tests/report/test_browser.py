@@ -195,12 +195,21 @@ def settled(page):
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def back(page):
+    """Go back to the model as stored."""
+    page.locator("#reset").click()
+    settled(page)
+    assert page.locator("#replaced").text_content() == "0 %"
+    assert page.locator("#pair-cosine").text_content() == page.locator("#pair-before").text_content()
+
+
 @pytest.mark.parametrize("name", ["scores", "sigmoid", "softmax", "ranking", "head", "vectors"])
 def test_sliders_move_neighbours_and_no_prediction(opened, name):
     page = opened(name)
     stored = predictions(page)
     assert all(len(one) == 3 for one in stored)
-    assert page.locator("#replaced").text_content() == "0 %"
+    assert page.locator("#replaced").text_content() != "0 %"
+    back(page)
     for slider in page.locator("#explorer .control:not(.shift) input[type=range]").all():
         seen = []
         for key in ("Home", "End", "PageDown"):
@@ -212,13 +221,11 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
             assert float(page.locator("#most").text_content()) < 1e-9
         assert set(seen) != {"0 %"}
         assert "new" in " ".join(page.locator("#explorer ol li").evaluate_all("all => all.map(one => one.className)"))
-    page.locator("#reset").click()
-    settled(page)
-    assert page.locator("#replaced").text_content() == "0 %"
 
 
 def test_a_rotation_moves_nothing(opened):
     page = opened("cosine")
+    back(page)
     before = lists(page), predictions(page)
     page.locator("#slider-0").press("End")
     settled(page)
@@ -254,6 +261,7 @@ def test_the_share_replaced_counts_every_list(audits, opened):
 def test_the_pad_shifts_and_no_prediction_moves(opened):
     page = opened("head")
     stored = predictions(page)
+    back(page)
     pad = page.locator("#pad")
     box = pad.bounding_box()
     pad.click(position={"x": 0.8 * box["width"], "y": 0.3 * box["height"]})
@@ -287,9 +295,18 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     assert page.locator("#predicted-1 li").count() == 3
 
 
+def test_a_page_opens_far_from_the_model_at_hand(opened, audits):
+    page, found = opened("scores"), explorer(audits["scores"])
+    assert found.opening == (0.0 if found.families[0].start > 0.5 else 1.0)
+    assert page.locator("#value-0").text_content() == f"{found.opening:g}"
+    stay = [f" .name:has-text('{name}')" for name in ("(went)", "(new)")]
+    assert all(page.locator(f"#explorer{one}").count() > 0 for one in stay)
+
+
 def test_play_moves_and_stops(opened):
     page = opened("scores")
     stored = predictions(page)
+    back(page)
     page.locator("#play").click()
     expect(page.locator("#replaced")).not_to_have_text("0 %")
     assert predictions(page) == stored

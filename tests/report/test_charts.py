@@ -42,7 +42,7 @@ def test_movement_is_drawn_from_quantiles_and_means():
     still = movement(model, model)
     chart = movement_chart("item-item", {"a" * 40: moved[:1], "many": moved, "still": [still]})
     assert chart.axis.high == 2.0
-    assert [row.name for row in chart.rows] == ["a" * 28 + "…", "many", "still"]
+    assert [row.name for row in chart.rows] == ["a" * 26 + "…", "many", "still"]
     assert [row.y for row in chart.rows] == [25.0, 51.0, 77.0]
     assert chart.height == 130.0
     assert chart.label == "|Δcos| of item-item pairs"
@@ -50,7 +50,7 @@ def test_movement_is_drawn_from_quantiles_and_means():
     levels = [chart.axis.at(moved[0].quantiles[level]) for level in (0.05, 0.25, 0.75, 0.95)]
     assert [first.ends[0], *first.middle, first.ends[1]] == levels
     assert [bar.mean for bar in chart.rows[1].bars] == [chart.axis.at(one.mean_abs) for one in moved]
-    assert chart.rows[2].bars[0].mean == chart.axis.start == 190.0
+    assert chart.rows[2].bars[0].mean == chart.axis.start == 196.0
     assert movement_chart("none", {"none": [replace(still, mean_abs=np.nan, quantiles=dict.fromkeys(
         still.quantiles, np.nan))]}) is None  # fmt: skip
 

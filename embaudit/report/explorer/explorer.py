@@ -67,10 +67,12 @@ class Explorer:
     first: tuple[int, int]
     """The rows shown first."""
     listed: int
+    opening: float
+    """Where the first family stands when the page is opened: far from the model at hand, whose lists stand beside."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page holds."""
-        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total")
+        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total", "opening")
         return dict(
             plain(
                 {
@@ -212,6 +214,7 @@ def _explorer(
         pad=pad,
         first=_first(some, side, families[0], n),
         listed=n,
+        opening=_far_end(families[0]),
     )
 
 
@@ -219,10 +222,14 @@ def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[i
     """Choose a well-known row whose neighbours change, and one of those that go."""
     weight = some.side(side).norms if some.side(side).counts is None else some.side(side).counts
     asked = np.sort(np.argsort(-np.asarray(weight), kind="stable")[:FIRST])
-    end = family.low if family.kind == "exponent" and family.start > (family.low + family.high) / 2 else family.high
-    far = family.rows * np.exp(family.step * (end - family.origin))
+    far = family.rows * np.exp(family.step * (_far_end(family) - family.origin))
     before, after = neighbours(some.factors(side), n, rows=asked), neighbours(far, n, rows=asked)
     kept = before.kept_in(after)
     at = int(np.argmin(kept.sum(axis=1)))
     gone = np.flatnonzero(~kept[at])
     return int(asked[at]), int(before.indices[at, gone[0] if len(gone) else 0])
+
+
+def _far_end(family: Family) -> float:
+    """Return the end of a family that lies further from the model at hand."""
+    return family.low if family.start - family.low > family.high - family.start else family.high

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LABELS = {
     "exponent": "Exponent",
-    "worst": "Towards the worst gauge found",
+    "worst": "Budget κ, to the worst gauge found",
     "folded": "Final norm, folded in",
     "rotation": "A rotation (control)",
 }

@@ -243,6 +243,7 @@
         return line;
       }));
     });
+    $("changed").classList.toggle("some", changed > 0);
     $("changed").textContent = `${changed.toLocaleString("en")} of ${(m * n).toLocaleString("en")}`;
     $("most").textContent = most === 0 ? "0" : most.toExponential(0);
   }
@@ -297,6 +298,7 @@
     const share = replaced(lists, model, data.listed);
     $("replaced").textContent = percent(share);
     $("replaced-bar").setAttribute("width", 100 * share);
+    $("replaced").classList.toggle("none", share === 0);
   }
   function soon() {
     if (!waiting) { waiting = true; requestAnimationFrame(draw); }
@@ -411,5 +413,8 @@
     replaced: (family, at, shift) => replaced(lists, state(families[family], at, shift), data.listed),
   };
   $("explorer-app").hidden = false;
+  const shown = families[0];
+  if (shown.kind === "stored") Object.assign(now, { shift: [-data.pad.mean / data.pad.unit, 0] });
+  else Object.assign(now, { family: shown, at: data.opening, shift: [...shown.home] });
   draw();
 })();
