@@ -223,6 +223,17 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
         assert "new" in " ".join(page.locator("#explorer ol li").evaluate_all("all => all.map(one => one.className)"))
 
 
+def test_predictions_that_move_would_be_counted_and_shown(opened):
+    page = opened("scores")
+    stored = predictions(page)
+    page.evaluate("explorer.families[0].row_bias.fill(2e-5); explorer.go(explorer.families[0], 0.5, [0, 0])")
+    settled(page)
+    assert predictions(page) != stored
+    count, _, every = page.locator("#changed").text_content().partition(" of ")
+    assert (count, every) == ("1,600", "1,600")
+    assert "some" in page.locator("#changed").get_attribute("class")
+
+
 def test_a_rotation_moves_nothing(opened):
     page = opened("cosine")
     back(page)

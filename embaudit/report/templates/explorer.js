@@ -190,7 +190,9 @@
   const largest = predicted.reduce((most, one) => one.reduce((x, y) => Math.max(x, Math.abs(y)), most), 0);
   const digits = Math.max(0, Math.min(12, 6 - Math.ceil(Math.log10(largest || 1))));
   // An odd nudge keeps halves of the last digit from rounding both ways.
-  const written = (value) => (value + largest * 3.1e-12).toFixed(digits).replace(/^-(0\.?0*)$/, "$1");
+  const scale = 10 ** digits, rounded = (value) => Math.round((value + largest * 3.1e-12) * scale);
+  const written = (value) => ((rounded(value) || 0) / scale).toFixed(digits);
+  const once = predicted.map((one) => one.map(rounded));
 
   const $ = (id) => document.getElementById(id);
   const make = (tag, text, kind) => {
@@ -230,7 +232,7 @@
       const one = predictions(model, j);
       one.forEach((value, i) => {
         most = Math.max(most, Math.abs(value - old[i]));
-        if (written(value) !== written(old[i])) changed++;
+        if (rounded(value) !== once[j][i]) changed++;
       });
       return one;
     });
