@@ -235,6 +235,8 @@ def _by_programs(
     """Solve linear programs over growing sets of labels until each contest is settled or its program too large."""
     status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
     room = max_cells // point.shape[1]
+    if not room:
+        return status, lead
     rest = np.arange(len(field))
     entrants = _first_entrants(field, point, room)
     while len(rest):

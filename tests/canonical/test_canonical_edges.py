@@ -86,3 +86,5 @@ def test_shares_where_some_rows_are_zero():
     basis = np.array([[1.0], [0.0]])
     rows = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 2.0], [5.0, 0.0], [3e-200, 4e-200], [3e150, 4e150]])
     np.testing.assert_allclose(outside_shares(rows, basis), [0, 0.64, 1, 0, 0.64, 0.64], rtol=1e-14)
+    # A zero beside a number whose square no float64 holds.
+    np.testing.assert_array_equal(outside_shares(np.array([[0.0, 2e-200], [0.0, 3e200]]), basis), [1, 1])

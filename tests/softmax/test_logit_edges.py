@@ -47,10 +47,8 @@ def test_what_a_head_can_predict_does_not_depend_on_blocks(monkeypatch, seed):
     whole = answers()
     monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
     parts = answers()
-    assert parts[0] == pytest.approx(whole[0], nan_ok=True) if not isinstance(whole[0], dict) else True
-    assert {name: str(value) for name, value in parts[0].items() if not isinstance(value, float)} == {
-        name: str(value) for name, value in whole[0].items() if not isinstance(value, float)
-    }
+    assert parts[0] == whole[0]
+    assert whole[0]["n_can"] > 2
     np.testing.assert_allclose(parts[1], whole[1], atol=1e-12)
 
 

@@ -1,0 +1,156 @@
+"""Each certificate of a contest by itself: what inputs make of the gaps, where they move, who enters a program."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from head_examples import random_head
+
+from embaudit.errors import InputError
+from embaudit.softmax import contests
+from embaudit.softmax.contests import (
+    NO,
+    OPEN,
+    YES,
+    _are_inside,
+    _competing,
+    _Field,
+    _first_entrants,
+    _from_lead,
+    _gilbert,
+    _Survey,
+    _survey,
+    hold,
+)
+from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.programs import best_lead
+
+HEAD = random_head(3, 9, 3, bias=True)
+SPACE = label_coordinates(HEAD)
+MEMBERS = np.array([[0, 0], [2, 7], [8, 8]])
+FIELD = _Field.of(SPACE, MEMBERS)
+INPUTS = np.random.default_rng(0).standard_normal((3, SPACE.rank + 1))
+
+
+def test_leaders_stand_in_their_middle_and_are_tied_along_their_difference():
+    z = SPACE.of(np.arange(9))
+    np.testing.assert_allclose(FIELD.start, [z[0], (z[2] + z[7]) / 2, z[8]], atol=1e-14)
+    difference = z[7] - z[2]
+    np.testing.assert_allclose(FIELD.tie, [0 * difference, difference / np.linalg.norm(difference), 0 * difference])
+    assert len(FIELD) == 3
+    assert FIELD.take(np.array([1])).members.tolist() == [[2, 7]]
+    moved = FIELD.untied(INPUTS)
+    along = INPUTS - np.outer(INPUTS[1] @ FIELD.tie[1] * np.array([0, 1, 0]), FIELD.tie[1])
+    along[:, -1] = np.maximum(along[:, -1], 0)
+    np.testing.assert_allclose(moved, along)
+
+
+@pytest.mark.parametrize("twins", [None, [3, 5]])
+@pytest.mark.parametrize("blocks", [9, 4])
+def test_gaps_to_every_other_label_by_brute_force(monkeypatch, twins, blocks):
+    parts = [slice(start, min(start + blocks, 9)) for start in range(0, 9, blocks)]
+    monkeypatch.setattr(
+        "embaudit.softmax.coordinates.float64_blocks", lambda x: ((part, np.asarray(x[part], float)) for part in parts)
+    )
+    flags = None if twins is None else np.isin(np.arange(9), twins)
+    field = _Field.of(replace(SPACE, twins=flags), MEMBERS)
+    found = _survey(field, INPUTS, 3)
+    logits = SPACE.of(np.arange(9)) @ INPUTS.T
+    for i, members in enumerate(MEMBERS):
+        own = logits[members, i].min()
+        others = [j for j in range(9) if j not in (*members, *(twins or ()))]
+        gaps = {j: own - logits[j, i] for j in others}
+        nearest = sorted(gaps, key=gaps.get)
+        assert found.least[i] == pytest.approx(gaps[nearest[0]])
+        assert found.largest[i] == pytest.approx(gaps[nearest[-1]])
+        assert found.closest[i].tolist() == nearest[:3]
+        slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * abs(INPUTS[i] @ field.tie[i])
+        assert found.slack[i] == pytest.approx(slack, abs=1e-12)
+
+
+def test_a_lead_is_a_share_where_the_leaders_lead_by_more_than_slack():
+    found = _Survey(
+        np.array([1.0, 1.0, -1.0, 1.0]), np.array([4.0, 4.0, 4.0, np.inf]), None, np.array([0.0, 1.0, 0, 0])
+    )
+    assert found.lead.tolist() == [0.25, 0.0, 0.0, 0.0]
+    assert _from_lead(np.array([0.0, 0.1, 0.2]), 0.1).tolist() == [OPEN, OPEN, YES]
+
+
+def test_a_step_ends_where_the_way_to_the_worst_difference_is_nearest_to_the_origin():
+    point, closest = FIELD.untied(FIELD.start), np.array([5, 5, 1])
+    found = _gilbert(FIELD, point, closest)
+    ends = FIELD.untied(FIELD.start - SPACE.of(closest))
+    shares = np.linspace(0, 1, 20_001)[:, None]
+    for i in range(3):
+        way = (1 - shares) * point[i] + shares * ends[i]
+        at = np.argmin((way**2).sum(axis=1))
+        np.testing.assert_allclose(found[i], way[at], atol=1e-3)
+        assert np.linalg.norm(found[i]) <= np.linalg.norm(way[at]) + 1e-12
+    still = _gilbert(FIELD, ends, closest)
+    np.testing.assert_allclose(still, ends)
+
+
+def test_mixtures_are_of_other_labels_that_are_no_twins(monkeypatch):
+    asked = []
+
+    def are_mixtures(points, targets):
+        asked.append((points, targets))
+        return np.ones(len(targets), dtype=bool)
+
+    monkeypatch.setattr(contests, "are_mixtures", are_mixtures)
+    assert _are_inside(FIELD).all()
+    # Only labels that stand in none of the contests: 1, 3, 4, 5, 6.
+    np.testing.assert_allclose(asked[0][0], SPACE.of(np.array([1, 3, 4, 5, 6])))
+    np.testing.assert_allclose(asked[0][1], FIELD.start)
+    assert not _are_inside(_Field.of(SPACE, np.array([[0, 1], [2, 3], [4, 4]]))).any(), "four labels span no room"
+    monkeypatch.setattr(contests, "MIXED", 1)
+    monkeypatch.setattr(contests, "MIXTURE_CELLS", 9)
+    assert not _are_inside(FIELD).any(), "three of five labels are too few"
+
+
+def test_who_enters_a_program_first():
+    point = FIELD.untied(FIELD.start)
+    everyone = _first_entrants(FIELD, point, 100)
+    assert [one.tolist() for one in everyone] == [sorted(set(range(9)) - set(pair)) for pair in MEMBERS.tolist()]
+    few = _first_entrants(FIELD, point, 5)
+    logits = SPACE.of(np.arange(9)) @ point.T
+    for i, members in enumerate(MEMBERS):
+        order = [j for j in np.argsort(-logits[:, i]) if j not in members]
+        assert few[i].tolist() == sorted(order[:5])
+    flags = np.isin(np.arange(9), [1])
+    assert _competing(replace(SPACE, twins=flags), np.array([1, -1, 4])).tolist() == [4]
+    assert _competing(SPACE, np.array([1, -1, 4])).tolist() == [1, 4]
+
+
+def test_answers_are_those_of_one_program_each(monkeypatch):
+    members = np.column_stack([np.arange(9), np.arange(9)])
+    z = SPACE.of(np.arange(9))
+    leads = [best_lead(z[i] - np.delete(z, i, axis=0), np.zeros(z.shape[1]))[0] for i in range(9)]
+    found = hold(SPACE, members, title="")
+    assert found.status.tolist() == [YES if lead > 1e-6 else NO for lead in leads]
+    assert (found.lead <= np.array(leads) + 1e-9).all()
+    assert ((found.lead > 0) == (found.status == YES)).all()
+    monkeypatch.setattr(contests, "CHUNK", 4)
+    assert hold(SPACE, members, title="").status.tolist() == found.status.tolist()
+    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    by_programs = hold(SPACE, members, title="")
+    assert by_programs.status.tolist() == found.status.tolist()
+    # Where not even one label fits into a program, what it would settle stays open.
+    width = z.shape[1]
+    for cells in (0, width - 1, width):
+        few = hold(SPACE, members, title="", max_cells=cells)
+        assert ((few.status == OPEN) | (few.status == found.status)).all()
+        assert (few.status == OPEN).any()
+    nobody = hold(SPACE, members[:0], title="")
+    assert (nobody.status.shape, nobody.lead.shape) == ((0,), (0,))
+    for margin in (0.0, 1.0, -0.1):
+        with pytest.raises(InputError, match="margin must be a share between 0 and 1; got"):
+            hold(SPACE, members, title="", margin=margin)
+
+
+def test_two_labels_that_are_all_there_are_lead_tied():
+    space = label_coordinates(random_head(0, 2, 1))
+    found = hold(space, np.array([[0, 1], [0, 0]])[:1], title="")
+    assert (found.status.tolist(), found.lead.tolist()) == ([YES], [1.0])
