@@ -7,6 +7,7 @@ from pathlib import Path
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.files import first_bytes
+from embaudit.io.pickles import pickled_checkpoint
 
 MAGIC = {
     b"PAR1": ("Parquet", ".parquet"),
@@ -53,6 +54,9 @@ def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
 numpy.save('vectors.npy', [index.get_item_vector(i) for i in range(index.get_n_items())]).
     """
     if path.is_dir():
+        pickled = pickled_checkpoint(path)
+        if pickled is not None:
+            return pickled
         remedy = "name the file in it; folders are read of safetensors checkpoints and of ALS models of Spark"
         return must_be("the input", "a model or vectors", f"{path}, a folder without a model that is known", remedy)
     suffix = path.suffix.lower()

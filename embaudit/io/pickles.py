@@ -12,12 +12,20 @@ from embaudit.errors import InputError
 from embaudit.io.files import first_bytes
 
 _GENSIM = 'in Python: KeyedVectors.load("{name}").save_word2vec_format("vectors.txt")'
-_TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, 'model.safetensors')"
+_TENSORS = "safetensors.torch.save_file({{k: v.contiguous().clone() for k, v in state.items()}}, {out!r})"
 _TORCH = (
-    "in Python: state = torch.load({name!r}, map_location='cpu', weights_only={safe}){part}; "
+    "in Python: import safetensors.torch, torch; "
+    "state = torch.load({name!r}, map_location='cpu', weights_only={safe}){part}; "
     f"{_TENSORS}{{trust}}, or embaudit.io.from_object(model) with the live model"
 )
+_PARTS = (
+    "in Python: import glob, safetensors.torch, torch; "
+    "state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
+    "torch.load(part, map_location='cpu', weights_only=True).items()}}; " + _TENSORS
+)
 _TRUST = " (which runs the code in the file: only if you trust who made it)"
+OUT = "model.safetensors"
+"""Where the weights go: the name that readers of a folder look for."""
 STATES = ("state_dict", "model_state_dict")
 """Under which keys training loops keep weights beside other things; Lightning under the first."""
 PLAIN = re.compile(r"collections OrderedDict|torch\._utils _rebuild_\w+|torch \w+Storage|torch(\._tensor)? \w+")
@@ -34,6 +42,10 @@ CONVERSIONS = {
     ".model": "in Python, if gensim wrote it: embaudit.save(embaudit.io.from_object("
     "gensim.models.Word2Vec.load({name!r})), 'model.npz'), which keeps words and contexts",
 }
+PART = re.compile(r"-\d{5}-of-(?P<last>\d{5})\.bin$")
+"""What the name of one part of a checkpoint ends in."""
+CHECKPOINTS = ("pytorch_model.bin", "pytorch_model-00001-of-*.bin")
+"""What folders hold that were saved before safetensors."""
 BEGINNINGS = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 """Pickles of protocol 2 and later."""
 
@@ -59,13 +71,31 @@ def _looks_pickled(path: Path) -> bool:
     return beginning.startswith(b"PK") and b"/data.pkl" in beginning
 
 
-def _refusal(path: Path) -> InputError:
+def pickled_checkpoint(folder: Path) -> InputError | None:
+    """Refuse a folder whose weights are pickles; None where there are none.
+
+    Examples
+    --------
+    >>> pickled_checkpoint(Path("no-such-folder")) is None
+    True
+    """
+    found = next((path for name in CHECKPOINTS for path in sorted(folder.glob(name))), None)
+    return None if found is None else _refusal(found, name=str(found), out=str(folder / OUT))
+
+
+def _refusal(path: Path, *, name: str | None = None, out: str = OUT) -> InputError:
     """Build the error that names the conversion."""
+    name, part = name or path.name, PART.search(path.name)
     remedy = CONVERSIONS.get(path.suffix.lower(), _TORCH if path.suffix == ".bin" else _LIVE)
-    words = _of_torch(path) if remedy is _TORCH else {}
+    words: dict[str, object] = {"name": name, "out": out}
+    if part is not None:
+        parts = f"{path.name[: part.start()]}-*-of-{part['last']}.bin"
+        remedy, words = _PARTS, {**words, "parts": str(Path(name).parent / parts)}
+    elif remedy is _TORCH:
+        words |= _of_torch(path)
     return InputError(
         f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it "
-        f"{remedy.format(name=path.name, **words)}."
+        f"{remedy.format(**words)}."
     )
 
 

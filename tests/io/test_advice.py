@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import feather, parquet
+from safetensors.numpy import save_file
 from scipy.io import mmwrite
 
 from embaudit.errors import InputError
@@ -136,10 +137,45 @@ def test_the_conversion_of_a_file_of_torch_is_for_what_is_in_it(
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("archive/data.pkl", content)
     assert refused(path) == (
-        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: state = "
-        f"torch.load('{name}', map_location='cpu', {loaded}; {SAVED}{trust}, or embaudit.io.from_object(model) with "
-        "the live model."
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: import "
+        f"safetensors.torch, torch; state = torch.load('{name}', map_location='cpu', {loaded}; {SAVED}{trust}, or "
+        "embaudit.io.from_object(model) with the live model."
     )
+
+
+PARTS = (
+    "import glob, safetensors.torch, torch; state = {{k: v for part in sorted(glob.glob({parts!r})) for k, v in "
+    "torch.load(part, map_location='cpu', weights_only=True).items()}}; safetensors.torch.save_file({{k: "
+    "v.contiguous().clone() for k, v in state.items()}}, {out!r})."
+)
+"""Advice for a checkpoint in parts; `tests/peers` runs it."""
+
+
+def test_all_parts_of_a_checkpoint_are_converted_together(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / f"pytorch_model-0000{number}-of-00002.bin").write_bytes(pickled(*TENSORS))
+    told = PARTS.format(parts="pytorch_model-*-of-00002.bin", out="model.safetensors")
+    assert refused(tmp_path / "pytorch_model-00002-of-00002.bin").endswith(f"convert it in Python: {told}")
+    whole = PARTS.format(parts=str(tmp_path / "pytorch_model-*-of-00002.bin"), out=str(tmp_path / "model.safetensors"))
+    first = tmp_path / "pytorch_model-00001-of-00002.bin"
+    assert refused(tmp_path) == (
+        f"{first} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: {whole}"
+    )
+
+
+def test_a_folder_of_a_pickled_checkpoint_is_told_where_its_weights_should_go(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    assert "a folder without a model that is known" in refused(tmp_path)
+    path, out = tmp_path / "pytorch_model.bin", str(tmp_path / "model.safetensors")
+    path.write_bytes(pickled(*TENSORS))
+    saved = SAVED.replace("'model.safetensors'", repr(out))
+    assert refused(tmp_path) == (
+        f"{path} must be a file of plain numbers; it is a pickle, which could run code; convert it in Python: import "
+        f"safetensors.torch, torch; state = torch.load({str(path)!r}, map_location='cpu', weights_only=True); {saved}, "
+        "or embaudit.io.from_object(model) with the live model."
+    )
+    save_file({"lm_head.weight": ROWS}, out)
+    assert load(tmp_path).n_right == 3
 
 
 def test_the_conversion_of_gensim_keeps_contexts(tmp_path: Path) -> None:

@@ -182,6 +182,19 @@ def test_the_kind_of_norm_is_told_by_its_epsilon(
 
 
 @pytest.mark.parametrize(
+    ("keys", "epsilon"),
+    [
+        ({"attention__layer_norm_rms_epsilon": 0.25}, 0.25),
+        ({"attention__layer_norm_epsilon": 0.125}, 0.125),
+        ({"attention__layer_norm_rms_epsilon": 0.25, "attention__layer_norm_epsilon": 0.125}, 0.25),
+        ({}, 1e-5),
+    ],
+)
+def test_the_epsilon_is_that_of_the_kind(tmp_path: Path, keys: dict[str, float], epsilon: float) -> None:
+    assert final_norm_of(gguf_file(tmp_path / "m.gguf", TIED, **keys)).norm.epsilon == epsilon
+
+
+@pytest.mark.parametrize(
     ("architecture", "keys", "factor"),
     [
         ("command-r", {"logit_scale": 0.0625}, 0.0625),

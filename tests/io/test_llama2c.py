@@ -48,6 +48,7 @@ def test_floats(tmp_path: Path, version: int, heads: tuple[int, int]) -> None:
         found = final_norm_of(path)
         np.testing.assert_array_equal(found.norm.gain, GAIN)
         assert (found.norm.kind, found.norm.shift, found.name) == ("rms", None, "norm.weight")
+        assert found.norm.epsilon == 1e-5
         assert found.because == "the layout of llama2.c"
         assert norm_of(path, model).condition_number == GAIN.max() / GAIN.min()
 

@@ -226,3 +226,24 @@ def test_a_classifier_of_images_whose_only_matrix_is_its_head(tmp_path: Path) ->
     require_logits(load(tmp_path, kind="head", inputs=rows(states[0])), logits, 1e-5)
     with pytest.raises(InputError, match=r"name it with bias \(--bias classifier\.1\.bias\)"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("shards", ["1GB", "20KB"])
+def test_the_advice_for_a_pickled_checkpoint_works(tmp_path: Path, shards: str) -> None:
+    """Run what the refusal says to run, of a tied head, whose weights two names share, whole and in parts."""
+    import torch
+    import transformers
+
+    live = transformers.AutoModelForCausalLM.from_config(small(transformers, "llama", tie_word_embeddings=True))
+    live.config.save_pretrained(tmp_path)
+    state, names = live.state_dict(), list(live.state_dict())
+    halves = [names] if shards == "1GB" else [names[::2], names[1::2]]
+    for number, half in enumerate(halves, 1):
+        part = f"-{number:05}-of-{len(halves):05}" if len(halves) > 1 else ""
+        torch.save({name: state[name] for name in half}, tmp_path / f"pytorch_model{part}.bin")
+    with pytest.raises(InputError) as refused:
+        load(tmp_path)
+    advice = str(refused.value).partition("convert it in Python: ")[2]
+    exec(advice.partition(", or embaudit")[0].removesuffix("."), {})
+    np.testing.assert_array_equal(load(tmp_path).right, from_object(live).right)
+    assert final_norm_of(tmp_path).norm.width == live.config.hidden_size

@@ -31,7 +31,7 @@ def opened(path: Path) -> tuple[Arrays, Config] | None:
         file = Gguf(path)
         return file, config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
     if llama2c.begins(path):
-        norm = Architecture(llama2c.NORM.removesuffix(".weight"), "rms")
+        norm = Architecture(llama2c.NORM.removesuffix(".weight"), "rms", epsilon=1e-5)
         return Llama2c(path), Config({}, norm, "the layout of llama2.c")
     return None
 
