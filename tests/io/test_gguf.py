@@ -356,3 +356,18 @@ def test_tokens_that_are_no_text_are_shown_as_bytes(tmp_path: Path) -> None:
     path = tmp_path / "m.gguf"
     path.write_bytes(header(listed, tensors=(entry("token_embd.weight", 8, 2),)) + bytes(192))
     assert load(path).right_names.tolist() == ["\\xff", "ö"]
+
+
+def test_a_tensor_is_read_in_pieces(tmp_path: Path) -> None:
+    file = codec.Gguf(gguf_file(tmp_path / "m.gguf", TIED, kinds="Q8_0"))
+    whole = file["token_embd.weight"].ravel()
+    with file.open("token_embd.weight") as read:
+        np.testing.assert_array_equal(np.concatenate([read(100), read(476)]), whole)
+
+
+def test_a_file_without_an_architecture_has_no_norm_unless_it_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "m.gguf"
+    whole = header(tensors=(entry("token_embd.weight", 8, 2), entry("output_norm.weight", 8, start=64)))
+    path.write_bytes(whole + bytes(-len(whole) % 32) + np.arange(1, 25, dtype="<f4").tobytes())
+    assert final_norm_of(path) is None
+    np.testing.assert_array_equal(final_norm_of(path, name="output_norm").norm.gain, np.arange(17, 25))

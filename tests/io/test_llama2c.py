@@ -11,7 +11,7 @@ from llama_files import grouped, llama2c_file, tokenizer_bin
 
 from embaudit.errors import InputError
 from embaudit.io import final_norm_of, load, look, norm_of
-from embaudit.io.codecs.llama2c import shape_of
+from embaudit.io.codecs.llama2c import Llama2c, shape_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,3 +143,9 @@ def test_scales_that_are_no_numbers_are_refused(tmp_path: Path) -> None:
     place = 256 + 4 * (2 * 2 * 8 + 8) + W.size
     path.write_bytes(whole[:place] + struct.pack("<f", np.inf) + whole[place + 4 :])
     assert "finite" in refused(path)
+
+
+def test_an_array_is_read_in_pieces(tmp_path: Path) -> None:
+    file = Llama2c(llama2c_file(tmp_path / "m.bin", W, GAIN, version=2))
+    with file.open("tok_embeddings.weight") as read:
+        np.testing.assert_array_equal(np.concatenate([read(20), read(36)]), undone(W, 4).ravel())

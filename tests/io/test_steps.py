@@ -109,3 +109,6 @@ def test_what_is_not_rounded_has_no_steps(tmp_path: Path) -> None:
         write()
     writer.close()
     assert steps_of(Gguf(tmp_path / "n.gguf"), "token_embd.weight", slice(0, 1)) is None
+    found = read(tmp_path / "n.gguf")
+    assert found.intake.parts[0].rounded == "IQ4_NL"
+    assert rounding_of(found.model, found.intake) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +10,10 @@ import pytest
 from llama_files import LAYER, RMS, gguf_file
 from reading import too_long
 
-from embaudit.comparison import compare
+from embaudit.comparison import Match, compare
+from embaudit.comparison.given import Given
+from embaudit.comparison.rounded import rounded
+from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -181,3 +184,20 @@ def test_a_comparison_of_heads_in_plain_values(found: dict[str, Comparison]) -> 
     assert set(told["rounded"]) == {"kinds", "beyond", "largest", "condition_number"}
     assert told["rounded"]["kinds"] == ["", "Q8_0"]
     assert found["folded"].to_dict()["rounded"] is None
+
+
+def test_rows_that_lie_apart_and_models_of_two_ranks(tmp_path: Path) -> None:
+    path = Head(W, GAIN, "Q8_0").written(tmp_path / "m.gguf")
+    one, two = Given.of(STORED.written(tmp_path / "n.gguf")), Given.of(path)
+    steps = two.rounding.steps(slice(0, 80))
+    for rows in (np.array([3, 70, 41]), np.arange(5, 12), np.array([9])):
+        match = Match("right", rows, rows, rows, 0, 0, by_ids=False)
+        found = rounded(one, two, match)
+        far = np.abs(two.model.right[rows] - one.model.right[rows]) / steps[rows]
+        assert found.largest == pytest.approx(far.max(), rel=1e-3)
+    narrow = replace(one, model=one.model.replace(right=W[:, :16]))
+    assert rounded(narrow, two, match) is None
+    assert rounded(replace(one, norm=None), two, match) is None
+    silent = FinalNorm("rms", np.where(np.arange(32) == 4, 0.0, GAIN))
+    assert rounded(replace(one, norm=silent), two, match) is None
+    assert rounded(one, replace(two, norm=silent), match) is None
