@@ -372,3 +372,14 @@ def test_a_page_prints_without_what_only_works_on_a_screen(opened):
     assert not page.locator("nav").is_visible()
     assert not page.locator("#explorer").is_visible()
     assert page.locator("#findings").is_visible()
+
+
+def test_pictures_of_other_results_keep_their_colours_in_the_dark(browser, tmp_path):
+    path = tmp_path / "blocks.html"
+    path.write_text(ea.block_cosines([1.0, 1.0], [1.0, 2.0]).report(), encoding="utf-8")
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("svg text").first.evaluate("one => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
+    assert page.locator("p").first.evaluate("one => getComputedStyle(one).color") == "rgb(236, 235, 230)"
+    context.close()
