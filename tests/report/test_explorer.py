@@ -245,6 +245,8 @@ def test_words_of_the_explorer_are_those_of_claims_and_of_the_glossary(audited, 
         part = unescape(page(audit).split('id="explorer"')[1].split("<noscript>")[0])
         assert expected in part
     assert "scores changed" in page(alone)
+    assert "<h3>Scores</h3>" in page(alone)
+    assert "<h3>Predictions</h3>" in page(head)
     assert "probabilities changed" in page(head)
     assert "users are drawn at random" in page(alone)
     assert "states are drawn at random" in page(head)

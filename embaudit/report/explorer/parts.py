@@ -43,6 +43,7 @@ def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
         "explorer": found,
         "labels": LABELS,
         "noun": "scores" if is_alone(audit.model) else NOUNS[found.link],
+        "heading": said_of(audit.model, "Predictions"),
         "explained": tuple(_explained(audit)),
         "of_which": _of_which(found),
         "held": held(found),
