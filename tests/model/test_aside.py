@@ -86,3 +86,10 @@ def test_the_mean_row_is_still_that_of_the_whole_head() -> None:
     found = audit(head(), n_gauges=2)
     assert found.head.mean_norm == pytest.approx(np.linalg.norm(head().right.mean(axis=0)), rel=1e-12)
     assert found.head.n_labels == N
+
+
+def test_other_rows_are_asked_about_once_others_are_set_aside() -> None:
+    side = FactorModel.from_vectors(np.eye(4)).side("right")
+    assert side.asked.tolist() == [0, 1, 2, 3]
+    assert side.replace(aside=np.array([True, False, False, True])).asked.tolist() == [1, 2]
+    assert side.replace(counts=[1, 2, 3, 4]).asked is side.asked
