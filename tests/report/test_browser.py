@@ -142,6 +142,10 @@ def test_cosines_and_predictions_are_those_of_the_package(audits, opened, name):
             equal = equal_model(audit, found, family.kind, place)
             pairs = [[7, j] for j in range(model.n_right)]
             assert np.abs(np.array(cosines) - equal.cosines("right", pairs)).max() < 1e-6
+            if family.kind in ("worst", "folded"):
+                strength = page.evaluate(f"explorer.kappa(explorer.families[{at}], {place})")
+                assert strength == pytest.approx(np.exp(np.ptp(family.step)) ** place, rel=1e-9)
+                assert np.exp(np.ptp(family.step)) == pytest.approx(6 if family.kind == "folded" else 2, rel=1e-9)
             shifts = [shift, [0.7, -0.4]] if found.pad is not None else [shift]
             for moved in shifts:
                 predicted = page.evaluate(f"[0, 1, 2].map((j) => explorer.predictions({at}, {place}, {moved}, j))")

@@ -134,6 +134,19 @@ def test_a_head_shows_random_states_and_its_norm_folded_in(head):
     assert np.abs(others @ rows.T - states @ stored.T).max() < 1e-12
     assert np.abs(stored - model.right).max() == 0
     assert of_kind(found, "folded").said == "RMSNorm, κ = 6"
+    mean, unit = np.linalg.norm(model.right.mean(axis=0)), np.median(np.linalg.norm(model.right, axis=1))
+    assert found.pad.reach == np.ceil(12.5 * mean / unit) / 10 > 1
+
+
+def test_the_row_shown_first_is_well_known_and_one_of_its_neighbours_goes():
+    counts = np.random.default_rng(0).permutation(40)
+    model = random_model(p=40, scales=([5, 3, 2, 1, 0.5], 1), right_counts=counts)
+    found = explorer(ea.audit(model, n_gauges=1))
+    first, second = found.first
+    assert first in np.argsort(-counts)[:20]
+    before, after = (np.argsort(-cosines(rows)[first])[1:9] for rows in (model.right, at_exponent(model, 0.0).right))
+    assert second in before
+    assert second not in after
 
 
 def test_without_anything_that_moves_a_rotation_is_the_control():
