@@ -52,7 +52,9 @@ NormSort = Annotated[str | None, typer.Option("--norm-kind", help="What that nor
 
 @app.callback(invoke_without_command=True)
 def version(
-    *, show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False
+    context: typer.Context,
+    *,
+    show_version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     """Audit embedding similarity: how far can cosines move while every prediction stays the same?"""
     if show_version:
@@ -60,3 +62,8 @@ def version(
 
         typer.echo(f"embaudit {__version__}")
         raise typer.Exit
+    if context.invoked_subcommand == "audit":
+        from embaudit.cli.settings import CURRENT, Settings
+
+        CURRENT.set(Settings.near(Path.cwd()))
+        context.default_map = {"audit": dict(CURRENT.get().values)}

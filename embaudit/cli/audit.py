@@ -28,27 +28,30 @@ from embaudit.cli.app import (
     Title,
     app,
 )
+from embaudit.cli.gating import (
+    Before,
+    Junit,
+    Markdown,
+    OwnSeverity,
+    Sarif,
+    gate_of,
+    say_settings,
+    told,
+)
 from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from rich.console import Console
+
     from embaudit.auditing import Audit
     from embaudit.io import FoundNorm
     from embaudit.io.intake import Intake
     from embaudit.model import FactorModel
+    from embaudit.report.gate.gate import Outcome
     from embaudit.report.next_steps import Asked
-
-
-def exit_code(result: Audit, fail_on: FailOn) -> int:
-    """1 where the check itself failed, or a finding is as severe as asked for."""
-    from embaudit.auditing.finding import Severity
-
-    threshold = {FailOn.ISSUE: Severity.ISSUE, FailOn.TIP: Severity.TIP, FailOn.NEVER: None}[fail_on]
-    if not result.predictions_hold:
-        return 1
-    return int(threshold is not None and result.worst is not None and result.worst >= threshold)
 
 
 def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mapping[str, bool]) -> Asked:
@@ -79,6 +82,18 @@ def with_norm(intake: Intake, norm: FoundNorm | None) -> Intake:
     """Say in an intake which arrays that were left over became the final norm."""
     known = {part.name for part in intake.left_over}
     return intake.beside(*(part for part in norm.parts if part.name in known)) if norm else intake
+
+
+def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console) -> None:
+    """Print one screen, or everything where nobody asks what to type next; the gate has the last word."""
+    from embaudit.report.terminal import print_audit, print_screen
+
+    if asked is None:
+        print_audit(result, console)
+    else:
+        print_screen(result, asked, console)
+    if outcome.is_asked:
+        console.print(str(outcome), markup=False, highlight=False)
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -115,17 +130,24 @@ def audit(
     json: Json = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
+    severity: OwnSeverity = None,
+    baseline: Before = None,
+    sarif: Sarif = None,
+    junit: Junit = None,
+    markdown: Markdown = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
     from embaudit.io import Reading, distinct_outputs, written_whole
-    from embaudit.report.terminal import print_audit, print_screen
 
-    distinct_outputs([path, items, *reading.files(path)], [json, out, proof])
+    say_settings(quiet=quiet)
+    reading, codes = reading.without_codes()
+    gate = gate_of(fail_on, codes, severity, baseline)
+    distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
     kept = written_whole(proof, force=force) if proof else nullcontext()
-    with outputs(json, out, force=force) as write, kept as file:
+    with outputs(json, out, force=force) as write, kept as file, told(sarif, junit, markdown, force=force) as tell:
         with progress_bars(quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
@@ -149,12 +171,10 @@ def audit(
             if file:
                 result.proof().write(file)
         write(result, f"Audit of {path}")
+        tell(result, outcome := gate.judge(result))
     # Files first: a reader that closes the pipe must not cost the results.
-    if full:
-        print_audit(result, make_console(quiet=quiet))
-    else:
-        told = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
-                "norm": norm, "norm_kind": norm_kind}  # fmt: skip
-        flags = {"normalised": normalised, "by-row": by_row, "partial": partial}
-        print_screen(result, _asked(path, reading, told, flags), make_console(quiet=quiet))
-    raise typer.Exit(exit_code(result, fail_on))
+    given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
+             "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+    flags = {"normalised": normalised, "by-row": by_row, "partial": partial}
+    _say(result, outcome, None if full else _asked(path, reading, given, flags), make_console(quiet=quiet))
+    raise typer.Exit(int(not outcome.passes))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
@@ -29,7 +30,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "weight": (Annotated[Text, typer.Option("--weight", "--tensor", help="Name of the right factors.")], None),
     "left_bias": (Annotated[Text, typer.Option(help="Name of the left bias.")], None),
     "bias": (Annotated[Text, typer.Option(help="Name of the right bias.")], None),
-    "ignore": (Annotated[list[str] | None, typer.Option(help="Leave this array out; * stands for letters.")], None),
+    "ignore": (Annotated[list[str] | None, typer.Option(help="Leave out an array (* for letters) or a code.")], None),
     "transpose": (Annotated[Text, typer.Option(help="Sides stored a column an entity: left, right, both.")], None),
     "vector": (Annotated[Text, typer.Option(help="Column of the vectors, in a table of them.")], None),
     "ids": (Annotated[Text, typer.Option(help="Ids of the right rows: an array, or a FILE or FILE:COLUMN.")], None),
@@ -45,6 +46,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 # fmt: on
 CALLED = {"counts": "right_counts"}
 """Options that `load` calls by another name."""
+CODE = re.compile(r"EMB\d+", re.IGNORECASE)
+"""What the code of a finding looks like."""
 FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
 """Options that name files."""
 
@@ -70,6 +73,20 @@ class Given:
         kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
         plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
         return cls(kind, plain | loaded)
+
+    def without_codes(self) -> tuple[Given, tuple[str, ...]]:
+        """Tell arrays to leave out from codes of findings that do not count: both go by `--ignore`.
+
+        Examples
+        --------
+        >>> Given("auto", {"ignore": ("b", "EMB104")}).without_codes()
+        (Given(kind='auto', options={'ignore': ('b',)}), ('EMB104',))
+        """
+        given = self.options.get("ignore", ())
+        codes = tuple(name for name in given if CODE.fullmatch(name))
+        arrays = tuple(name for name in given if name not in codes)
+        rest = {name: value for name, value in self.options.items() if name != "ignore"}
+        return replace(self, options={**rest, "ignore": arrays} if arrays else rest), codes
 
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""

@@ -32,6 +32,8 @@ class Code:
     """Where more is written."""
     also: tuple[str, ...] = ()
     """Other names it is looked up by."""
+    grows: bool = True
+    """Whether it is graver where the number behind it, without its sign, is larger."""
 
     @property
     def severity(self) -> str:

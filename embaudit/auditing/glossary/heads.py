@@ -27,6 +27,7 @@ OF_HEADS = (
         "Bring inputs, and use logit cosines over them.",
         "The dimensions that differences of labels span are counted; one less than the labels is reported.",
         NIELSEN,
+        grows=False,
     ),
     Code(
         "EMB303",
@@ -37,6 +38,7 @@ OF_HEADS = (
         "Bring inputs, and use logit cosines over them.",
         "Labels per dimension, V/k; reported below 2.",
         NIELSEN,
+        grows=False,
     ),
     Code(
         "EMB304",

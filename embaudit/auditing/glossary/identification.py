@@ -59,6 +59,7 @@ OF_IDENTIFICATION = (
         "Check the objective and the convergence. If decay counted ratings, declare `factors-counted`.",
         "κ of the gauge between these factors and balanced ones; reported above 1.1.",
         SREBRO,
+        grows=False,
     ),
     Code(
         "EMB105",

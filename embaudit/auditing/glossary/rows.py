@@ -46,5 +46,6 @@ OF_ROWS = (
         "Take that component out of the factors and make it a bias.",
         "A direction in which a side is constant is solved for; columns that are constant are named.",
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems (Computer 42, 2009).",
+        grows=False,
     ),
 )

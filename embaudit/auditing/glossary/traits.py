@@ -95,6 +95,7 @@ OF_TRAITS: tuple[Code, ...] = (
         "A direction in which the rows do not differ by more than rounding. Where both sides are at hand, EMB204 says "
         "it.",
         "Koren, Bell, Volinsky: Matrix Factorization Techniques for Recommender Systems (Computer 42, 2009).",
+        grows=False,
     ),
     Code(
         "EMB408",

@@ -1,0 +1,98 @@
+"""What a project always asks of its audits: `embaudit.toml`, or `[tool.embaudit]` in `pyproject.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from embaudit.errors import InputError, must_be
+
+OWN, SHARED = "embaudit.toml", "pyproject.toml"
+NUMBER, COUNT, TEXT, TEXTS, FLAG, TABLE = "a number", "a whole number", "a text", "a list of texts", "true or false", ""
+KINDS: dict[str, type | tuple[type, ...]] = {
+    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict,
+}  # fmt: skip
+KEYS = {
+    "objective": TEXT, "role": TEXT, "group": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
+    "norm": TEXT, "norm-kind": TEXT, "top": COUNT, "pairs": COUNT, "gauges": COUNT, "seed": COUNT,
+    "fail-on": TEXT, "ignore": TEXTS, "severity": TABLE, "baseline": TEXT,
+}  # fmt: skip
+"""Options of `embaudit audit` that may be set, and what they must be."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Options of `embaudit audit` that a file sets; what is typed goes before them."""
+
+    path: Path | None = None
+    """The file; None without one."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """By the names of the parameters of the command."""
+    ignore: tuple[str, ...] = ()
+    """Codes that do not count."""
+
+    def __str__(self) -> str:
+        named = [name.replace("_", "-") for name in self.values]
+        keys = ", ".join([*named, *["ignore"] * bool(self.ignore)]) or "nothing"
+        return f"settings: {keys} of {self.path}; what is typed goes before them."
+
+    @classmethod
+    def near(cls, folder: Path) -> Settings:
+        """Read the nearest file with settings, in a folder or above it.
+
+        Raises
+        ------
+        InputError
+            If that file is damaged, or sets what is no option.
+        """
+        for place in (folder, *folder.parents):
+            for name in (OWN, SHARED):
+                path = place / name
+                values = _table(path) if path.is_file() else None
+                if values is not None:
+                    given = dict(_checked(path, values))
+                    return cls(path, ignore=tuple(given.pop("ignore", ())), values=given)
+        return cls()
+
+
+NONE = Settings()
+CURRENT: ContextVar[Settings] = ContextVar("CURRENT", default=NONE)
+"""Those of the command that runs."""
+
+
+def _table(path: Path) -> Any:
+    """Read the settings of a file; None where a `pyproject.toml` has none of ours."""
+    try:
+        whole = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        if path.name == SHARED:  # some other tool will tell
+            return None
+        raise InputError(f"{path} must be TOML; got {error}; mend it.") from error
+    if path.name == OWN:
+        return whole
+    tool = whole.get("tool")
+    return tool.get("embaudit") if isinstance(tool, dict) else None
+
+
+def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
+    if not isinstance(values, dict):
+        raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
+    for name, value in values.items():
+        if name not in KEYS:
+            near = get_close_matches(name, KEYS, n=1, cutoff=0)[0]
+            raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), f"the nearest one is {near}")
+        kind = KEYS[name]
+        right = isinstance(value, KINDS[kind]) and (kind in (FLAG,) or not isinstance(value, bool))
+        texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
+        if not right or not all(isinstance(text, str) for text in texts):
+            raise must_be(f"{name} in {path}", kind or "a table of codes with issue or tip", repr(value))
+        if kind is TABLE:
+            yield name, [f"{code}={severity}" for code, severity in value.items()]
+        else:
+            # A path in a file is meant from where the file lies.
+            yield name.replace("-", "_"), str(path.parent / value) if name == "baseline" else value

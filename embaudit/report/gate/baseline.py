@@ -1,0 +1,75 @@
+"""Baseline: the findings of an earlier audit, by which a gate tells what is new or worse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.glossary import CODES
+from embaudit.errors import must_be
+from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.json_text import parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+WORSE = 1.1
+"""How many times as large a number must be to be worse: models trained anew differ by less all the time."""
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What was found before.
+
+    Examples
+    --------
+    >>> before = Baseline({("EMB401", "twins:right"): (Severity.TIP, 0.10)})
+    >>> len(before.known)
+    1
+    """
+
+    known: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
+    """Severity and number of each finding, by its code and its claim."""
+
+    @classmethod
+    def load(cls, path: AnyPath) -> Baseline:
+        """Read the JSON that `embaudit audit --json` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file is none such.
+        """
+        where = existing_file(path)
+        try:
+            record = parsed(where.read_bytes())
+            return cls({_key(found): (_severity(found), _number(found)) for found in record["findings"]})
+        except (ValueError, TypeError, KeyError) as error:
+            remedy = "write it with `embaudit audit MODEL --json FILE`"
+            raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
+
+    def status(self, finding: Finding, severity: Severity) -> str:
+        """Tell whether a finding is new, worse than before, or known."""
+        before = self.known.get((finding.code, finding.claim.name))
+        if before is None:
+            return "new"
+        once, number = before
+        graver = severity > once or (CODES[finding.code].grows and _grew(number, finding.value))
+        return "worse" if graver else "known"
+
+
+def _grew(before: float | None, now: float | None) -> bool:
+    return now is not None and (before is None or abs(now) > WORSE * abs(before))
+
+
+def _key(found: Mapping[str, Any]) -> tuple[str, str]:
+    return str(found["code"]), str(found["claim"])
+
+
+def _severity(found: Mapping[str, Any]) -> Severity:
+    return Severity[str(found["severity"]).upper()]
+
+
+def _number(found: Mapping[str, Any]) -> float | None:
+    return None if found["value"] is None else float(found["value"])

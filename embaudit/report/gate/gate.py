@@ -1,0 +1,153 @@
+"""Gate: whether an audit lets a release pass, and which findings stop it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.glossary import CODES
+from embaudit.errors import must_be
+from embaudit.report.gate.baseline import Baseline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from embaudit.auditing import Audit
+
+NO_CODES: Mapping[str, Severity] = MappingProxyType({})
+
+
+def known_code(code: str) -> str:
+    """Return a code that audits report.
+
+    Raises
+    ------
+    InputError
+        For any other; the sentence names the nearest one.
+
+    Examples
+    --------
+    >>> known_code("EMB104")
+    'EMB104'
+    >>> known_code("EMB1O4")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a code must be one that `embaudit explain` lists; got 'EMB1O4'; the nearest one is
+    EMB104.
+    """
+    if code not in CODES:
+        near = get_close_matches(code.upper(), CODES, n=1, cutoff=0)
+        raise must_be("a code", "one that `embaudit explain` lists", repr(code), f"the nearest one is {near[0]}")
+    return code
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A finding as the gate sees it."""
+
+    finding: Finding
+    """The finding."""
+    severity: Severity
+    """How grave it is here."""
+    status: str
+    """ignored, or against a baseline new, worse or known; new without one."""
+    stops: bool
+    """Whether it stops the release."""
+
+    def __str__(self) -> str:
+        said = "" if self.status == "new" else f", {self.status}"
+        return f"{self.finding.code} ({self.severity.title}{said})"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a gate makes of an audit."""
+
+    predictions_hold: bool
+    """If not, the audit itself failed, and nothing passes."""
+    judged: tuple[Judged, ...]
+    """Every finding, in the order of the audit."""
+    is_asked: bool = True
+    """Whether anything was asked for beyond an audit."""
+
+    @property
+    def stopped_by(self) -> tuple[Judged, ...]:
+        """The findings that stop the release."""
+        return tuple(one for one in self.judged if one.stops)
+
+    @property
+    def passes(self) -> bool:
+        """Whether the release may go."""
+        return self.predictions_hold and not self.stopped_by
+
+    def __str__(self) -> str:
+        if not self.predictions_hold:
+            return "gate: stops, since the audit itself failed: predictions did not stay the same"
+        rest = [one for one in self.judged if one.status in ("ignored", "known") and not one.stops]
+        aside = f"; not counted: {', '.join(map(str, rest))}" if rest else ""
+        stops = ", ".join(map(str, self.stopped_by))
+        return f"gate: {f'stops at {stops}' if stops else 'passes'}{aside}"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """From which severity on findings stop a release, and which of them do not count.
+
+    Examples
+    --------
+    >>> gate = Gate.of(Severity.ISSUE, ignore=["EMB104"], severities=["EMB201=issue"])
+    >>> gate.severities["EMB201"].title, gate.is_asked
+    ('issue', True)
+    """
+
+    fail_on: Severity | None = None
+    """None where no finding does."""
+    ignore: frozenset[str] = frozenset()
+    """Codes that do not count."""
+    severities: Mapping[str, Severity] = field(default_factory=lambda: NO_CODES)
+    """How grave a code is here, where that is not what the audit says."""
+    baseline: Baseline | None = None
+    """What was known before; known findings stop nothing."""
+
+    @classmethod
+    def of(
+        cls,
+        fail_on: Severity | None,
+        *,
+        ignore: Iterable[str] = (),
+        severities: Iterable[str] = (),
+        baseline: Baseline | None = None,
+    ) -> Gate:
+        """Check codes and `CODE=SEVERITY` pairs.
+
+        Raises
+        ------
+        InputError
+            For a code or a severity that is none.
+        """
+        own = {}
+        for pair in severities:
+            code, _, name = pair.partition("=")
+            if name.upper() not in Severity.__members__:
+                raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "name codes to leave out by ignore")
+            own[known_code(code)] = Severity[name.upper()]
+        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline)
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything was asked for beyond an audit."""
+        return self.fail_on is not None or bool(self.ignore or self.severities) or self.baseline is not None
+
+    def judge(self, audit: Audit) -> Outcome:
+        """Tell of every finding whether it stops the release."""
+        return Outcome(audit.predictions_hold, tuple(map(self._judged, audit.findings)), self.is_asked)
+
+    def _judged(self, finding: Finding) -> Judged:
+        severity = self.severities.get(finding.code, finding.severity)
+        status = "new" if self.baseline is None else self.baseline.status(finding, severity)
+        status = "ignored" if finding.code in self.ignore else status
+        stops = self.fail_on is not None and severity >= self.fail_on and status in ("new", "worse")
+        return Judged(finding, severity, status, stops)

@@ -1,0 +1,109 @@
+"""What forges read is well-formed, says what the gate says, and keeps hostile names harmless."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.glossary import CODES
+from embaudit.report.gate.baseline import Baseline
+from embaudit.report.gate.forges import junit, markdown, sarif
+from embaudit.report.gate.gate import Gate
+
+EVIL = '<script>alert(1)</script> "q" & \u202e]]> a|b @all #1 http://x.y [l](u) \x00\n# h'
+
+
+def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
+    claims = [
+        Claim(name, Kind.MEASURED, "rows", Scope("the model at hand"), text, 0.2, "traits")
+        for name in ("twins:right", "hubs:right", "norm-decides")
+    ]
+    rows = zip(("EMB401", "EMB404", "EMB307"), (Severity.TIP, Severity.TIP, Severity.ISSUE), claims, strict=True)
+    findings = tuple(Finding(code, severity, f"{text} {code}", claim, "Mend it.") for code, severity, claim in rows)
+    answer = type("Said", (), {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"})()
+    return SimpleNamespace(
+        findings=findings, predictions_hold=hold, source=source, answer=answer, evidence=SimpleNamespace(seed=3)
+    )
+
+
+@pytest.fixture
+def gate():
+    known = {("EMB404", "hubs:right"): (Severity.TIP, 0.2)}
+    return Gate.of(Severity.TIP, ignore=["EMB401"], baseline=Baseline(known))
+
+
+def test_sarif_has_rules_levels_places_and_states(gate):
+    audit = made()
+    (run,) = json.loads(sarif(audit, gate.judge(audit)))["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["EMB401", "EMB404", "EMB307"]
+    assert run["tool"]["driver"]["rules"][1]["shortDescription"]["text"] == CODES["EMB404"].title
+    ignored, known, new = run["results"]
+    assert [one["level"] for one in run["results"]] == ["warning", "warning", "error"]
+    assert ignored["suppressions"][0]["kind"] == "external"
+    assert "baselineState" not in ignored
+    assert (known["baselineState"], new["baselineState"]) == ("unchanged", "new")
+    assert new["message"]["text"] == "Some rows are copies. EMB307. Some rows are copies. Mend it."
+    assert new["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "models/a%20b.npz"
+    assert new["partialFingerprints"] == {"claim/v1": "EMB307:norm-decides"}
+    assert run["invocations"] == [{"executionSuccessful": True}]
+    assert "locations" not in json.loads(sarif(made(source=None), gate.judge(audit)))["runs"][0]["results"][0]
+
+
+def test_junit_has_a_case_a_code(gate):
+    audit = made()
+    suite = ET.fromstring(junit(audit, gate.judge(audit)))
+    cases = {case.get("name").split()[0]: case for case in suite}
+    assert len(suite) == 1 + len(CODES) == int(suite.get("tests"))
+    assert (suite.get("failures"), suite.get("skipped"), suite.get("errors")) == ("1", "1", "0")
+    assert cases["EMB307"].find("failure").get("message") == "Some rows are copies. EMB307"
+    assert cases["EMB307"].find("failure").get("type") == "issue"
+    assert cases["EMB401"].find("skipped") is not None
+    assert cases["EMB404"].find("system-out").text == "EMB404 (tip, known)"
+    assert len(cases["EMB101"]) == len(cases["predictions"]) == 0
+    failed = ET.fromstring(junit(made(hold=False), gate.judge(made(hold=False))))
+    assert failed[0].find("failure").get("message") == "an equal model predicts otherwise"
+    assert failed.get("failures") == "2"
+
+
+def test_markdown_is_a_table_with_the_gate_below(gate):
+    audit = made()
+    text = markdown(audit, gate.judge(audit))
+    assert text.startswith(
+        "### embaudit: models/a b.npz\n\nCan they be read? **NO: Some rows are copies.**\n\n"
+        "| | code | finding | what to do |\n|---|---|---|---|\n"
+        "| tip, ignored | EMB401 | Some rows are copies. EMB401 | Mend it. |\n"
+    )
+    assert "\n**gate: stops at EMB307 (issue); not counted: EMB401 (tip, ignored), EMB404 (tip, known)**\n" in text
+    assert text.endswith(", seed 3\n")
+    assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
+    assert "|---|" not in markdown(
+        SimpleNamespace(**{**vars(audit), "findings": ()}),
+        Gate.of(None).judge(SimpleNamespace(findings=(), predictions_hold=True)),
+    )
+
+
+def test_hostile_names_stay_text(gate):
+    audit = made(text=EVIL, source=EVIL)
+    outcome = gate.judge(audit)
+    read = json.loads(sarif(audit, outcome))["runs"][0]["results"][0]
+    assert "\\u202e" in read["message"]["text"]
+    assert read["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].startswith("%3Cscript%3E")
+    suite = ET.fromstring(junit(audit, outcome))
+    assert "<script>" in suite.get("name")
+    text = markdown(audit, outcome)
+    for alive in ("<script>", "@all", "#1", "http://", "\u202e", "\x00", " a|b", "[l](u)"):
+        assert alive not in text.replace("\\<", "LT").replace("\\|", "BAR").replace("\\[", "BRA"), alive
+    assert all(line.count(" | ") == 3 for line in text.splitlines() if line.startswith(("| tip", "| issue")))
+
+
+def test_long_names_are_cut(gate):
+    audit = made(text="x" * 10_000)
+    outcome = gate.judge(audit)
+    assert len(json.loads(sarif(audit, outcome))["runs"][0]["results"][0]["message"]["text"]) == 3000
+    assert len(ET.fromstring(junit(audit, outcome)).find(".//failure").get("message")) == 300
+    assert max(map(len, markdown(audit, outcome).splitlines())) < 7000
