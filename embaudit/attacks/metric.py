@@ -9,13 +9,23 @@ so a gradient is one k×k matrix. A budget κ is a window of width `2 ln κ` for
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
 from embaudit.model import Role
+
+
+class Moving(Protocol):
+    """What rows can be seen under."""
+
+    def apply(self, rows: Floats, sign: float = 1.0) -> Floats:
+        """Multiply rows by the root."""
+
+    def gauge(self, role: Role) -> Gauge:
+        """Return the gauge that puts this metric on the side."""
 
 
 class Metric(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.attacks.metric import Metric, drag, rate
+from embaudit.attacks.metric import Metric, Moving, drag, rate
 from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Largest
@@ -129,7 +129,7 @@ class Lists:
         self.all = unit_rows(model.factors(side), none=0)
         self.lengths = row_norms(model.factors(side))
         self.empty: Flags = np.asarray(~self.all.any(axis=1))
-        self._last: tuple[Metric, Floats] | None = None
+        self._last: tuple[Moving, Floats] | None = None
         whole = ~np.isnan(found.radii).any(axis=1)
         self.rows, self.entries = found.rows[whole], found.indices[whole]
         self._outside = max(0, len(self.all) - int(self.empty.sum()) - found.n - 1)
@@ -172,6 +172,12 @@ class Lists:
         some.n_rivals = min(self.n_rivals, some._outside)
         return some
 
+    def turned(self, axes: Floats) -> Lists:
+        """Return the same with the rows in other dimensions: (k, r) orthonormal axes that span them."""
+        some = copy(self)
+        some.all, some._last = self.all @ axes, None
+        return some
+
     def _cosines(self, rows: Floats) -> Floats:
         cosines = rows[self.rows] @ rows.T
         cosines[:, self.empty] = -np.inf
@@ -184,7 +190,7 @@ class Lists:
         np.put_along_axis(cosines, self.entries, -np.inf, axis=1)
         return Largest(len(cosines), count).add(cosines).columns
 
-    def _moved(self, metric: Metric) -> Floats:
+    def _moved(self, metric: Moving) -> Floats:
         """Unit rows under a metric; the gradient asks for those its value has just been taken from."""
         if self._last is None or self._last[0] is not metric:
             rows = metric.apply(self.all)
@@ -193,7 +199,7 @@ class Lists:
             self._last = (metric, rows)
         return self._last[1]
 
-    def value(self, metric: Metric) -> float:
+    def value(self, metric: Moving) -> float:
         """Share of entries driven out by all items."""
         negated = -self._cosines(self._moved(metric))
         entries = np.take_along_axis(negated, self.entries, axis=1)

@@ -8,15 +8,16 @@ must find one for all, and the search may stop at a local optimum.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.attacks.joint import JointSearch
-from embaudit.attacks.metric import Metric
+from embaudit.attacks.metric import Metric, Moving
 from embaudit.attacks.search import Search
+from embaudit.attacks.spanned import NEAREST, ROWS, SPANNED, Lifted, span_of
 from embaudit.attacks.targets import Lists, Movement, Target
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, as_generator
@@ -27,7 +28,7 @@ from embaudit.foundation.words import ONCE, beside, percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
-from embaudit.kernels.rows import gram
+from embaudit.kernels.rows import gram, sample_rows
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.ranges import certified_neighbours, cosine_range
 
@@ -149,6 +150,9 @@ def worst_gauge(
 ) -> Attack:
     """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
 
+    Above 256 dimensions linear and affine attacks keep to the span of the rows that they are about, in which nothing is
+    lost (see `embaudit.attacks.spanned`): pairs are then those of 128 drawn rows.
+
     Parameters
     ----------
     model : FactorModel
@@ -189,19 +193,55 @@ def worst_gauge(
     _require_budget(group)
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
     draw = as_generator(rng)
+    if objective == "movement" and _is_long(model, group) and role != "cross":
+        return _movement_in_span(model, group, role, n_pairs, n_starts, n_steps, draw)
     if objective == "movement":
         build, bound, size, table = _movement_target(model, group, role, n_pairs, draw)
     else:
         build, bound, size, table = _list_target(model, group, role, n, n_rows, draw)
-    still = Metric(None, np.zeros(model.rank)).gauge(role)
+    still = Gauge.identity(model.rank)
     if not size or group.fixes_cosines:
         return Attack(still, objective, role, group, 0.0, bound, size, table)
     plan = _Plan(model, group, role, build, bound, n_starts, n_steps, draw.integers(2**62, size=2))
-    # Threads of BLAS cost more than they give on k×k matrices.
-    with one_blas_thread():
-        shifting = _shifting(group, role)
-        best, gauge = plan.linear() if shifting is None else plan.affine(shifting, draw)
-    return Attack(gauge if best > 0 else still, objective, role, group, best, bound, size, table)
+    best = plan.best(draw)
+    gauge = best.gauge(group, role) if best.value > 0 else still
+    return Attack(gauge, objective, role, group, best.value, bound, size, table)
+
+
+def _is_long(model: FactorModel, group: GaugeGroup) -> bool:
+    """Whether attacks keep to a span: the scales of a diagonal gauge belong to columns, and cannot."""
+    return model.rank > SPANNED and isinstance(group, (GeneralLinear, Affine))
+
+
+def _of_rank(group: GaugeGroup, rank: int) -> GaugeGroup:
+    """Return the set with its budgets in other dimensions, shifting right rows if any."""
+    if isinstance(group, Affine):
+        return replace(group, rank=rank, side="right")
+    return GeneralLinear(rank, max_condition=_require_budget(group))
+
+
+def _movement_in_span(
+    model: FactorModel,
+    group: GaugeGroup,
+    role: Role,
+    n_pairs: int,
+    n_starts: int,
+    n_steps: int,
+    draw: np.random.Generator,
+) -> Attack:
+    """Attack the pairs of a few rows in the dimensions that these span, and one more where shifts leave them."""
+    (factors, *_), still = Pairs(role).rows(model), Gauge.identity(model.rank)
+    rows = sample_rows(model.side(role).directed, ROWS, draw)
+    own = np.asarray(factors[rows], dtype=np.float64)
+    axes = span_of(own, more=int(_shifting(group, role) is not None))
+    small = FactorModel.from_softmax(own @ axes)
+    inner = _of_rank(group, small.rank)
+    build, bound, size, table = _movement_target(small, inner, "right", n_pairs, draw)
+    if not size or group.fixes_cosines:
+        return Attack(still, "movement", role, group, 0.0, bound, size, rows[table])
+    best = _Plan(small, inner, "right", build, bound, n_starts, n_steps, draw.integers(2**62, size=2)).best(draw)
+    gauge = best.lifted(axes).gauge(group, role) if best.value > 0 else still
+    return Attack(gauge, "movement", role, group, best.value, bound, size, rows[table])
 
 
 def _shifting(group: GaugeGroup, role: Role) -> Affine | None:
@@ -209,6 +249,28 @@ def _shifting(group: GaugeGroup, role: Role) -> Affine | None:
     if isinstance(group, Affine) and group.max_shift != 0 and role in ("cross", group.side):
         return group
     return None
+
+
+class _Best(NamedTuple):
+    """The best found: a metric, after a shift if there is one."""
+
+    value: float
+    metric: Moving
+    shift: Floats | None = None
+
+    def lifted(self, axes: Floats) -> _Best:
+        """Return the same in all dimensions, found in a span of them."""
+        assert isinstance(self.metric, Metric)
+        shift = None if self.shift is None else axes @ self.shift
+        return _Best(self.value, Lifted.of(self.metric, axes), shift)
+
+    def gauge(self, group: GaugeGroup, role: Role) -> Gauge:
+        """Make the gauge of the set."""
+        linear = self.metric.gauge(role)
+        if self.shift is None:
+            return linear
+        assert isinstance(group, Affine)
+        return group.after(self.shift, linear)
 
 
 class _Plan(NamedTuple):
@@ -223,16 +285,28 @@ class _Plan(NamedTuple):
     n_steps: int
     seeds: NDArray[np.int64]
 
-    def linear(self) -> tuple[float, Gauge]:
+    def best(self, draw: np.random.Generator) -> _Best:
+        """Find the best gauge of the set."""
+        # Threads of BLAS cost more than they give on k×k matrices.
+        with one_blas_thread():
+            shifting = _shifting(self.group, self.role)
+            return self.linear() if shifting is None else self.affine(shifting, draw)
+
+    def linear(self) -> _Best:
         """Find the best linear gauge."""
         target = self.build(self.model)
+        if isinstance(target, Lists) and target.n_rivals > 0 and _is_long(self.model, self.group):
+            near = target.nearby(NEAREST)
+            axes = span_of(near.all)
+            _, found = self.metric_for(small := near.turned(axes), small.all)
+            lifted = Lifted.of(found, axes)
+            return _Best(target.value(lifted), lifted)
         if not isinstance(target, Lists) or len(target.all) <= MANY or target.n_rivals == 0:
-            value, metric = self.metric_for(target, self._factors())
-            return value, metric.gauge(self.role)
+            return _Best(*self.metric_for(target, self._factors()))
         _, metric = self.metric_for(target.nearby(NEARBY), self._factors())
-        return target.value(metric), metric.gauge(self.role)
+        return _Best(target.value(metric), metric)
 
-    def affine(self, group: Affine, draw: np.random.Generator) -> tuple[float, Gauge]:
+    def affine(self, group: Affine, draw: np.random.Generator) -> _Best:
         """Find the best shift and linear gauge together."""
         rows = np.asarray(self.model.factors(group.side), dtype=np.float64)
         seen = rows if group.side == self.role else None
@@ -251,14 +325,14 @@ class _Plan(NamedTuple):
             draw,
         )
         value, shift, metric = joint.best()
-        return value, group.after(shift, metric.gauge(self.role))
+        return _Best(value, metric, shift)
 
     def _factors(self) -> Matrix:
         return Pairs(self.role).rows(self.model)[0]
 
     def metric_for(self, target: Target, rows: Matrix, first: Metric | None = None) -> tuple[float, Metric]:
         """Find the best metric for a target."""
-        metric = first or Metric(None, np.zeros(self.model.rank))
+        metric = first or Metric(None, np.zeros(rows.shape[1]))
         best = target.value(metric)
         window = 2 * np.log(_require_budget(self.group))
         if not window:

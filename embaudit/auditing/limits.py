@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
+from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
@@ -38,9 +39,9 @@ ROWS = 1_000
 """Rows whose lists stand for all; fewer, from 100 on, where `SEARCHED` cosines would not suffice for them."""
 SEARCHED = 50_000_000
 WIDE = 256
-"""Above this rank fewer pairs and shorter attacks have to do."""
-ATTACKED_RANK = 512
-"""Above this rank no attack is made: each of its steps decomposes k×k matrices."""
+"""Above this rank fewer pairs have to do."""
+ATTACKED_RANK = 16_384
+"""Above this rank no attack is made: also the span of a few rows then takes long to find."""
 PAIR_CELLS = 2**19
 """Entries of the rows of pairs whose ranges are stated above that rank, from 100 pairs on."""
 LENGTH = 1.0
@@ -193,7 +194,7 @@ class _Search:
         kinds: list[AttackObjective] = ["movement"]
         kinds += ["neighbours"] if n > 0 and len(side) <= ATTACKED_ROWS else []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        starts, steps = (1, 3) if k > WIDE else (3, 20)
+        starts, steps, lists = (1, 10, LISTS) if k > SPANNED else (3, 20, 50)
         tried: list[tuple[GaugeGroup, AttackObjective, int, int]] = [(linear, kind, starts, steps) for kind in kinds]
         if self.shifted(role):
             length = LENGTH * side.median_length
@@ -210,7 +211,7 @@ class _Search:
                 objective=kind,
                 n=max(n, 1),
                 n_pairs=self.n_pairs if group is linear else min(self.n_pairs, SHIFTED_PAIRS),
-                n_rows=50,
+                n_rows=lists,
                 n_starts=n_starts,
                 n_steps=n_steps,
                 rng=draw,

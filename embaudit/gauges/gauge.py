@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.kernels.passes import float64_blocks
-from embaudit.kernels.stretch import WIDE, Stretch, is_inverse
+from embaudit.kernels.stretch import WIDE, Stretch, Structured
 from embaudit.kernels.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -27,8 +27,8 @@ def require_rank(rank: int) -> None:
     as_count(rank, "rank")
 
 
-def _square(array: ArrayLike | Stretch, name: str) -> Map:
-    if isinstance(array, Stretch):
+def _square(array: ArrayLike | Structured, name: str) -> Map:
+    if isinstance(array, Structured):
         return array
     given = as_factors(array, name)
     if given.shape[0] != given.shape[1]:
@@ -42,7 +42,7 @@ def _still(rank: int) -> Map:
 
 def _norm(linear: Map) -> float:
     """Compute the largest singular value."""
-    if isinstance(linear, Stretch):
+    if isinstance(linear, Structured):
         return float(linear.sizes.max())
     # The norm of a diagonal matrix needs no decomposition.
     if np.count_nonzero(linear) == np.count_nonzero(linear.diagonal()):
@@ -71,7 +71,7 @@ class Gauge:
 
     Parameters
     ----------
-    left, right : array of shape (k, k), or Stretch
+    left, right : array of shape (k, k), or Structured
         M and M⁻ᵀ; `left · rightᵀ = I` is checked, nothing is ever inverted. In very many dimensions no matrix is made
         of what was drawn: `np.asarray` makes it.
     left_shift, right_shift : array of shape (k,), optional
@@ -111,7 +111,8 @@ class Gauge:
             given = getattr(self, field)
             vector = np.zeros(k) if given is None else given
             object.__setattr__(self, field, as_vector(vector, f"the {field.replace('_', ' ')} of a gauge", k))
-        if isinstance(self.left, Stretch) and isinstance(self.right, Stretch) and is_inverse(self.left, self.right):
+        left, right = self.left, self.right
+        if isinstance(left, Structured) and isinstance(right, Structured) and left.is_undone_by(right):
             return
         error = float(np.abs(np.asarray(self.left @ self.right.T) - np.eye(k)).max())
         # Beyond one half nothing says that either matrix is invertible at all.
@@ -266,7 +267,7 @@ class Gauge:
         if first.rank != self.rank:
             raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
         left, right = first.left @ self.left, first.right @ self.right
-        if isinstance(left, Stretch) or isinstance(right, Stretch):
+        if isinstance(left, Structured) or isinstance(right, Structured):
             return self._after(first, left, right)
         # Where the two conditions cancel, as in g⁻¹g, their rounding remains: Newton's iteration for M⁻ᵀ removes it.
         for _ in range(2):

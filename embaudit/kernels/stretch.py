@@ -6,6 +6,7 @@ random signs and of cosine transforms, which takes k numbers, and k log k operat
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias, overload
 
@@ -14,6 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 
+EPS = float(np.finfo(np.float64).eps)
 WIDE = 256
 """Columns above which maps are drawn so."""
 
@@ -61,11 +63,62 @@ class Turn:
         return x
 
 
-@dataclass(frozen=True, eq=False)
-class Stretch:
-    """The square matrix `first · diag(scales) · last`, for turns that may be missing; rows are multiplied by `x @ it`.
+class Structured(ABC):
+    """A square matrix that is not made: rows are multiplied by `x @ it`, and `np.asarray` makes it."""
 
-    Its singular values are the sizes of the scales. `np.asarray` makes the matrix itself.
+    # Products with arrays are made here, not by numpy.
+    __array_ufunc__ = None
+    scales: Vector
+    """(r,) singular values, with signs; none is 0."""
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def T(self) -> Structured:  # noqa: N802
+        """The transpose."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Floats:
+        """All singular values, in no order."""
+
+    @abstractmethod
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Multiply rows, as precisely as they are given."""
+
+    @abstractmethod
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether `it · otherᵀ` is the identity, to what can be seen without making either."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As the matrix has it."""
+        return len(self), len(self)
+
+    def astype(self, dtype: DTypeLike) -> Self:  # noqa: ARG002
+        """Return itself: it computes as precisely as the rows that it is given."""
+        return self
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
+        return np.asarray(np.eye(len(self)) @ self, dtype=dtype)
+
+    def __rmatmul__(self, x: NDArray[Any]) -> NDArray[Any]:
+        x = np.asarray(x)
+        return self.of(x if x.dtype == np.float32 else x.astype(np.float64, copy=False))
+
+    @overload
+    def __matmul__(self, other: Structured) -> Structured | Floats: ...
+    @overload
+    def __matmul__(self, other: NDArray[Any]) -> Floats: ...
+    def __matmul__(self, other: Structured | NDArray[Any]) -> Structured | Floats:
+        return np.asarray((np.asarray(other).T @ self.T).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch(Structured):
+    """The square matrix `first · diag(scales) · last`, for turns that may be missing.
 
     Examples
     --------
@@ -82,18 +135,10 @@ class Stretch:
     last: Turn | None = None
     """What is done after."""
 
-    # Products with arrays are made here, not by numpy.
-    __array_ufunc__ = None
-
     @classmethod
     def identity(cls, rank: int) -> Self:
         """Make the map that changes nothing."""
         return cls(frozen(np.ones(rank)))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """As the matrix has it."""
-        return len(self.scales), len(self.scales)
 
     def __len__(self) -> int:
         return len(self.scales)
@@ -106,50 +151,81 @@ class Stretch:
 
     @property
     def sizes(self) -> Floats:
-        """Singular values, in no order."""
+        """Sizes of the scales."""
         return np.abs(self.scales)
 
-    def astype(self, dtype: DTypeLike) -> Self:  # noqa: ARG002
-        """Return itself: it computes as precisely as the rows that it is given."""
-        return self
-
-    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Floats:
-        return np.asarray(np.eye(len(self)) @ self, dtype=dtype)
-
-    def __rmatmul__(self, x: NDArray[Any]) -> NDArray[Any]:
-        x = np.asarray(x)
-        x = x if x.dtype == np.float32 else x.astype(np.float64, copy=False)
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Turn rows, scale them, and turn them again."""
         x = (x if self.first is None else self.first.of(x)) * self.scales.astype(x.dtype)
         return x if self.last is None else self.last.of(x)
 
-    @overload
-    def __matmul__(self, other: Stretch) -> Stretch | Floats: ...
-    @overload
-    def __matmul__(self, other: NDArray[Any]) -> Floats: ...
-    def __matmul__(self, other: Stretch | NDArray[Any]) -> Stretch | Floats:
-        if not isinstance(other, Stretch):
-            return np.asarray((np.asarray(other).T @ self.T).T)
-        if self.last is None and other.first is None:
+    def __matmul__(self, other: Any) -> Any:
+        if isinstance(other, Stretch) and self.last is None and other.first is None:
             return Stretch(frozen(self.scales * other.scales), self.first, other.last)
-        return np.asarray(self) @ other
+        return super().__matmul__(other)
+
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether the turns are the same, and the scales cancel."""
+        if not isinstance(other, Stretch):
+            return False
+        same = all(_same(*turns) for turns in ((self.first, other.first), (self.last, other.last)))
+        return same and _cancel(self.scales, other.scales)
 
 
-Linear: TypeAlias = Matrix | Stretch
-"""What rows can be multiplied by."""
-
-
-def is_inverse(one: Stretch, other: Stretch) -> bool:
-    """Whether `one · otherᵀ` is the identity: the same turns, and scales that cancel, within rounding.
+@dataclass(frozen=True, eq=False)
+class Spanned(Structured):
+    """The symmetric matrix `rest · I + W diag(scales − rest) Wᵀ`: scales in the span of few columns, one outside it.
 
     Examples
     --------
-    >>> half = Stretch(np.array([0.5, 0.25]))
-    >>> is_inverse(Stretch(np.array([2.0, 4.0])), half), is_inverse(half, half)
-    (True, False)
+    >>> one = Spanned(np.array([[0.6], [0.8]]), np.array([3.0]), 1.0)
+    >>> np.array([[0.6, 0.8], [0.8, -0.6]]) @ one
+    array([[ 1.8,  2.4],
+           [ 0.8, -0.6]])
     """
-    eps = float(np.finfo(np.float64).eps)
-    same = all(_same(*turns) for turns in ((one.first, other.first), (one.last, other.last)))
-    return same and bool(np.abs(one.scales * other.scales - 1).max() <= 64 * eps)
+
+    axes: Matrix
+    """(k, r) W, orthonormal."""
+    scales: Vector
+    """(r,) positive."""
+    rest: float
+    """What rows at right angles to W are multiplied by."""
+
+    def __len__(self) -> int:
+        return len(self.axes)
+
+    @property
+    def T(self) -> Self:  # noqa: N802
+        """Itself."""
+        return self
+
+    @property
+    def sizes(self) -> Floats:
+        """The scales, and what is outside, if anything is."""
+        k, r = self.axes.shape
+        return np.asarray(self.scales if k == r else np.append(self.scales, self.rest))
+
+    def of(self, x: NDArray[Any]) -> NDArray[Any]:
+        """Scale rows, and their parts in the span otherwise."""
+        axes = self.axes.astype(x.dtype, copy=False)
+        inside = (x @ axes) * (self.scales - self.rest).astype(x.dtype)
+        return np.asarray(x * x.dtype.type(self.rest) + inside @ axes.T)
+
+    def is_undone_by(self, other: Structured) -> bool:
+        """Whether the span is the same, orthonormal, and the scales cancel."""
+        if not isinstance(other, Spanned) or other.axes is not self.axes:
+            return False
+        error = np.abs(self.axes.T @ self.axes - np.eye(len(self.scales))).max()
+        ends = np.append(self.scales, self.rest), np.append(other.scales, other.rest)
+        return bool(error <= 64 * len(self.scales) * EPS) and _cancel(*ends)
+
+
+Linear: TypeAlias = Matrix | Structured
+"""What rows can be multiplied by."""
+
+
+def _cancel(scales: Vector, others: Vector) -> bool:
+    return bool(np.abs(scales * others - 1).max() <= 64 * EPS)
 
 
 def _same(one: Turn | None, other: Turn | None) -> bool:
@@ -166,6 +242,6 @@ def stretches(linear: Linear) -> Floats:
     >>> stretches(Stretch(np.array([1.0, -3.0]))), stretches(np.diag([1.0, -3.0]))
     (array([3., 1.]), array([3., 1.]))
     """
-    if isinstance(linear, Stretch):
+    if isinstance(linear, Structured):
         return np.sort(linear.sizes)[::-1]
     return np.asarray(np.linalg.svd(linear, compute_uv=False))

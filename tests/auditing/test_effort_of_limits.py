@@ -162,7 +162,12 @@ def test_a_thousand_rows_stand_for_all_and_a_hundred_with_shifts(searches):
     found = limits(head, ["right"], max_condition=2.0)
     assert [(c.n_rows, c.exact) for c in found.certificates] == [(1_000, False), (100, False)]
     assert searches.ranged[0]["n_pairs"] == 2_000
-    assert (module.SEARCHED, module.ATTACKED_ROWS, module.ATTACKED_RANK, module.WIDE) == (50_000_000, 50_000, 512, 256)
+    assert (module.SEARCHED, module.ATTACKED_ROWS, module.ATTACKED_RANK, module.WIDE) == (
+        50_000_000,
+        50_000,
+        16_384,
+        256,
+    )
 
 
 @pytest.mark.parametrize(("most", "objectives"), [(20, ["movement", "neighbours"]), (19, ["movement"])])
@@ -173,13 +178,14 @@ def test_lists_of_very_many_rows_are_not_attacked(searches, monkeypatch, most, o
 
 
 @pytest.mark.parametrize(
-    ("k", "n_pairs", "effort"), [(256, 2_000, (3, 20)), (257, 500, (1, 3)), (512, 500, (1, 3)), (513, 500, None)]
+    ("k", "n_pairs", "effort"),
+    [(256, 2_000, (3, 20, 50)), (257, 500, (1, 10, 8)), (1_049, 499, (1, 10, 8)), (16_385, 100, None)],
 )
 def test_at_a_high_rank_less_has_to_do(searches, k, n_pairs, effort):
     wide = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((70, k)))
     found = limits(wide, ["right"], max_condition=2.0)
     assert searches.ranged[0]["n_pairs"] == n_pairs
-    assert {(a["n_starts"], a["n_steps"], a["n_pairs"]) for _, a in searches.attacked} == (
+    assert {(a["n_starts"], a["n_steps"], a["n_rows"], a["n_pairs"]) for _, a in searches.attacked} == (
         {(*effort, n_pairs)} if effort else set()
     )
     assert found.rank == k

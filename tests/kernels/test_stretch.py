@@ -9,7 +9,7 @@ import pytest
 from scipy.fft import dct
 
 from embaudit.kernels.seen import Seen
-from embaudit.kernels.stretch import Stretch, Turn, is_inverse, stretches
+from embaudit.kernels.stretch import Spanned, Stretch, Turn, stretches
 
 K = 37
 
@@ -92,7 +92,7 @@ def test_singular_values_are_the_sizes_of_the_scales() -> None:
 def test_inverses_have_the_same_turns_and_scales_that_cancel() -> None:
     one = full()
     inverse = Stretch(1 / one.scales, one.first, one.last)
-    assert is_inverse(one, inverse)
+    assert one.is_undone_by(inverse)
     assert np.abs(np.asarray(one) @ np.asarray(inverse).T - np.eye(K)).max() < 1e-12
     others = (
         Stretch(1 / one.scales, turn(5), one.last),
@@ -102,7 +102,7 @@ def test_inverses_have_the_same_turns_and_scales_that_cancel() -> None:
         Stretch(1 / one.scales, turn(1).T, one.last),
         Stretch((1 + 1e-12) / one.scales, one.first, one.last),
     )
-    assert not any(is_inverse(one, other) for other in others)
+    assert not any(one.is_undone_by(other) for other in others)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
@@ -125,3 +125,43 @@ def test_what_float32_rounds_stays_within_what_the_search_allows_for() -> None:
     assert (off < allowed / 100).all()
     assert (off > allowed / 1e7).all()
     assert np.allclose(growth, np.linalg.norm(one.scales) / one.scales.min())
+
+
+def spanned(k=K, r=4, rest=1.3, seed=0):
+    draw = np.random.default_rng(seed)
+    axes = np.linalg.qr(draw.standard_normal((k, r)))[0]
+    return Spanned(axes, draw.uniform(0.5, 3, r), rest)
+
+
+@pytest.mark.parametrize("r", [1, 4, K])
+def test_scales_in_a_span_are_those_of_the_matrix(r: int) -> None:
+    one = spanned(r=r)
+    w, draw = one.axes, np.random.default_rng(1)
+    matrix = one.rest * (np.eye(K) - w @ w.T) + w @ np.diag(one.scales) @ w.T
+    x = draw.standard_normal((3, K))
+    assert np.abs(np.asarray(one) - matrix).max() < 1e-14
+    assert np.abs(x @ one - x @ matrix).max() < 1e-13
+    assert np.abs(one @ x.T - matrix @ x.T).max() < 1e-13
+    assert one.T is one
+    assert one.shape == (K, K)
+    expected = np.linalg.svd(matrix, compute_uv=False)
+    assert np.allclose(stretches(one)[[0, -1]], expected[[0, -1]])
+    assert len(one.sizes) == (r if r == K else r + 1)
+    assert (x.astype(np.float32) @ one).dtype == np.float32
+
+
+def test_scales_in_a_span_are_undone_in_the_same_span() -> None:
+    one = spanned()
+    inverse = Spanned(one.axes, 1 / one.scales, 1 / one.rest)
+    assert one.is_undone_by(inverse)
+    assert np.abs(np.asarray(one) @ np.asarray(inverse) - np.eye(K)).max() < 1e-13
+    skew = Spanned(one.axes * 1.01, one.scales, one.rest)
+    others = (
+        (one, Spanned(one.axes.copy(), 1 / one.scales, 1 / one.rest)),
+        (one, Spanned(one.axes, 1 / one.scales, 1.0)),
+        (one, Spanned(one.axes, 2 / one.scales, 1 / one.rest)),
+        (one, Stretch(np.ones(K))),
+        (Stretch(np.ones(K)), one),
+        (skew, Spanned(skew.axes, 1 / one.scales, 1 / one.rest)),
+    )
+    assert not any(first.is_undone_by(second) for first, second in others)
