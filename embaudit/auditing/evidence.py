@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
-from embaudit.auditing.heads import PANEL, head_evidence
+from embaudit.auditing.heads import PANEL, head_evidence, panel_size
 from embaudit.auditing.limits import Limits, limits
 from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.traits import Traits, all_traits
@@ -153,7 +153,7 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
 
 def labels_looked_at(head: FactorModel, seed: int) -> Indices:
     """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
-    return sample_rows(head.right_side.asked, PANEL, np.random.default_rng(seed))
+    return sample_rows(head.right_side.asked, panel_size(head.rank, PANEL), np.random.default_rng(seed))
 
 
 MOST = {"n_gauges": 10_000, "n_pairs": 100_000_000}
@@ -174,7 +174,8 @@ def _head(
     if not isinstance(model.link, Softmax):
         return None, model
     own = np.random.default_rng(rng)
-    head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own)
+    size = panel_size(model.rank)
+    head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own, n_labels=size)
     return head, only_labels(model, labels_looked_at(model, rng))
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
+PANEL_CELLS = 2**22
+"""Entries of their rows, from 512 labels on."""
 N_PAIRS = 20_000
 """Pairs of labels whose shortest shifts are computed, where there are more."""
 PAIR_CELLS = 2**23
@@ -38,6 +40,17 @@ ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
 ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
+
+
+def panel_size(rank: int, most: int = PANEL) -> int:
+    """Say how many labels are looked at one by one in a head of so many dimensions.
+
+    Examples
+    --------
+    >>> panel_size(768), panel_size(4_096), panel_size(16_384)
+    (2048, 1024, 512)
+    """
+    return min(most, max(512, PANEL_CELLS // rank))
 
 
 def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> FactorModel:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import betainc
 
-from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
@@ -17,6 +17,8 @@ CELLS = 2**20
 """Steps in which the hash counts an entry of a direction: coarser than rounding, finer than any tolerance."""
 DIMENSIONS = (4, 8)
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
+PROPOSED = 64
+"""Dimensions in which candidates of the tree are compared before all."""
 DEEP = 20_000
 """Above so many rows only the cheaper tree is built."""
 CANDIDATES = 2_000_000
@@ -111,7 +113,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
     [[0, 2]]
     """
-    points = _leading(x, rows)
+    points = _leading(x, rows, PROPOSED)
     reach = np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12
     some = _spread(len(rows))
     for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
@@ -119,6 +121,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
         near = tree.query_ball_point(tree.data[some], reach, return_length=True)
         if (near.mean() - 1) * len(rows) / 2 <= CANDIDATES:
             pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
+            pairs = pairs[_within(points, pairs, reach)]
             return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
     return None
 
@@ -128,10 +131,19 @@ def _spread(n: int) -> Indices:
     return np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
 
 
-def _leading(x: Matrix, rows: Indices) -> Floats:
+def _within(points: Floats, pairs: Indices, reach: float) -> Flags:
+    """Tell which pairs are as near in more dimensions than the tree has: of long rows few candidates are."""
+    near = np.empty(len(pairs), dtype=bool)
+    for part in row_blocks(len(pairs), 2 * points.shape[1]):
+        one, other = pairs[part].T
+        near[part] = np.square(points[one] - points[other]).sum(axis=1) <= reach**2
+    return near
+
+
+def _leading(x: Matrix, rows: Indices, most: int) -> Floats:
     """Bring directions to the few dimensions in which some of them spread most."""
     some = unit_rows(x[rows[_spread(len(rows))]])
-    basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][: DIMENSIONS[-1]].T
+    basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:most].T
     points = np.empty((len(rows), basis.shape[1]))
     for part in row_blocks(len(rows), x.shape[1]):
         points[part] = unit_rows(x[rows[part]]) @ basis

@@ -20,7 +20,8 @@ from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import MANY, screened
-from embaudit.kernels.seen import Rows
+from embaudit.kernels.seen import Rows, Seen
+from embaudit.kernels.stretch import Stretch
 
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
@@ -141,12 +142,13 @@ def _shifted(x: Rows, shift: Vector | None) -> Any:
 
 def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
-    if shift is not None or len(x) < MANY:
+    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray)):
         return _searched(x, rows, keep, shift, first)
-    best, settled = screened(x, rows, keep, first)
+    seen = Seen(x, Stretch.identity(x.shape[1]), shift) if shift is not None and isinstance(x, np.ndarray) else x
+    best, settled = screened(seen, rows, keep, first)
     rest = np.flatnonzero(~settled)
     if len(rest):
-        again = _searched(x, rows[rest], keep, None, first)
+        again = _searched(x, rows[rest], keep, shift, first)
         best.columns[rest], best.values[rest] = again.columns, again.values
     return best
 

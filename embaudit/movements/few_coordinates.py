@@ -13,9 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.kernels.moments import STRIP, WIDE_BYTES
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.seen import Mapped
+from embaudit.kernels.stretch import WIDE
 from embaudit.model.side import Side
 from embaudit.movements.nearest_changed import NearestChanged
 
@@ -56,7 +59,7 @@ def dimension_shares(x: Matrix) -> tuple[Floats, Floats]:
     stored : array of shape (k,)
         In the order of the columns.
     principal : array of shape (min(p, k),)
-        Largest first.
+        Largest first; only the first three where there are more than 256.
 
     Examples
     --------
@@ -70,14 +73,41 @@ def dimension_shares(x: Matrix) -> tuple[Floats, Floats]:
         square = unit @ unit.T
         stored = np.einsum("il,il->l", unit, square @ unit)
     else:
-        square = np.zeros((k, k))
+        square = _square(x)
+        stored = np.einsum("ij,ij->j", square, square)
+    total = float(np.einsum("ij,ij->", square, square))
+    values = np.maximum(_largest(square), 0)
+    return stored / total, np.square(values) / total
+
+
+def _square(x: Matrix) -> Floats:
+    """Compute `UᵀU` of directions U; of very many columns in float32, to a millionth, summed up in float64."""
+    p, k = x.shape
+    square = np.zeros((k, k))
+    if k <= WIDE:
         for rows in row_blocks(p, k):
             unit = unit_rows(x[rows], none=0)
             square += unit.T @ unit
-        stored = np.square(square).sum(axis=0)
-    total = float(np.square(square).sum())
-    values = np.maximum(np.linalg.eigvalsh(square)[::-1], 0)
-    return stored / total, np.square(values) / total
+        return square
+    for rows in row_blocks(p, k, budget=WIDE_BYTES):
+        single = unit_rows(x[rows], none=0, dtype=np.float32)
+
+        def add(start: int, single: Matrix = single) -> None:
+            square[:, start : start + STRIP] += single.T @ single[:, start : start + STRIP]
+
+        for _ in ordered_map(add, range(0, k, STRIP)):
+            pass
+    return square
+
+
+def _largest(square: Floats) -> Floats:
+    """Return the eigenvalues, the largest first; of very large matrices only as many as are asked for here."""
+    from scipy.sparse.linalg import eigsh
+
+    if len(square) <= WIDE:
+        return np.asarray(np.linalg.eigvalsh(square)[::-1])
+    start = np.random.default_rng(0).standard_normal(len(square))
+    return np.asarray(eigsh(square, MOST, v0=start, return_eigenvectors=False)[::-1])
 
 
 def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:
@@ -107,6 +137,7 @@ def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:
     carried = float(stored[columns].sum())
     without = None
     if carried >= HALF:
-        rest = neighbours(np.delete(side.rows, columns, axis=1), 1, rows=lists.rows)
+        others = Mapped(side.rows, lambda block: np.delete(block, columns, axis=1), k - few)
+        rest = neighbours(others, 1, rows=lists.rows)
         without = NearestChanged.of(lists, rest, exact=len(lists.rows) == len(side.directed))
     return FewCoordinates(tuple(columns.tolist()), carried, without, float(principal[:few].sum()))

@@ -15,7 +15,7 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, frozen
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.passes import float64_blocks
 from embaudit.model import FactorModel, Softmax
@@ -109,8 +109,15 @@ class LabelCoordinates:
     def logit_blocks(self, inputs: Floats) -> Iterator[tuple[slice, Floats]]:
         """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time."""
         weights = self.whitening @ inputs[:, :-1].T
-        for labels, block in float64_blocks(self.rows):
-            yield labels, (block - self.mean) @ weights + np.multiply.outer(self.residual[labels], inputs[:, -1])
+        middle = self.mean @ weights
+
+        def logits(labels: slice) -> tuple[slice, Floats]:
+            found = np.asarray(self.rows[labels], dtype=np.float64) @ weights
+            found -= middle
+            found += np.multiply.outer(self.residual[labels], inputs[:, -1])
+            return labels, found
+
+        yield from ordered_map(logits, row_blocks(*self.rows.shape))
 
 
 def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> LabelCoordinates:

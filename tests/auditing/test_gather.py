@@ -257,7 +257,7 @@ def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
     ((args, options),) = asked
     assert args == (model,)
     assert options.pop("rng").random() == np.random.default_rng(6).random()
-    assert options == {"n_neighbours": 3, "max_condition": 4.0}
+    assert options == {"n_neighbours": 3, "max_condition": 4.0, "n_labels": 2_048}
     assert found.head.verified
     assert found.model is model
     assert gather(model.replace(link=Softmax(soft_cap=2.0)), n_gauges=1).head is not None

@@ -110,3 +110,20 @@ def test_chance_is_that_of_drawn_directions(k, least):
 def test_in_one_dimension_every_second_pair_is_alike():
     assert even_chance(1, 0.9999) == 0.5
     assert even_chance(2, np.cos(np.pi / 5)) == pytest.approx(0.2)
+
+
+def test_candidates_of_the_tree_are_compared_in_more_dimensions_before_all(monkeypatch):
+    draw = np.random.default_rng(0)
+    # Spread in eight dimensions that are all alike for groups of rows, which differ in others.
+    x = np.repeat(draw.standard_normal((10, 80)) * (np.arange(80) < 8) * 20, 20, axis=0) + draw.standard_normal(
+        (200, 80)
+    )
+    x[150] = x[3] * 2 + 1e-7
+    asked = []
+    real = copies.pair_cosines
+    monkeypatch.setattr(copies, "pair_cosines", lambda a, b, pairs: asked.append(len(pairs)) or real(a, b, pairs))
+    found = copies.near_pairs(x, np.arange(200), 0.9999)
+    assert found.tolist() == [[3, 150]]
+    assert asked == [1]
+    monkeypatch.setattr(copies, "_within", lambda points, pairs, reach: np.ones(len(pairs), dtype=bool))
+    assert copies.near_pairs(x, np.arange(200), 0.9999).tolist() == [[3, 150]]

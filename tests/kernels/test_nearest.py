@@ -334,3 +334,22 @@ def test_bad_samples_are_one_sentence() -> None:
         sample_pairs(1, 5)
     with pytest.raises(InputError, match=r"^size must be at least 0; got -1\.$"):
         sample_pairs(3, -1)
+
+
+@pytest.mark.parametrize("k", [5, 300])
+def test_shifted_rows_are_screened_and_settled_where_they_are_many(monkeypatch, k):
+    draw = np.random.default_rng(3)
+    x = (draw.standard_normal((200, k)) + 2).astype(np.float32)
+    x[7] = -x[0]
+    shift = -x.mean(axis=0).astype(np.float64)
+    plain = neighbours(x, 6, shift=shift)
+    used = []
+    real = module.screened
+    monkeypatch.setattr(module, "MANY", 200)
+    monkeypatch.setattr(module, "screened", lambda *given: used.append(given[0]) or real(*given))
+    monkeypatch.setattr(module, "_searched", lambda *_: pytest.fail("searched in float64"))
+    found = neighbours(x, 6, shift=shift)
+    assert len(used) == 1
+    assert (found.indices == plain.indices).all()
+    np.testing.assert_allclose(found.cosines, plain.cosines, atol=1e-14)
+    np.testing.assert_allclose(found.runner_up, plain.runner_up, atol=1e-14)

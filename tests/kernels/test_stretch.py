@@ -165,3 +165,20 @@ def test_scales_in_a_span_are_undone_in_the_same_span() -> None:
         (skew, Spanned(skew.axes, 1 / one.scales, 1 / one.rest)),
     )
     assert not any(first.is_undone_by(second) for first, second in others)
+
+
+def test_what_float32_rounds_of_scaled_and_shifted_columns_is_no_sum() -> None:
+    rank, draw = 600, np.random.default_rng(0)
+    x = (draw.standard_normal((40, rank)) + 1).astype(np.float32)
+    for one, shift in (
+        (Stretch(np.ones(rank)), -np.ones(rank)),
+        (Stretch(draw.uniform(0.5, 2, rank)), np.zeros(rank)),
+        (Stretch(draw.uniform(0.5, 2, rank)), draw.standard_normal(rank)),
+    ):
+        seen = Seen(x, one, shift)
+        block, growth = seen.single(slice(0, 40))
+        off = np.linalg.norm(block - seen[:40], axis=1) / np.linalg.norm(seen[:40], axis=1)
+        allowed = (rank + 8) * 2.0**-24 * growth
+        assert (off < allowed).all()
+        # Far below what sums of k products would need.
+        assert (growth < 3).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from itertools import combinations
 
 import numpy as np
@@ -253,3 +254,27 @@ def test_the_interval_of_a_mean_is_that_of_independent_lists():
     assert found.ci_low == pytest.approx(values.mean() - half, abs=1e-12)
     assert Kept.of(np.array([0.0, 1.0]), np.ones(2), exact=False).ci_low == 0
     assert Kept.of(np.array([0.0, 1.0]), np.ones(2), exact=False).ci_high == 1
+
+
+def test_of_very_many_dimensions_shares_are_summed_in_strips(monkeypatch):
+    draw = np.random.default_rng(0)
+    x = (draw.standard_normal((90, 40)) * np.exp(draw.standard_normal(40))).astype(np.float32)
+    stored, principal = dimension_shares(x)
+    module = sys.modules["embaudit.movements.few_coordinates"]
+    monkeypatch.setattr(module, "WIDE", 39)
+    monkeypatch.setattr(module, "STRIP", 9)
+    monkeypatch.setattr(module, "WIDE_BYTES", 8 * 40 * 33)
+    found, largest = dimension_shares(x)
+    np.testing.assert_allclose(found, stored, rtol=1e-5)
+    np.testing.assert_allclose(largest, principal[:3], rtol=1e-5)
+
+
+def test_neighbours_without_a_few_dimensions_are_those_of_the_others():
+    x = np.random.default_rng(1).standard_normal((60, 20))
+    x[:, 4] += 9
+    side = Side(x, "item")
+    found = few_coordinates(side, neighbours(x, 1))
+    assert 4 in found.columns
+    rest = neighbours(np.delete(x, found.columns, axis=1), 1)
+    changed = (rest.indices != neighbours(x, 1).indices).mean()
+    assert found.without.share == pytest.approx(changed)
