@@ -14,6 +14,7 @@ from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.plain import plain
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.rows import sample_rows, unit_rows
+from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -157,18 +158,18 @@ def norm_evidence(
     asked = (
         alive if len(alive) * head.n_right <= SEARCHED else sample_rows(alive, max(50, SEARCHED // head.n_right), rng)
     )
-    rows = {form.name: form.of(head.right) for form in forms} | _of_logits(head)
+    rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
     lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
     every = np.intersect1d(head.right_side.asked, head.right_side.directed)
     exact, single = len(asked) == len(every), _without_copies(lists[STORED])
-    units = {name: unit_rows(x[alive], none=0) for name, x in rows.items()}
+    cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
     return NormEvidence(
         norm=norm,
         forms=forms,
         drift=_drifts(only_labels(head, alive), norm, forms, rng),
         apart=tuple(
-            _apart((one, lists[one], units[one]), (other, lists[other], units[other]), single, exact=exact)
+            _apart((one, lists[one], cosines[one]), (other, lists[other], cosines[other]), single, exact=exact)
             for one, other in combinations(rows, 2)
         ),
         labels=alive,
@@ -181,7 +182,7 @@ def norm_evidence(
 
 
 def _examples(
-    head: FactorModel, before: NeighbourLists, after: NeighbourLists, rows: Matrix
+    head: FactorModel, before: NeighbourLists, after: NeighbourLists, rows: Rows
 ) -> tuple[Neighbourhood, ...]:
     most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
     return neighbourhoods(head, rows, rows=before.rows[most], n=min(LISTED, before.indices.shape[1]))
@@ -233,7 +234,7 @@ def _apart(
         first_changed=float((of_all.indices[:, 0] != later.indices[:, 0]).mean()),
         top_n=before.indices.shape[1],
         top_n_changed=1 - before.overlap(after, tie=tie),
-        mean_abs=float((np.abs(x @ x.T - y @ y.T).sum() - np.abs((x * x - y * y).sum(axis=1)).sum()) / pairs),
+        mean_abs=float((np.abs(x - y).sum() - np.abs(np.diag(x) - np.diag(y)).sum()) / pairs),
     )
 
 

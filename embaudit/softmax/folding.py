@@ -15,6 +15,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Vector, is_number
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
+from embaudit.kernels.seen import Mapped, Rows
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.coordinates import require_softmax
@@ -58,6 +59,18 @@ class Convention:
         for part in row_blocks(*rows.shape):
             found[part] = self.rows(np.asarray(rows[part], dtype=np.float64))
         return found
+
+    def seen(self, rows: Matrix) -> Rows:
+        """Bring rows to this form where they are asked for, so that no changed copy is kept.
+
+        Examples
+        --------
+        >>> Convention("folded", gain=np.array([2.0, 1.0])).seen(np.array([[1.0, 3.0], [0.0, 1.0]]))[1:]
+        array([[0., 1.]])
+        """
+        if self.gain is None and not self.level and self.centre is None:
+            return rows
+        return Mapped(rows, self.rows, rows.shape[1])
 
     def bias(self, head: FactorModel, norm: FinalNorm) -> Vector | None:
         """Return what the head of this form adds to its logits: `b + (W − centre)β` where γ is folded in."""

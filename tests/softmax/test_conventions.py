@@ -283,3 +283,16 @@ def test_what_is_told_as_json():
         "one", "other", "nearest", "first_changed", "top_n", "top_n_changed", "mean_abs",
     }  # fmt: skip
     assert evidence(norm=FinalNorm("rms", [0, 1, 1, 1, 1, 1])).to_dict()["condition_number"] is None
+
+
+@pytest.mark.parametrize("centre", [None, np.array([0.5, -1.0, 2.0])])
+@pytest.mark.parametrize("gain", [None, np.array([2.0, 1.0, -3.0])])
+@pytest.mark.parametrize("level", [False, True])
+def test_rows_of_a_form_are_made_where_they_are_asked_for(centre, gain, level):
+    form = Convention("form", gain, level, centre)
+    rows = np.random.default_rng(0).standard_normal((6, 3)).astype(np.float32)
+    seen, whole = form.seen(rows), form.of(rows)
+    assert (seen.shape, seen.dtype, len(seen)) == ((6, 3), np.float32, 6)
+    for some in (slice(2, 5), np.array([4, 0])):
+        np.testing.assert_allclose(seen[some], whole[some], rtol=1e-6, atol=1e-7)
+    assert (seen is rows) == (centre is None and gain is None and not level)
