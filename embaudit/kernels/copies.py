@@ -15,6 +15,10 @@ from embaudit.kernels.rows import unit_rows
 
 CELLS = 2**20
 """Steps in which the hash counts an entry of a direction: coarser than rounding, finer than any tolerance."""
+WEIGHTS = 2**26
+"""Whole numbers that the hash multiplies these with, below it."""
+ODD = 0x9E3779B97F4A7C15 - 2**64
+"""What brings two sums of 52 bits together in one number of 64."""
 DIMENSIONS = (4, 8)
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
 PROPOSED = 64
@@ -72,11 +76,14 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
     >>> first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
     [0, 1, 0, 3]
     """
-    keys = np.empty(len(rows), dtype=np.uint64)
-    odd = np.random.default_rng(0).integers(2**63, size=x.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    keys = np.empty(len(rows), dtype=np.int64)
+    # The cells of a direction add up to 2²⁰√k at most, so that these sums of whole numbers are exact.
+    weights = np.random.default_rng(0).integers(WEIGHTS, size=(x.shape[1], 2)).astype(np.float64)
     for part in row_blocks(len(rows), x.shape[1]):
-        cells = np.rint(unit_rows(x[rows[part]]) * CELLS).astype(np.int64).view(np.uint64)
-        keys[part] = (cells * odd).sum(axis=1)  # wraps around, as a hash may
+        cells = unit_rows(x[rows[part]])
+        cells *= CELLS
+        one, other = (np.rint(cells, out=cells) @ weights).astype(np.int64).T
+        keys[part] = one * ODD + other  # wraps around, as a hash may
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))

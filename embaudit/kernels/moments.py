@@ -189,18 +189,39 @@ def _wide_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
         origin = block.mean(axis=0) if rows.start == 0 else origin
         block -= origin
         total += block.sum(axis=0)
-
-        def add(start: int, block: Floats = block) -> None:
-            strip = slice(start, start + STRIP)
-            gram[start:, strip] += block[:, start:].T @ block[:, strip]
-
-        for _ in ordered_map(add, range(0, k, STRIP)):
-            pass
+        add_gram(gram, block)
     shift = total / len(x)
     for start in range(0, k, STRIP):
         gram[start:, start : start + STRIP] -= len(x) * np.outer(shift[start:], shift[start : start + STRIP])
-        gram[start : start + STRIP, start:] = gram[start:, start : start + STRIP].T
+    mirror(gram)
     return origin + shift, gram
+
+
+def add_gram(gram: Floats, block: Matrix) -> None:
+    """Add `XᵀX` of a block of rows to a matrix, in strips that threads share; above the diagonal it is left unfinished.
+
+    Examples
+    --------
+    >>> gram = np.zeros((2, 2))
+    >>> add_gram(gram, np.array([[1.0, 2.0]]))
+    >>> mirror(gram)
+    >>> gram
+    array([[1., 2.],
+           [2., 4.]])
+    """
+
+    def add(start: int) -> None:
+        strip = slice(start, start + STRIP)
+        gram[start:, strip] += block[:, start:].T @ block[:, strip]
+
+    for _ in ordered_map(add, range(0, len(gram), STRIP)):
+        pass
+
+
+def mirror(gram: Floats) -> None:
+    """Copy what is below the diagonal above it."""
+    for start in range(0, len(gram), STRIP):
+        gram[start : start + STRIP, start:] = gram[start:, start : start + STRIP].T
 
 
 def gram_root(gram: Floats) -> Floats:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.workers import ordered_map, row_blocks
-from embaudit.kernels.moments import STRIP, WIDE_BYTES
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.moments import WIDE_BYTES, add_gram, mirror
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Mapped
@@ -90,13 +90,8 @@ def _square(x: Matrix) -> Floats:
             square += unit.T @ unit
         return square
     for rows in row_blocks(p, k, budget=WIDE_BYTES):
-        single = unit_rows(x[rows], none=0, dtype=np.float32)
-
-        def add(start: int, single: Matrix = single) -> None:
-            square[:, start : start + STRIP] += single.T @ single[:, start : start + STRIP]
-
-        for _ in ordered_map(add, range(0, k, STRIP)):
-            pass
+        add_gram(square, unit_rows(x[rows], none=0, dtype=np.float32))
+    mirror(square)
     return square
 
 

@@ -262,7 +262,7 @@ def test_of_very_many_dimensions_shares_are_summed_in_strips(monkeypatch):
     stored, principal = dimension_shares(x)
     module = sys.modules["embaudit.movements.few_coordinates"]
     monkeypatch.setattr(module, "WIDE", 39)
-    monkeypatch.setattr(module, "STRIP", 9)
+    monkeypatch.setattr(sys.modules["embaudit.kernels.moments"], "STRIP", 9)
     monkeypatch.setattr(module, "WIDE_BYTES", 8 * 40 * 33)
     found, largest = dimension_shares(x)
     np.testing.assert_allclose(found, stored, rtol=1e-5)
