@@ -21,9 +21,9 @@ from embaudit.model import Role
 
 SPANNED = 256
 """Dimensions above which attacks keep to a span."""
-ROWS = 128
+ROWS = 64
 """Rows that such an attack on pairs is about."""
-LISTS, NEAREST = 8, 10
+LISTS, NEAREST = 8, 5
 """Rows whose lists such an attack is about, and rows outside each that it knows."""
 
 

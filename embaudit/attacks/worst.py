@@ -151,7 +151,7 @@ def worst_gauge(
     """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
 
     Above 256 dimensions linear and affine attacks keep to the span of the rows that they are about, in which nothing is
-    lost (see `embaudit.attacks.spanned`): pairs are then those of 128 drawn rows.
+    lost (see `embaudit.attacks.spanned`): pairs are then those of 64 drawn rows.
 
     Parameters
     ----------

@@ -133,4 +133,4 @@ def test_a_budget_of_one_moves_nothing(head):
 
 
 def test_the_rank_from_which_spans_are_taken():
-    assert (spanned.SPANNED, spanned.ROWS, spanned.LISTS, spanned.NEAREST) == (256, 128, 8, 10)
+    assert (spanned.SPANNED, spanned.ROWS, spanned.LISTS, spanned.NEAREST) == (256, 64, 8, 5)
