@@ -479,7 +479,7 @@ def test_it_is_said_where_no_attack_was_made():
     assert ATTACKED_RANK == 16_384
     assert list(limits.attacks(evidence(limits=Limits(rank=16_384)))) == []
     text = "No attack was made: above rank 16384 it costs too much; what a gauge reaches is open."
-    assert records(limits.attacks(evidence(limits=Limits(rank=513)))) == [
+    assert records(limits.attacks(evidence(limits=Limits(rank=16_385)))) == [
         ("reached:none", U, "cosines", "no gauge", False, text, None, "attacks")
     ]
 
