@@ -16,8 +16,13 @@ def in_threes(x):
         yield rows, np.asarray(x[rows], dtype=np.float64)
 
 
+def of_threes(n, k):
+    return row_blocks(n, k, budget=8 * 3 * k)
+
+
 @pytest.fixture
 def small_blocks(monkeypatch):
+    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", of_threes)
     monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
 
 
@@ -28,7 +33,7 @@ def test_logits_in_several_blocks_are_those_of_one(monkeypatch, bias):
     inputs = np.column_stack([np.random.default_rng(0).normal(size=(5, space.rank)), np.ones(5)])
     whole = list(space.logit_blocks(inputs))
     assert [labels for labels, _ in whole] == [slice(0, 11)]
-    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", of_threes)
     parts = list(space.logit_blocks(inputs))
     assert [labels for labels, _ in parts] == [slice(0, 3), slice(3, 6), slice(6, 9), slice(9, 11)]
     np.testing.assert_allclose(np.vstack([logits for _, logits in parts]), whole[0][1], atol=1e-14)
@@ -45,7 +50,7 @@ def test_what_a_head_can_predict_does_not_depend_on_blocks(monkeypatch, seed):
         return argmaxable(head).to_dict(), logit_cosines(head, pairs=pairs, inputs=inputs)
 
     whole = answers()
-    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
+    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", of_threes)
     parts = answers()
     assert parts[0] == whole[0]
     assert whole[0]["n_can"] > 2
