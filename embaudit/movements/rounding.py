@@ -9,6 +9,7 @@ import numpy as np
 from embaudit.foundation.checked import Matrix
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.scratch import scratch
 from embaudit.kernels.storage import Storage, storage_of
 from embaudit.model.side import Side
 from embaudit.movements.nearest_changed import NearestChanged
@@ -34,7 +35,7 @@ def redrawn_within(x: Matrix, storage: Storage, rng: np.random.Generator) -> Mat
     >>> bool(np.abs(redrawn_within(x, FLOAT16, np.random.default_rng(0)) - x).max() <= 2**-11)
     True
     """
-    drawn = np.empty(x.shape, dtype=x.dtype)
+    drawn = scratch(x.shape, x.dtype)
     for rows, block in float64_blocks(x):
         drawn[rows] = block + storage.half_steps(block) * rng.uniform(-1, 1, block.shape)
     return drawn
