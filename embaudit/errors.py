@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from unicodedata import category
 
 UNSEEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Categories of characters that steer a terminal or a page, or cannot be encoded."""
 JOINERS = "\u200c\u200d"
 """Letters of Persian and of Indian scripts, and emoji, are written with them."""
+
+LONGEST = 300
+"""Characters of what was given that an error shows; the longest name a file may have is shorter."""
 
 
 def escaped(text: str) -> str:
@@ -58,4 +62,12 @@ def must_be(name: str, allowed: str, got: object, remedy: str = "") -> InputErro
     >>> str(must_be("alpha", "a number >= 0", -1, "0 switches the penalty off"))
     'alpha must be a number >= 0; got -1; 0 switches the penalty off.'
     """
-    return InputError("; ".join(part for part in (f"{name} must be {allowed}", f"got {got}", remedy) if part) + ".")
+    return InputError(
+        "; ".join(part for part in (f"{name} must be {allowed}", f"got {_short(got)}", remedy) if part) + "."
+    )
+
+
+def _short(got: object) -> str:
+    """Cut what fills a screen, and leave out where in memory an object lies."""
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(got))
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."

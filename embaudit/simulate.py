@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, as_count, as_generator, frozen
+from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, frozen
 from embaudit.foundation.progress import track
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ _ROUNDS = 3
 """Rounds of drawing with replacement before the items still missing are found by a race over all items."""
 _DENSE_SHARE = 8
 """A user who takes more than one item in this many goes straight to the race: most draws would repeat."""
-
-
-MOST = 100_000_000
-"""More users, items or clusters than this fit into no memory."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class SimulationParameters:
 
     def __post_init__(self) -> None:
         for name in ("n_users", "n_items", "n_clusters"):
-            as_count(getattr(self, name), name, most=MOST)
+            as_count(getattr(self, name), name, most=MOST_COUNT)
         self._check_clusters()
         self._check_activity()
 
@@ -102,6 +99,7 @@ class SimulatedInteractions:
         return f"SimulatedInteractions({n} users, {p} items, {len(self.exponents)} clusters, {self.matrix.nnz} pairs)"
 
 
+@typed
 def simulate_interactions(
     n_users: int = 20_000,
     n_items: int = 1_000,
@@ -177,11 +175,12 @@ def simulate_interactions(
     >>> data.matrix.shape, data.clusters.shape, data.exponents.round(2)
     ((300, 40), (40,), array([0.89, 1.44, 0.43]))
     """
+    as_count(n_clusters, "n_clusters", most=MOST_COUNT)
     parameters = SimulationParameters(
         n_users,
         n_items,
         n_clusters,
-        tuple(cluster_weights) if cluster_weights is not None else (1.0,) * max(n_clusters, 0),
+        tuple(cluster_weights) if cluster_weights is not None else (1.0,) * n_clusters,
         exponent_range,
         popularity_law,
         concentration,

@@ -24,6 +24,7 @@ from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, 
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import ONCE, beside, percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
@@ -135,6 +136,7 @@ def _require_budget(group: GaugeGroup) -> float:
     return float(group.max_condition)  # type: ignore[attr-defined]
 
 
+@typed
 def worst_gauge(
     model: FactorModel,
     group: GaugeGroup,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,26 +18,23 @@ from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import training_objective
 from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.verdict import Statement, statements, verdict
-from embaudit.foundation.checked import as_list, as_seed
+from embaudit.foundation.checked import RNG, as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
+from embaudit.foundation.typed import typed
+from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
-from embaudit.model import Link
+from embaudit.io.files import AnyPath
+from embaudit.model import FactorModel, Link, Role
+from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import pandas as pd
 
     from embaudit.auditing.finding import Finding, Severity
-    from embaudit.foundation.checked import RNG
-    from embaudit.gauges import GaugeGroup
     from embaudit.io import Intake
-    from embaudit.io.files import AnyPath
     from embaudit.io.proofs.proof import Proof
-    from embaudit.model import FactorModel, Role
-    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.display import Display
 
 SCHEMA_VERSION = 2
@@ -125,6 +123,7 @@ class Audit(Drawn):
         found = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
         return "\n".join([str(self.answer), self.verdict, *found])
 
+    @typed
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
         return self._drawn(ax, role=role)
@@ -210,6 +209,7 @@ class Audit(Drawn):
         )
 
 
+@typed
 def audit(
     model: FactorModel | AnyPath | object,
     *,

@@ -15,7 +15,7 @@ from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
-from embaudit.foundation.checked import as_count, is_number
+from embaudit.foundation.checked import MOST_COUNT, as_count, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, ordered_map, row_blocks
 from embaudit.kernels.rows import sample_rows
@@ -156,7 +156,7 @@ def labels_looked_at(head: FactorModel, seed: int) -> Indices:
     return sample_rows(head.right_side.asked, panel_size(head.rank, PANEL), np.random.default_rng(seed))
 
 
-MOST = {"n_gauges": 10_000, "n_pairs": 100_000_000}
+MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT}
 """More would take long, or all memory, and say nothing more."""
 
 

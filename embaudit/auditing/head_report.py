@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
@@ -18,11 +18,9 @@ from embaudit.auditing.verdict import statements, verdict
 from embaudit.canonical import in_span
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
-
-if TYPE_CHECKING:
-    from embaudit.foundation.checked import RNG
-    from embaudit.model import FactorModel
+from embaudit.model import FactorModel
 
 LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 """Smallest values of the counts one may ask for."""
@@ -91,6 +89,7 @@ class HeadReport(HeadEvidence, Result):
         return {**super().to_dict(), "verdict": self.verdict, "findings": found}
 
 
+@typed
 def head_report(
     model: FactorModel,
     *,

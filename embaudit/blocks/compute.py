@@ -24,13 +24,14 @@ from embaudit.blocks.sources import as_source
 from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
 from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.foundation.progress import track
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import ordered_map
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.model import FactorModel
+from embaudit.model.side import SideName
 
 MAX_BLOCKS = 20_000_000
 """More would take gigabytes for the result alone."""
@@ -148,6 +149,7 @@ def _compare(x: Arrays, y: Arrays, partition: Partition, notes: list[str], names
     return BlockCosines(concatenate(merged), np.concatenate(sizes), labels, tuple(notes))
 
 
+@typed
 def block_cosines(
     x: Any, y: Any, *, partition: PartitionLike | None = None, missing: Literal["error", "skip"] = "error"
 ) -> BlockCosines:
@@ -201,8 +203,9 @@ def block_cosines(
     return result
 
 
+@typed
 def explain_pair(
-    vectors: FactorModel | ArrayLike, i: int, j: int, *, role: str = "right", groups: ArrayLike | None = None
+    vectors: FactorModel | ArrayLike, i: int, j: int, *, role: SideName | str = "right", groups: ArrayLike | None = None
 ) -> BlockCosines:
     """Tell which dimensions, or groups of dimensions, make the cosine of two items what it is.
 
@@ -230,7 +233,8 @@ def explain_pair(
     """
     from embaudit.model import FactorModel
 
-    factors: Matrix = vectors.factors(role) if isinstance(vectors, FactorModel) else as_factors(vectors, "vectors")
+    model = vectors if isinstance(vectors, FactorModel) else FactorModel.from_vectors(vectors)
+    factors = model.factors(role)
     for row in (i, j):
         if not 0 <= row < len(factors):
             raise must_be("the rows of a pair", f"from 0 to {len(factors) - 1}", row)

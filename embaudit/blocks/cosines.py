@@ -25,9 +25,10 @@ from embaudit.blocks.partition import Partition
 from embaudit.blocks.sums import BlockSums
 from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.foundation.checked import Flags, Floats, as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Shape
 
@@ -244,7 +245,7 @@ class BlockCosines(Drawn):
         )
 
     def _profile_and_pull(self, side: SideXY) -> tuple[Floats, Floats]:
-        if side not in ("x", "y"):
+        if not isinstance(side, str) or side not in ("x", "y"):
             raise must_be("side", 'one of "x", "y"', repr(side))
         own, other = self._profiles if side == "x" else self._profiles[::-1]
         return own, other * np.nan_to_num(self.cosines)
@@ -287,6 +288,7 @@ class BlockCosines(Drawn):
         counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
         return f"{text}\nzero blocks: {counts}" if any(zero.values()) else text
 
+    @typed
     def largest_gaps(self, *, share: float | None = 0.9, limit: int = 20) -> pd.DataFrame:
         """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
 
@@ -311,7 +313,7 @@ class BlockCosines(Drawn):
         needed = len(order)
         if share is not None:
             needed = int(np.searchsorted(np.cumsum(shares), share * (1 - 1e-12))) + 1 if total > ROUNDING else 0
-        frame = self._frame(order[: min(needed, limit)])
+        frame = self._frame(order[: min(needed, as_count(limit, "limit", least=0))])
         frame["gap_share"] = shares[: len(frame)]
         frame["cumulative_share"] = np.cumsum(shares)[: len(frame)]
         return frame
@@ -337,12 +339,13 @@ class BlockCosines(Drawn):
         """Return one row a block, in the order of the source."""
         return self._frame(np.arange(len(self)))
 
+    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with the `limit` blocks of the largest gap.
 
         A cosine that is undefined is None.
         """
-        order = np.argsort(-self.gaps, kind="stable")[:limit]
+        order = np.argsort(-self.gaps, kind="stable")[: as_count(limit, "limit", least=0)]
         blocks = self._frame(order).reset_index()
         result: dict[str, Any] = {
             "partition": self.names.partition.title,

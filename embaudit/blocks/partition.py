@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import is_integer
+from embaudit.foundation.checked import MOST_COUNT, as_count, as_list, is_integer
 from embaudit.io.codecs.arrays import Shape
 
 
@@ -160,8 +160,7 @@ class Chunks(Partition):
     size: int
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise must_be("the size of a chunk", "a positive number of entries", self.size)
+        as_count(self.size, "the size of a chunk", most=MOST_COUNT)
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -197,10 +196,10 @@ class Heads(Partition):
     pattern: str = "*"
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise must_be("the number of heads", "positive", self.count)
-        if self.axis not in (0, 1):
-            raise must_be("the axis of the heads", "0 or 1", self.axis)
+        as_count(self.count, "the number of heads", most=MOST_COUNT)
+        if not isinstance(self.pattern, str):
+            raise must_be("the pattern of the tensors that have heads", "text", repr(self.pattern))
+        as_count(self.axis, "the axis of the heads", least=0, most=1)
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -304,11 +303,12 @@ class Boundaries(Partition):
 
     def sorting(self, size: int) -> tuple[slice, NDArray[np.intp], list[str]]:
         """Return the order as it is, the edges, and the ranges as names."""
-        edges = np.array([0, *self.cuts, size], dtype=np.intp)
-        if (np.diff(edges) <= 0).any():
-            raise must_be("boundaries", f"increasing positions from 1 to {size - 1}", list(self.cuts))
+        cuts = as_list(self.cuts, "boundaries", "[2, 5]")
+        edges = [0, *cuts, size]
+        if not all(map(is_integer, cuts)) or any(a >= b for a, b in pairwise(edges)):
+            raise must_be("boundaries", f"increasing positions from 1 to {size - 1}", cuts)
         names = [f"[{a}:{b}]" for a, b in pairwise(edges)]
-        return slice(None), edges, names
+        return slice(None), np.array(edges, dtype=np.intp), names
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ import numpy as np
 
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
+from embaudit.foundation.typed import typed
 from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.passes import cached_blocks, each_chunk, float64_blocks
@@ -128,6 +129,7 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
+@typed
 def canonical_form(model: FactorModel) -> CanonicalForm:
     """Decompose the scores of a model from its factors: QR of both sides, then a k×k decomposition.
 
@@ -242,6 +244,7 @@ def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
     return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)
 
 
+@typed
 def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | None = None) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 

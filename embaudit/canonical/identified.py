@@ -22,12 +22,14 @@ from embaudit.canonical.form import (
     require_both_sides,
 )
 from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel, SideName
 
 
+@typed
 def identified_factors(
     model: FactorModel, role: SideName | str, *, biases: bool = False, form: CanonicalForm | None = None
 ) -> Matrix:
@@ -148,6 +150,7 @@ def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> 
     return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
 
 
+@typed
 def identified_cosines(
     model: FactorModel,
     *,

@@ -16,6 +16,7 @@ from embaudit.canonical.lifts import lifted, symmetric
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Matrix, frozen
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 
@@ -83,6 +84,7 @@ class NormalisationTest(Result):
         )
 
 
+@typed
 def normalisation_test(model: FactorModel, *, role: SideName | str = "right") -> NormalisationTest:
     """Test whether unit rows of a side pin the linear gauge.
 

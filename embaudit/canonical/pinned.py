@@ -14,6 +14,7 @@ from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
@@ -28,6 +29,7 @@ CANDIDATES = 48
 """Directions among which a head's witness is chosen."""
 
 
+@typed
 def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0) -> Pinning:
     """Test whether the predictions of a model with unit rows pin the cosines within each side.
 

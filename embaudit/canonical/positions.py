@@ -14,12 +14,14 @@ from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.span import in_span
 from embaudit.foundation.checked import Floats, frozen
+from embaudit.foundation.typed import typed
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.kernels.moments import Moments
 from embaudit.model import FactorModel, SideName
 
 
+@typed
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
     """Locate a model among its equivalents.
 

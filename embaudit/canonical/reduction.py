@@ -13,6 +13,7 @@ import numpy as np
 from embaudit.canonical.form import absorbed_biases, mapped, require_both_sides
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
+from embaudit.foundation.typed import typed
 from embaudit.kernels.passes import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -45,6 +46,7 @@ class Reduction:
         return self.effective_rank == len(self.basis)
 
 
+@typed
 def reduced(model: FactorModel) -> Reduction:
     """Reduce a model to its effective rank.
 
@@ -121,15 +123,21 @@ def seen_directions(model: FactorModel, shifts: tuple[SideName, ...]) -> Floats:
     used = (sizes[0] > 16 * precision * whole[0][1]) & (sizes[1] > 16 * precision * whole[1][1])
     scale = np.sqrt(np.divide(sizes[1], sizes[0], out=np.ones(model.rank), where=used))
     p, q = (p * scale)[:, used], (q / scale)[:, used]
+    if not used.any():
+        raise _vanishing()
     longest = [np.linalg.norm((whole[0][0] * scale)[:, used], 2), np.linalg.norm((whole[1][0] / scale)[:, used], 2)]
-    resolution = precision * longest[0] * longest[1] if used.any() else 0.0
-    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum()) if used.any() else 0
+    resolution = precision * longest[0] * longest[1]
+    rank = int((np.linalg.svd(p @ q.T, compute_uv=False) > resolution).sum())
     if rank == 0:
-        raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
+        raise _vanishing()
     columns = np.flatnonzero(used)[np.linalg.norm(p, axis=0) * np.linalg.norm(q, axis=0) > resolution]
     if len(columns) == rank:
         return np.eye(model.rank)[:, columns]
     return np.eye(model.rank)[:, used] @ _basis(p, q, scale[used], rank, precision)
+
+
+def _vanishing() -> InputError:
+    return InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
 
 
 def _basis(p: Floats, q: Floats, scale: Floats, rank: int, precision: float) -> Floats:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False  # not from typing: while that is imported, nothing catches Ctrl-C
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
-INTERRUPTED = 128 + signal.SIGINT
+INTERRUPTED = 128 + 2
 """What shells report of a program that Ctrl-C ended."""
 CLOSED_PIPE = 128 + 13
 """What they report of one whose reader went away."""
@@ -19,10 +16,9 @@ CLOSED_PIPE = 128 + 13
 
 def main() -> None:
     """Run embaudit; exit 0 when all is well, 1 on findings, 2 on input that must be mended."""
-    _encode_anything()
     try:
-        with _ended_by_signals():
-            _run()
+        _encode_anything()
+        _until_ended(_run)
     except (KeyboardInterrupt, SystemExit) as ended:
         if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
             raise
@@ -40,6 +36,9 @@ def _run() -> None:
             command()
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
+    except SystemExit as ended:
+        # Libraries that print end with the code that means findings where the reader went away.
+        sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
     except (InputError, OSError, MemoryError) as error:
         sys.stderr.write(f"embaudit: {_in_one_line(error)}\n")
         sys.exit(2)
@@ -61,20 +60,20 @@ def _in_one_line(error: Exception) -> str:
     return str(error) if not isinstance(error, MemoryError) else f"there is not enough memory: {error or 'none left'}."
 
 
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _until_ended(run: Callable[[], None]) -> None:
     """Clean up at the signals that ask a program to end, as at Ctrl-C, and exit as shells expect."""
+    import signal
+    import threading
 
     def end(number: int, _frame: object) -> None:
         raise SystemExit(128 + number)
 
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        return run()
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {number: signal.signal(number, end) for number in (getattr(signal, name) for name in names)}
     try:
-        yield
+        return run()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

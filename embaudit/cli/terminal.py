@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from contextlib import ExitStack, contextmanager
 from json import dump
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,11 +31,6 @@ def make_console(*, quiet: bool) -> Console:
         def print(self, *objects: Any, **options: Any) -> None:
             """Print names as they are written, whatever they would do to a terminal."""
             super().print(*map(_seen, objects), **options)
-
-        def on_broken_pipe(self) -> None:
-            """End as programs do whose reader went away, not with the code that means findings."""
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(128 + 13)
 
     console = Output(quiet=quiet, highlight=False)
     return console if console.is_terminal else Output(quiet=quiet, highlight=False, width=140)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,18 +19,16 @@ from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.progress import track
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import one_blas_thread
+from embaudit.io.files import AnyPath
 from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from embaudit.comparison.matching import Match
-    from embaudit.io.files import AnyPath
-    from embaudit.model import SideName
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
@@ -37,6 +36,7 @@ HALVINGS, HALVED = 5, 2_000
 """How often at most few entities are cut in halves, which decides much there, and how many are cut in all."""
 
 
+@typed
 def compare(
     before: FactorModel | AnyPath | object,
     after: FactorModel | AnyPath | object,

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 from embaudit.comparison.change import PARTS
 from embaudit.comparison.outcomes import OUTCOMES, TIED
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
+from embaudit.model import SideName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +20,6 @@ if TYPE_CHECKING:
     from embaudit.comparison.agreement import Agreement
     from embaudit.comparison.change import RoleChange
     from embaudit.comparison.rounded import Rounded
-    from embaudit.model import SideName
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,16 +55,20 @@ class Comparison(Result):
         """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
         return self.fits and self.agreement is not None and self.agreement.same
 
+    @typed
     def title(self, role: SideName) -> str:
         """Return what people call a side."""
-        return dict(zip(("left", "right"), self.roles, strict=True))[role]
+        if role not in ("left", "right"):
+            raise must_be("role", 'one of "left", "right"', repr(role))
+        return self.roles[role == "right"]
 
+    @typed
     def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
         """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
         if role not in self.changes:
             raise must_be("role", "one of " + ", ".join(self.changes), repr(role))
         frame = self.changes[role].to_frame()
-        return frame[frame["total"] > TIED].head(n)
+        return frame[frame["total"] > TIED].head(as_count(n, "n", least=0))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each side compared; mean changes and shares of neighbours with their 95 % intervals."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
 from embaudit.canonical.identified import identified_factors
@@ -16,20 +18,19 @@ from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.model import Equivalence
+from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices
-    from embaudit.model import FactorModel, SideName
 
 CANDIDATES = 50_000
 """Rows among which neighbours are looked up; more are sampled."""
@@ -68,10 +69,14 @@ class Evaluation(Result):
             f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
         )
 
+    @typed
     def value(self, similarity: str, measure: str = "precision") -> float:
         """Return the mean of a measure over the queries."""
+        if similarity not in self.by_query:
+            raise must_be("similarity", "one of " + ", ".join(self.by_query), repr(similarity))
         return float(self.by_query[similarity][:, MEASURES.index(_measure(measure))].mean())
 
+    @typed
     def best(self, measure: str = "precision") -> str:
         """Return the similarity with the highest mean."""
         return max(self.by_query, key=lambda name: self.value(name, measure))
@@ -156,6 +161,7 @@ def _measure(name: str) -> str:
     return name
 
 
+@typed
 def evaluate_similarities(
     model: FactorModel,
     truth: Truth | Sequence[Any] | NDArray[Any],

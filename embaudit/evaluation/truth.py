@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,6 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Indices
@@ -79,7 +78,7 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
     if isinstance(truth, Truth):
         found = truth
     else:
-        sets = [_labels(value, separator) for value in truth]
+        sets = [_labels(value, separator) for value in _rows_of(truth)]
         labels = sorted(set().union(*sets))
         place = {label: i for i, label in enumerate(labels)}
         columns = [place[label] for row in sets for label in sorted(row)]
@@ -93,6 +92,12 @@ def as_truth(truth: Truth | Sequence[Any] | NDArray[Any], n_rows: int, *, separa
         got = found.labels[0] if found.labels else "none"
         raise InputError(f"truth must hold at least two labels, to tell related rows from others; got {got}.")
     return found
+
+
+def _rows_of(truth: Any) -> Iterable[Any]:
+    if not isinstance(truth, Iterable) or isinstance(truth, Mapping) or getattr(truth, "ndim", 1) == 0:
+        raise must_be("truth", 'a list with the labels of each row, such as ["Comedy|Drama", "Drama"]', repr(truth))
+    return truth
 
 
 def _labels(value: Any, separator: str) -> set[str]:

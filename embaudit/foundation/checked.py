@@ -5,7 +5,7 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -24,6 +24,10 @@ Indices: TypeAlias = NDArray[np.integer[Any]]
 RNG: TypeAlias = np.random.Generator | int | None
 """Where random numbers come from: a generator that moves on, a seed, or None for other numbers each time."""
 
+LARGEST = float(np.finfo(np.float64).max)
+MOST_COUNT = 100_000_000
+"""Whoever asks for more draws, pairs or entities than this has mistyped."""
+
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return a read-only view: the caller's own array stays writeable, ours cannot be changed by mistake."""
@@ -33,14 +37,17 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a parameter is one finite real number.
+    """Whether a parameter is one real number that float64 can hold; a truth value is none.
 
     Examples
     --------
     >>> is_number(2.5), is_number(np.float32(1)), is_number("2"), is_number(float("nan"))
     (True, True, False, False)
     """
-    return isinstance(value, (int, float, np.integer, np.floating)) and bool(np.isfinite(value))
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return False
+    # Integers beyond 64 bits are objects to numpy.
+    return abs(value) <= LARGEST if isinstance(value, int) else bool(np.isfinite(value))
 
 
 def is_integer(value: object) -> TypeGuard[int]:
@@ -78,7 +85,7 @@ def as_list(value: object, name: str, example: str) -> list[Any]:
         ...
     embaudit.errors.InputError: roles must be a list, such as ["left"]; got 'left'.
     """
-    if isinstance(value, str) or not isinstance(value, Iterable):
+    if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         raise must_be(name, f"a list, such as {example}", repr(value))
     return list(value)
 
@@ -158,6 +165,22 @@ def _require_finite(array: Matrix, name: str) -> None:
             raise must_be(name, "finite", where, "repair or drop that row")
 
 
+def as_numbers(values: ArrayLike, name: str) -> Floats:
+    """Make a float64 array; refuse words, holes and rows of different lengths.
+
+    Examples
+    --------
+    >>> as_numbers([[1.0, 2.0], [3.0]], "a")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a must be a rectangular array; got rows that differ in length.
+    """
+    given = _as_array(values, name)
+    if given.size and given.dtype.kind not in "fiu":
+        raise must_be(name, "an array of real numbers", repr(values) if given.ndim == 0 else f"dtype {given.dtype}")
+    return given.astype(np.float64)
+
+
 def as_factors(array: ArrayLike, name: str) -> Matrix:
     """Check a factor matrix and return it read-only, in the precision it was stored in.
 
@@ -215,7 +238,7 @@ def as_vector(array: ArrayLike, name: str, length: int) -> Vector:
     return frozen(stored)
 
 
-def as_generator(rng: RNG) -> np.random.Generator:
+def as_generator(rng: RNG, name: str = "rng") -> np.random.Generator:
     """Make a generator of a seed, or pass one on, which then goes on from where it is.
 
     Examples
@@ -227,7 +250,7 @@ def as_generator(rng: RNG) -> np.random.Generator:
     """
     whole = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
     if not whole and rng is not None and not isinstance(rng, np.random.Generator):
-        raise must_be("rng", "a numpy Generator, an integer >= 0 or None", repr(rng))
+        raise must_be(name, "a numpy Generator, an integer >= 0 or None", repr(rng))
     return np.random.default_rng(rng)
 
 

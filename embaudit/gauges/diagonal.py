@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from embaudit.foundation.checked import RNG
+from embaudit.foundation.typed import typed
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, covers, sample_spectrum
@@ -46,6 +47,7 @@ class Diagonal(BudgetedLinear):
         """Draw log-normal scales, stretched to spend the budget exactly."""
         return Gauge.diagonal(sample_spectrum(self.rank, self.max_condition, rng))
 
+    @typed
     def contains(self, gauge: Gauge) -> bool:
         """Whether M is diagonal within rounding, κ within the budget, and nothing is shifted."""
         left = np.asarray(gauge.left)

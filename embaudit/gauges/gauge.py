@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
+from embaudit.foundation.typed import typed
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.stretch import WIDE, Stretch, Structured
 from embaudit.kernels.stretch import Linear as Map
@@ -21,10 +22,13 @@ from embaudit.model.objectives import Linear, kept_objective
 
 EPS = float(np.finfo(np.float64).eps)
 
+MOST_RANK = 1_000_000
+
 
 def require_rank(rank: int) -> None:
-    """Refuse a rank below 1."""
-    as_count(rank, "rank")
+    """Refuse a rank below 1, or one whose gauges no memory holds."""
+    if as_count(rank, "rank") > MOST_RANK:
+        raise must_be("rank", f"at most {MOST_RANK:,}", rank)
 
 
 def _square(array: ArrayLike | Structured, name: str) -> Map:
@@ -122,6 +126,7 @@ class Gauge:
             )
 
     @classmethod
+    @typed
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
         require_rank(rank)
@@ -158,11 +163,16 @@ class Gauge:
     @classmethod
     def from_svd(cls, u: NDArray[Any], s: NDArray[Any], vt: NDArray[Any]) -> Gauge:
         """Make `M = u diag(s) vt`, for orthogonal u and vt and positive s."""
+        u, vt = as_factors(u, "u"), as_factors(vt, "vt")
+        s = as_vector(s, "s", len(vt))
+        if u.shape != vt.shape:
+            raise must_be("u and vt", "of one shape", f"{u.shape} and {vt.shape}")
         if s.min() <= len(s) * EPS * s.max():
             raise must_be("matrix", "invertible", f"singular values from {s.min():.1e} to {s.max():.1e}")
         return cls((u * s) @ vt, (u / s) @ vt)
 
     @classmethod
+    @typed
     def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
         require_rank(rank)
@@ -234,6 +244,7 @@ class Gauge:
         """What stays the same for any model, without help from its biases."""
         return self._level(shifts_left=self.shifts_left, shifts_right=self.shifts_right)
 
+    @typed
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """What stays the same for this model, whose free biases absorb translations."""
         # Where one side only is divided by its lengths, a common scale is not divided out of the other.
@@ -251,6 +262,7 @@ class Gauge:
             return Equivalence.PROBABILITIES
         return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
 
+    @typed
     def on(self, side: SideName) -> tuple[Map, Vector]:
         """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
         return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
@@ -264,6 +276,8 @@ class Gauge:
 
         Where both sides are shifted, up to one number that left and right biases exchange; no score sees it.
         """
+        if not isinstance(first, Gauge):
+            return NotImplemented
         if first.rank != self.rank:
             raise InputError(f"gauges must have one rank to compose; got {self.rank} and {first.rank}.")
         left, right = first.left @ self.left, first.right @ self.right
@@ -282,6 +296,7 @@ class Gauge:
             first.right_shift @ self.right + self.right_shift,
         )
 
+    @typed
     def act(self, model: FactorModel) -> FactorModel:
         """Return the equivalent model; it has the objective of the given one where that keeps its value.
 

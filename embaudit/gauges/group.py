@@ -95,9 +95,13 @@ class GaugeGroup(ABC):
         return False
 
     def __le__(self, other: GaugeGroup) -> bool:
+        if not isinstance(other, GaugeGroup):
+            return NotImplemented
         return other.rank == self.rank and (other.includes(self) or self.is_within(other))
 
     def __ge__(self, other: GaugeGroup) -> bool:
+        if not isinstance(other, GaugeGroup):
+            return NotImplemented
         # Not `other <= self`: for a subclass Python asks here first, and the two would ask each other forever.
         return other.rank == self.rank and (self.includes(other) or other.is_within(self))
 

@@ -50,7 +50,7 @@ class Translation(GaugeGroup):
 
     def __post_init__(self) -> None:
         require_rank(self.rank)
-        if self.side not in ("right", "left"):
+        if not isinstance(self.side, str) or self.side not in ("right", "left"):
             raise must_be("side", 'one of "left", "right"', repr(self.side))
         require_budget("max_shift", self.max_shift, 0.0)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from embaudit.errors import must_be
 from embaudit.io.advice import refusal, refuse_indexes
-from embaudit.io.files import AnyPath, first_bytes, plain_suffix
+from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
 
 
@@ -186,9 +186,10 @@ def writer_of(path: AnyPath) -> Format:
     InputError
         If none of that suffix can be written.
     """
-    suffix = plain_suffix(Path(path))
+    target = as_path(path, "the output")
+    suffix = plain_suffix(target)
     for candidate in formats():
-        if candidate.writes and suffix in candidate.suffixes and Path(path).suffix.lower() != ".gz":
+        if candidate.writes and suffix in candidate.suffixes and target.suffix.lower() != ".gz":
             return candidate
     known = dict.fromkeys(s for f in formats() if f.writes for s in f.suffixes)
     raise must_be("the output", "a file that ends in one of " + " ".join(known), path)

@@ -44,6 +44,8 @@ def writable(path: AnyPath, *, force: bool) -> Path:
         raise must_be("the output", "a regular file", f"{path}, a device, pipe or stream", "name a file of its own")
     if not has_folder:
         raise must_be("the folder of the output", "there already", target.parent, "create it first")
+    if not isinstance(force, bool):
+        raise must_be("force", "True or False", repr(force))
     if is_there and not force:
         raise must_be("the output", "a file that does not exist yet", path, "pass force (--force) to overwrite it")
     return target

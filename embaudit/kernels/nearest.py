@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows
+from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
@@ -214,10 +214,16 @@ def neighbours(
     >>> neighbours(x, 1, first=np.array([0, 0, 2])).indices.ravel().tolist()
     [2, 2, 0]
     """
+    if len(getattr(x, "shape", ())) != 2 or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiu"):
+        raise must_be("x", "a matrix of real numbers", f"{type(x).__name__}", "np.asarray makes one of rows")
     if len(x) < 2:
         raise must_be("the number of rows", "at least 2 to have neighbours", len(x))
     n = as_count(n, "the number of neighbours", most=len(x) - 1)
     chosen: Indices = np.arange(len(x)) if rows is None else as_rows(rows, len(x))
+    shift = None if shift is None else as_vector(shift, "shift", x.shape[1])
+    first = None if first is None else as_rows(first, len(x), "first")
+    if first is not None and len(first) != len(x):
+        raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(chosen):
         raise must_be("rows", "at least one row number", "none")
     parts = [_search(x, chosen[part], n + 1, shift, first) for part in row_blocks(len(chosen), x.shape[1])]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, as_generator
+from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Vector, as_count, as_generator
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Rows
@@ -132,8 +132,7 @@ def sample_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: R
     """
     if n_columns is None and n_rows < 2:
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
-    if size < 0:
-        raise must_be("size", "at least 0", size)
+    as_count(size, "the number of pairs", least=0, most=MOST_COUNT)
     draw = as_generator(rng)
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Indices, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.rows import sample_rows
@@ -133,6 +135,15 @@ class Sample:
         return replace(found, exact=self.exact, n_columns=self.n_columns)
 
 
+def require_same_rows(before: FactorModel, after: FactorModel) -> None:
+    """Refuse models of other numbers of rows: the same entities are compared."""
+    sides = [side for side in before.sides if side in after.sides]
+    sizes = [[len(model.side(side)) for side in sides] for model in (before, after)]
+    if sizes[0] != sizes[1]:
+        raise must_be("the model after", f"of {sizes[0]} rows, as the one before", sizes[1], "compare joins others")
+
+
+@typed
 def drift(
     before: FactorModel,
     after: FactorModel,
@@ -161,6 +172,9 @@ def drift(
     >>> drift(model, model.replace(left=[[1.0, 2.1]]), condition_number=3.0).ok
     False
     """
+    require_same_rows(before, after)
+    if not condition_number > 0:
+        raise must_be("condition_number", "above 0", condition_number)
     n = before.n_left
     size = max(1, MAX_SCORES // before.n_right)
     draw = as_generator(rng)

@@ -167,6 +167,8 @@ class Softmax(Link):
     def __post_init__(self) -> None:
         if self.soft_cap is not None and not (is_number(self.soft_cap) and self.soft_cap > 0):
             raise must_be("soft_cap", "a positive number", repr(self.soft_cap), "None declares no cap")
+        if not isinstance(self.unit_rows, bool):
+            raise must_be("unit_rows", "True or False", repr(self.unit_rows))
 
     @property
     def unit_sides(self) -> tuple[SideName, ...]:

@@ -18,10 +18,12 @@ from embaudit.foundation.checked import (
     Matrix,
     Vector,
     as_factors,
+    as_rows,
     as_vector,
     frozen,
     storage_of,
 )
+from embaudit.foundation.typed import typed
 from embaudit.foundation.unread import Unread
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.rows import row_norms
@@ -165,6 +167,7 @@ class Side:
     bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
     counts, aside = OnFirstUse[Vector | None](), OnFirstUse[Flags | None]()
 
+    @typed
     def __init__(
         self,
         rows: ArrayLike | Unread,
@@ -291,6 +294,7 @@ class Side:
 
     def take(self, chosen: Indices) -> Self:
         """Return the side of some rows only."""
+        chosen = as_rows(chosen, len(self))
         kept = {name: getattr(self, name) for name in OPTIONAL}
         return self.replace(rows=self.rows[chosen], **{n: None if x is None else x[chosen] for n, x in kept.items()})
 

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from embaudit.foundation.checked import RNG, Floats, as_generator, frozen
+from embaudit.foundation.checked import RNG, Floats, as_generator, as_numbers, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
@@ -44,7 +45,7 @@ class Levels(Result):
 
         Cosines within 1e-9 are one cosine, so a value is never higher than itself.
         """
-        values = np.asarray(cosines, dtype=np.float64)
+        values = as_numbers(cosines, "cosines")
         share = np.searchsorted(self.cosines, values - TIE) / max(1, self.n_pairs)
         return np.asarray(np.where(np.isnan(values), np.nan, share))
 
@@ -68,6 +69,7 @@ class Levels(Result):
         )
 
 
+@typed
 def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) -> Levels:
     """Collect the cosines of all pairs of one side, or of 20,000 drawn ones where there are more.
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import RNG, Indices, as_generator
+from embaudit.foundation.checked import MOST_COUNT, RNG, Indices, as_count, as_generator
+from embaudit.foundation.typed import typed
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows
@@ -22,6 +23,7 @@ from embaudit.kernels.seen import Rows
 from embaudit.kernels.stretch import WIDE
 from embaudit.kernels.tally import PairTally, Tiles, tally_all_pairs, tally_pairs
 from embaudit.model import FactorModel, Pairs, Role, SideName
+from embaudit.model.drift import require_same_rows
 from embaudit.movements.moved import Movement
 from embaudit.movements.panel import WHOLE, Panel, Shot, margins
 from embaudit.movements.twins import twins
@@ -215,6 +217,7 @@ class MovementProbe:
         return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows), kept=kept)
 
 
+@typed
 def movement(
     before: FactorModel,
     after: FactorModel,
@@ -247,6 +250,9 @@ def movement(
     >>> round(moved.max_abs, 4), moved.exact
     (0.4838, True)
     """
+    require_same_rows(before, after)
+    for name, count in (("n_pairs", n_pairs), ("n_neighbours", n_neighbours)):
+        as_count(count, name, most=MOST_COUNT)
     (measured,) = MovementProbe(
         before, [before.role(role)], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng
     ).measure(after)

@@ -12,6 +12,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, percent, visible
 from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
 from embaudit.kernels.intervals import wilson_interval
@@ -118,6 +119,7 @@ class Twins(Result):
         return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {found}."
 
 
+@typed
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float = TOLERANCE, rng: RNG = 0) -> Twins:
     """Find the rows of one side that are copies of each other, exactly or nearly.
 

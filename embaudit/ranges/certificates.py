@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, frozen
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, as_count, as_numbers, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Translation
 from embaudit.gauges.gauge import EPS
@@ -26,7 +27,7 @@ from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.model import FactorModel, SideName
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
-from embaudit.ranges.reach import Fixed, as_numbers, reach_of_pairs
+from embaudit.ranges.reach import Fixed, reach_of_pairs
 from embaudit.ranges.rivals import SLACK, nearest_rivals
 from embaudit.ranges.translation import TranslationReach
 
@@ -100,6 +101,7 @@ class CertifiedNeighbours(Drawn):
         shortest = np.where(known, self.radii, np.inf).min(axis=1, initial=np.inf)
         return _share_above(shortest[known.any(axis=1)], kappas)
 
+    @typed
     def certified(self, kappa: float) -> Flags:
         """Which entries, as (m, N), are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
@@ -117,11 +119,21 @@ class CertifiedNeighbours(Drawn):
         frame = pd.DataFrame(whose | listed)
         return frame[frame["neighbour"] >= 0].reset_index(drop=True)
 
+    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""
         counts = {"n": self.n, "n_rows": len(self.rows), "n_undefined": self.n_undefined}
         shares = {"tied_share": self.tied_share, "certified": dict(zip(STATED, self.curve(STATED), strict=True))}
-        return dict(plain({"role": self.role, **counts, **shares, "entries": self.to_frame().head(limit)}))
+        return dict(
+            plain(
+                {
+                    "role": self.role,
+                    **counts,
+                    **shares,
+                    "entries": self.to_frame().head(as_count(limit, "limit", least=0)),
+                }
+            )
+        )
 
     def explain(self) -> str:
         """Say which share of the entries is certain to stay."""
@@ -133,6 +145,7 @@ class CertifiedNeighbours(Drawn):
             f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
         )
 
+    @typed
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:
         """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
         return self._drawn(ax, attacks=attacks)
@@ -154,6 +167,7 @@ def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
     return share
 
 
+@typed
 def certified_neighbours(
     model: FactorModel,
     *,

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
-from embaudit.foundation.checked import Flags, Floats, frozen, is_integer, is_number
+from embaudit.foundation.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
@@ -109,7 +110,7 @@ class CosineRange(Drawn):
 
     def contains(self, cosines: ArrayLike) -> Flags:
         """Whether each cosine lies in its range, up to a rounding of 1e-9; False for NaN."""
-        given = np.asarray(cosines, dtype=np.float64)
+        given = as_numbers(cosines, "cosines")
         return np.asarray((given >= self.lower - SLACK) & (given <= self.upper + SLACK))
 
     def to_frame(self) -> pd.DataFrame:
@@ -121,9 +122,14 @@ class CosineRange(Drawn):
         columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}
         return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
 
+    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with the ranges of at most `limit` pairs."""
-        numbers = {"n_pairs": len(self), "n_undefined": self.n_undefined, "ranges": self.to_frame().head(limit)}
+        numbers = {
+            "n_pairs": len(self),
+            "n_undefined": self.n_undefined,
+            "ranges": self.to_frame().head(as_count(limit, "limit", least=0)),
+        }
         return dict(plain({"role": self.role, "group": str(self.group), **numbers}))
 
     def explain(self) -> str:
@@ -138,6 +144,7 @@ class CosineRange(Drawn):
             f"their sign and {percent(self.is_vacuous[known].mean())} can be anything.{undefined}"
         )
 
+    @typed
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
         """Find a gauge of the set that takes one cosine to an end of its range.
 
@@ -254,6 +261,7 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
         )
 
 
+@typed
 def cosine_range(
     model: FactorModel, group: GaugeGroup, *, role: Role | str = "right", pairs: ArrayLike | None = None
 ) -> CosineRange:

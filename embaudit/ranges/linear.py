@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
+from embaudit.foundation.checked import Floats, as_numbers
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, shear, tamed
-from embaudit.ranges.reach import End, Ends, as_numbers, point
+from embaudit.ranges.reach import End, Ends, point
 
 SHOWN = 1e-9 / EPS
 """A gauge that magnifies rounding more than this can no longer show the end of a range to nine digits."""

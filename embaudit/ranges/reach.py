@@ -69,25 +69,6 @@ class Fixed(NamedTuple):
         return Gauge.identity(self.rank)
 
 
-def as_numbers(values: ArrayLike, name: str) -> Floats:
-    """Make a float64 array; refuse words, holes and rows of different lengths.
-
-    Examples
-    --------
-    >>> as_numbers([[1.0, 2.0], [3.0]], "a")
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: a must be an array of real numbers; got rows that differ in length.
-    """
-    try:
-        given = np.asarray(values)
-    except ValueError as error:
-        raise must_be(name, "an array of real numbers", "rows that differ in length") from error
-    if given.size and given.dtype.kind not in "fiu":
-        raise must_be(name, "an array of real numbers", repr(values) if given.ndim == 0 else f"dtype {given.dtype}")
-    return given.astype(np.float64)
-
-
 def as_pair_table(pairs: ArrayLike, n_rows: int, n_columns: int) -> NDArray[np.intp]:
     """Check row numbers: (m, 2) for pairs of rows, (m, 4) for pairs of differences of rows of one side."""
     try:

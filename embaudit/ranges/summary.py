@@ -11,6 +11,7 @@ import numpy as np
 from embaudit.foundation.checked import RNG
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
 from embaudit.model import FactorModel, Pairs, Role, SideName
@@ -89,6 +90,7 @@ def summarise(found: CosineRange, name: str) -> RangeSummary:
     )
 
 
+@typed
 def range_summary(
     model: FactorModel,
     *,

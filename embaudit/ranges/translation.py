@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.foundation.checked import Flags, Floats, as_numbers
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, dots, tamed
 from embaudit.ranges.linear import require_cosines
-from embaudit.ranges.reach import End, Ends, as_numbers, point
+from embaudit.ranges.reach import End, Ends, point
 
 
 class _Scene(NamedTuple):

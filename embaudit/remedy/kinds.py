@@ -21,7 +21,8 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, is_number
+from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_number
+from embaudit.foundation.typed import typed
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
@@ -42,6 +43,7 @@ FOLDED = ("folded", "folded-centred")
 """Kinds of a head behind a final norm."""
 
 
+@typed
 def fix(
     model: FactorModel | AnyPath | object,
     as_: str = "prediction",
@@ -104,7 +106,7 @@ def fix(
     """
     if as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
-    given, model = model, as_model(model)
+    given, model, draw = model, as_model(model), as_generator(rng)
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
@@ -120,9 +122,9 @@ def fix(
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
         remedy = (
-            _canonical_in_span(model, as_, roles, dimensions, rng)
+            _canonical_in_span(model, as_, roles, dimensions, draw)
             if form is None
-            else (_canonical(model, as_, roles, dimensions, form, rng))
+            else (_canonical(model, as_, roles, dimensions, form, draw))
         )
     maps = {role: _then_unit(function) for role, function in remedy.maps.items()}
     return replace(remedy, maps=maps, unit=True) if unit else remedy

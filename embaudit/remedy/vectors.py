@@ -14,11 +14,12 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
-from embaudit.io.files import AnyPath, plain_suffix
+from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.registry import room, save, stored_rows
 from embaudit.model import FactorModel, SideName
 
@@ -101,6 +102,7 @@ class Remedy(Result):
 
         return explain(self)
 
+    @typed
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
         if role not in self.roles:
@@ -110,6 +112,7 @@ class Remedy(Result):
         function = self.maps[role]
         return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
 
+    @typed
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         *_, last = self.roles
@@ -143,6 +146,7 @@ class Remedy(Result):
                  "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
 
+    @typed
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the vectors and read some of them back to verify the file.
 
@@ -164,7 +168,7 @@ class Remedy(Result):
         InputError
             If the format has no room for all there is, the file exists, or what was read back differs.
         """
-        target = Path(path)
+        target = as_path(path, "the output")
         if len(self.roles) > 1 and plain_suffix(target) != ".npz":
             sides, what = " and ".join(self._title(role) for role in self.roles), plain_suffix(target)
             raise must_be(f"vectors written as {what}", "those of one side", sides, "pass role, or write .npz")
@@ -177,7 +181,7 @@ class Remedy(Result):
         """Say what the audit of a file of these vectors has to be told, since the file cannot say it; else nothing."""
         if self.objective != "prediction" or "objective" in room(path, Draft({}, self._fields())):
             return ""
-        suffix = plain_suffix(Path(path))
+        suffix = plain_suffix(as_path(path, "the output"))
         return f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
 
     def verify(self, path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.errors import must_be
 from embaudit.report.display import Display
 
 if TYPE_CHECKING:
@@ -61,6 +62,11 @@ class CertifiedCurveDisplay(Display):
     @classmethod
     def of(cls, found: CertifiedNeighbours, *, kappas: ArrayLike | None = None, attacks: Iterable[Attack] = ()) -> Self:
         """Compute the curve at some condition numbers (1 to 4 by default); attacks on other objectives are ignored."""
+        from embaudit.attacks import Attack
+
+        attacks = list(attacks)
+        if not all(isinstance(attack, Attack) for attack in attacks):
+            raise must_be("attacks", "a list of Attack", repr(attacks), "worst_gauge finds one")
         grid = np.geomspace(1, 4, 121) if kappas is None else np.asarray(kappas, dtype=np.float64)
         points = [
             (attack.group.max_condition, 1 - attack.achieved)  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from embaudit.errors import must_be
 from embaudit.foundation.words import visible
 
 if TYPE_CHECKING:
@@ -40,6 +41,11 @@ class Display:
             from matplotlib import pyplot as plt
 
             _, ax = plt.subplots(figsize=self.SIZE, layout="constrained")
+        else:
+            from matplotlib.axes import Axes
+
+            if not isinstance(ax, Axes):
+                raise must_be("ax", "Axes of matplotlib", repr(ax), "None makes new ones")
         self._draw(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -47,6 +47,8 @@ class SimpsonDisplay(Display):
         """Take one grouping of a report, the first by default."""
         if not report.groupings:
             raise must_be("a report to draw", "of at least one grouping", "none")
+        if isinstance(grouping, str) and grouping not in (known := [one.name for one in report.groupings]):
+            raise must_be("grouping", "one of " + ", ".join(known), repr(grouping))
         chosen = report[grouping] if isinstance(grouping, str) else grouping or report.groupings[0]
         m, sample = chosen.moments, chosen.sample
         return cls(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices
+from embaudit.foundation.checked import MOST_COUNT, Floats, Indices, as_count
+from embaudit.foundation.typed import typed
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
@@ -108,6 +108,7 @@ class NielsenFigure:
         )
 
 
+@typed
 def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     """Reproduce Figures 1 and 2 on cosines between label representations.
 
@@ -144,9 +145,8 @@ def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     1  made opposite    -1.0
     2    made parallel     1.0
     """
-    if n_inputs < 1:
-        raise must_be("n_inputs", "a whole number >= 1", n_inputs)
-    inputs = np.random.default_rng(seed).standard_normal((n_inputs, 2))
+    as_count(n_inputs, "n_inputs", most=MOST_COUNT)
+    inputs = np.random.default_rng(as_count(seed, "seed", least=0)).standard_normal((n_inputs, 2))
     given = FactorModel.from_softmax(FIGURE_1, embeddings=inputs)
     models = {name: Gauge.translation(2, right=shift).act(given) for name, shift in shifts(FIGURE_1).items()}
     return NielsenFigure(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.foundation.checked import Flags, Floats, as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.words import counted
 from embaudit.reversals.grouped import Association, GroupMoments
@@ -230,7 +230,7 @@ class Grouping:
 
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with at most `limit` groups, largest first; None where undefined."""
-        frame = self.to_frame().sort_values("n", ascending=False, kind="stable")[:limit]
+        frame = self.to_frame().sort_values("n", ascending=False, kind="stable")[: as_count(limit, "limit", least=0)]
         records = [
             {"group": str(level), **{k: plain(v) for k, v in row.items()}}
             for level, row in zip(frame.index, frame.to_dict("records"), strict=True)

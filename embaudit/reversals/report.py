@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.foundation.checked import as_count
 from embaudit.foundation.results import Drawn
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.reversals.grouped import Association
 from embaudit.reversals.grouping import Grouping, Kind
@@ -105,6 +106,7 @@ class SimpsonReport(Drawn):
         """Groupings of which nothing can be said: fewer than two groups have a vote, or nothing varies within."""
         return tuple(grouping for grouping in self.groupings if grouping.kind is Kind.UNDECIDED)
 
+    @typed
     def explain(self, *, limit: int | None = None) -> str:
         """Say what was found, a line each.
 
@@ -125,6 +127,7 @@ class SimpsonReport(Drawn):
             lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")
         return "\n".join(lines)
 
+    @typed
     def listed_notes(self, *, limit: int | None = None) -> list[str]:
         """Return `notes`, at most so many; a last one says how many more there are."""
         return shortened(self.notes, limit)
@@ -157,6 +160,7 @@ class SimpsonReport(Drawn):
         ]
         return pd.DataFrame(rows, columns=list(COLUMNS)).set_index("grouping")
 
+    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with at most `limit` groups of each grouping."""
         return {
@@ -173,6 +177,7 @@ class SimpsonReport(Drawn):
             "notes": list(self.notes),
         }
 
+    @typed
     def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""
         return self._drawn(ax, grouping=grouping)

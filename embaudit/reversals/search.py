@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, Floats, as_count, as_generator, is_number
+from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, is_number
 from embaudit.foundation.progress import track
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
 from embaudit.reversals.grouped import Association, GroupedRows
@@ -44,7 +45,7 @@ class _Settings:
     rng: np.random.Generator
 
     def __post_init__(self) -> None:
-        as_count(self.min_size, "min_size", least=2)
+        as_count(self.min_size, "min_size", least=2, most=MOST_COUNT)
         as_count(self.n_permutations, "n_permutations", least=0, most=MOST_PERMUTATIONS)
         for name in ("share", "alpha"):
             value = getattr(self, name)
@@ -135,6 +136,7 @@ def _resolution_note(n_groupings: int, settings: _Settings) -> list[str]:
     return []
 
 
+@typed
 def simpson(
     frame: Any,
     *,
@@ -222,11 +224,9 @@ def simpson(
     a, b = a[known], b[known]
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
-    labels, notes = find_groupings(table[known], groups, (x, y), bins=bins, depth=depth)
-    if len(labels) > MAX_GROUPINGS:
-        notes.append(f"{len(labels) - MAX_GROUPINGS} of {len(labels)} groupings not tried; name those of interest")
+    labels, notes = find_groupings(table[known], groups, (x, y), bins=bins, depth=depth, most=MAX_GROUPINGS)
     everything = _pooled(a, b, settings)
-    steps = track(labels[:MAX_GROUPINGS], "trying groupings", min(len(labels), MAX_GROUPINGS))
+    steps = track(labels, "trying groupings", len(labels))
     judged = [_judge(one, a, b, everything, settings) for one in steps]
     groupings = ranked([g for g in judged if isinstance(g, Grouping)], correction)
     notes = [note for note in (note_x, note_y) if note] + notes + [g for g in judged if isinstance(g, str)]

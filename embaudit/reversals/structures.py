@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_factors
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pair_sums import RowSums, pair_sums
 from embaudit.kernels.rows import unit_rows
@@ -36,6 +37,7 @@ def _moments(sums: Floats) -> GroupMoments:
     return GroupMoments(n, s / n, t / n, sxx, syy, sxy)
 
 
+@typed
 def similarity_reversal(
     before: ArrayLike, after: ArrayLike, clusters: ArrayLike, *, share: float = 1.0
 ) -> SimpsonReport:

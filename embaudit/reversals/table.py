@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
+from math import comb
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ MAX_LEVELS = 50
 """A column with more categories than this is not tried unasked: it is more like a name than a group."""
 ORDINARY = (1e-60, 1e60)
 """Largest numbers between which products of sums of squares neither overflow nor vanish."""
+MOST_COMBINATIONS = 100_000
+"""Of columns that one may ask to group by; listing more takes long."""
 MAX_ROWS = 50_000_000
 """Rows that a column of counts may expand to."""
 
@@ -181,7 +184,7 @@ def _unsuitable(frame: pd.DataFrame, column: str) -> str | None:
 
 
 def find_groupings(
-    frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, ...], *, bins: int, depth: int
+    frame: pd.DataFrame, groups: Groups | None, taken: tuple[str, ...], *, bins: int, depth: int, most: int
 ) -> tuple[list[Labelled], list[str]]:
     """List the groupings to try, and notes on columns cut into bins or left out.
 
@@ -197,6 +200,8 @@ def find_groupings(
         Bins of a numeric column.
     depth : int
         Combine up to this many columns (tuples are taken as they are).
+    most : int
+        Groupings to return; a note counts those left out.
     """
     wanted = _wanted(groups)
     notes: list[str] = []
@@ -208,7 +213,7 @@ def find_groupings(
             else:
                 notes.append(f"{column}: not tried as a grouping, it has {reason}")
     singles = [name for name in wanted if isinstance(name, str)]
-    combined = [combo for k in range(2, depth + 1) for combo in combinations(singles, k)]
+    combined = _combined(singles, min(depth, len(singles)))
     tuples = [tuple(name) for name in wanted if not isinstance(name, str)]
     parts: dict[str, Labelled] = {}
     for column in dict.fromkeys([*singles, *(name for combo in tuples for name in combo)]):
@@ -218,15 +223,27 @@ def find_groupings(
         notes += [note] if note else []
     if not parts:
         raise InputError("the table must have a column to group its rows by; got none beside x and y.")
-    every = [(name,) for name in singles] + combined + tuples
-    return [_cross(parts, combo) for combo in dict.fromkeys(every)], notes
+    every = list(dict.fromkeys([(name,) for name in singles] + combined + tuples))
+    if len(every) > most:
+        notes.append(f"{len(every) - most} of {len(every)} groupings not tried; name those of interest")
+    return [_cross(parts, combo) for combo in every[:most]], notes
+
+
+def _combined(names: list[str], depth: int) -> list[tuple[str, ...]]:
+    """List the combinations of 2 to `depth` columns, unless they fill the memory."""
+    count = sum(comb(len(names), k) for k in range(2, depth + 1))
+    if count > MOST_COMBINATIONS:
+        raise must_be(
+            "depth", f"of at most {MOST_COMBINATIONS:,} combinations", f"{count:,}", "lower it or name groups"
+        )
+    return [combo for k in range(2, depth + 1) for combo in combinations(names, k)]
 
 
 def _wanted(groups: Groups | None) -> list[str | tuple[str, ...]]:
     """List the columns and combinations asked for."""
     if groups is None or isinstance(groups, str):
         return [] if groups is None else [groups]
-    given: list[Any] = list(groups) if isinstance(groups, Iterable) else [groups]
+    given: list[Any] = list(groups) if isinstance(groups, Iterable) and np.ndim(groups) else [groups]
     combos = [tuple(name) if isinstance(name, list) else name for name in given]
     if not all(isinstance(name, (str, tuple)) and name and all(isinstance(c, str) for c in name) for name in combos):
         raise must_be("groups", "names of columns, or tuples of them", repr(groups))

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.foundation.checked import Flags, Floats, Indices, as_rows
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
@@ -109,6 +110,7 @@ class Argmaxable(Result):
         return f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} cannot{tied}{undecided}."
 
 
+@typed
 def argmaxable(
     model: FactorModel, *, rows: ArrayLike | None = None, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> Argmaxable:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices
+from embaudit.foundation.checked import Flags, Floats, Indices, as_count
 from embaudit.foundation.progress import track
 from embaudit.kernels.largest import Largest
 from embaudit.softmax.coordinates import LabelCoordinates
@@ -157,6 +157,7 @@ def hold(
     """
     if not 0 < margin < 1:
         raise must_be("margin", "a share between 0 and 1", margin)
+    as_count(max_cells, "max_cells")
     parts = [
         _hold(_Field.of(space, members[start : start + CHUNK]), margin, max_cells, title)
         for start in range(0, len(members), CHUNK)

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
 from embaudit.model import FactorModel
@@ -64,6 +65,7 @@ class SharedHalves(Result):
         return f"Of {pairs} of labels, {n['n_can']:,} can share ½/½, {n['n_cannot']:,} cannot{undecided}."
 
 
+@typed
 def shared_halves(
     model: FactorModel, pairs: ArrayLike, *, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> SharedHalves:

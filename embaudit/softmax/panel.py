@@ -8,7 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, Vector, as_generator, is_integer
+from embaudit.foundation.checked import (
+    MOST_COUNT,
+    RNG,
+    Floats,
+    Indices,
+    Matrix,
+    Vector,
+    as_count,
+    as_generator,
+    is_integer,
+)
+from embaudit.foundation.typed import typed
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.passes import float64_blocks
@@ -71,6 +82,7 @@ class Panel:
         return int(first), int(second)
 
 
+@typed
 def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floats:
     """Draw inputs at the scale of a head, where none are at hand.
 
@@ -104,7 +116,7 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
     """
     require_softmax(model, "probe inputs")
     require_ordinary_size(model)
-    return _probes(model.right_side.moments, n, as_generator(rng))
+    return _probes(model.right_side.moments, as_count(n, "n", most=MOST_COUNT), as_generator(rng))
 
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:

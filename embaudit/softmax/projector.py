@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.model import FactorModel
@@ -100,6 +101,7 @@ class ProjectorCosines(Result):
         return f"{text} {self.warning}".rstrip()
 
 
+@typed
 def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:
     """Compute the projector cosine of pairs of labels.
 

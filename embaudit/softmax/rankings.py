@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
 from embaudit.foundation.progress import track
+from embaudit.foundation.typed import typed
 from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.coordinates import label_coordinates
@@ -15,6 +16,7 @@ from embaudit.softmax.programs import best_lead
 from embaudit.softmax.sigmoid import MAX_COMBINATIONS, is_within
 
 
+@typed
 def label_rankings(
     model: FactorModel, *, margin: float = MARGIN, max_rankings: int = MAX_COMBINATIONS
 ) -> NDArray[np.intp]:

@@ -12,6 +12,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
+from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
@@ -56,6 +57,7 @@ class LabelCombinations(Result):
         return f"Some input gives {len(self.on):,} of the {2**n:,} combinations of {counted(n, 'label')}."
 
 
+@typed
 def label_combinations(
     model: FactorModel, *, margin: float = MARGIN, max_combinations: int = MAX_COMBINATIONS
 ) -> LabelCombinations:

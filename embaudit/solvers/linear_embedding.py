@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from numbers import Integral, Real
-from typing import Any, ClassVar, Self, cast
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
+from embaudit.foundation.checked import Floats, as_generator, is_number
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
@@ -131,7 +131,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
         except InputError:
             raise
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(str(error)) from error
         if reset and rows.shape[0] == 1:
             raise must_be("X", "users × items with at least 2 users (rows)", "1 sample", "add the other users' rows")
@@ -143,7 +143,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             allowed = f"from 1 to min(n, p) = {min(n, p)}"
             raise must_be("n_components", allowed, repr(k), f"X has {n} sample(s) and {p} feature(s)")
         alpha: Any = self.alpha
-        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+        if not is_number(alpha) or alpha < 0:
             raise must_be("alpha", "a finite number >= 0", repr(alpha), "0 switches the penalty off")
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -173,7 +173,10 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         array of shape (m, p)
         """
         check_is_fitted(self)
-        embedded = check_array(Z, dtype=[np.float64, np.float32])
+        try:
+            embedded = check_array(Z, dtype=[np.float64, np.float32])
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(str(error)) from error
         if embedded.shape[1] != len(self.components_):
             raise must_be("Z", f"embedded users with {len(self.components_)} columns", f"shape {embedded.shape}")
         return np.asarray(embedded @ self.components_)
@@ -222,4 +225,4 @@ def _generator(random_state: Any) -> np.random.Generator:
     """Accept what scikit-learn accepts as `random_state`, without drawing from the global source."""
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    return np.random.default_rng(cast("int | np.random.Generator | None", random_state))
+    return as_generator(random_state, "random_state")

@@ -155,7 +155,7 @@ class ProductPenaltyMF(LinearEmbedding):
         left, right = np.zeros_like(sigma), np.zeros_like(sigma)
         live = sigma > 0
         # α/σ may exceed the largest float before it is divided again, but never the second σ of a ratio.
-        g = 1 / (1 + (np.sqrt(self.alpha) / sigma[live]) ** 2)
+        g = 1 / (1 + (np.sqrt(float(self.alpha)) / sigma[live]) ** 2)
         split = self._split
         if isinstance(split, str):
             d = RESCALINGS[split](g, sigma[live])

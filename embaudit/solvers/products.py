@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from embaudit.errors import must_be
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.passes import in_order
 
@@ -34,6 +35,9 @@ def as_interactions(X: Any) -> Interactions:
     """Bring any sparse format to rows (CSR) without copying one that is; keep float32 and float64."""
     if not is_sparse(X):
         dense = np.asarray(X)
+        if dense.ndim != 2 or dense.dtype.kind not in "fiub":
+            got = f"{dense.dtype} of shape {dense.shape}"
+            raise must_be("X", "a matrix of real numbers, dense or sparse", got)
         return dense if dense.dtype in (np.float32, np.float64) else dense.astype(np.float64)
     rows = sp.csr_array(X)
     return rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
@@ -161,6 +162,8 @@ def _in_range(X: Interactions) -> tuple[Interactions, float]:
     """Scale a matrix whose squares would leave the range of float32; any other is returned as it is."""
     entries = X.data if is_sparse(X) else X
     largest = float(max(entries.max(), -entries.min())) if entries.size else 0.0
+    if not np.isfinite(largest):
+        raise must_be("X", "finite", "entries that are not", "repair or drop their rows")
     if largest == 0 or SMALLEST <= largest <= 1 / SMALLEST:
         return X, 1.0
     # A power of two changes no digit, whatever the precision of X.
@@ -181,6 +184,7 @@ def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
 
 
+@typed
 def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> TruncatedSVD:
     """Compute the k largest singular values of X and their right singular vectors.
 

@@ -426,9 +426,12 @@ def test_in_one_dimension_no_linear_gauge_is_spoken_of():
     [
         (lambda: head_report(FactorModel.from_vectors(FIGURE_1)), "^a head report must be asked of a softmax head"),
         (lambda: probe_inputs(FactorModel.from_vectors(FIGURE_1)), "^probe inputs must be asked of a softmax head"),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)), "pair must be two row numbers; got"),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be two row numbers; got"),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"), "soft_cap must be a positive number"),
+        (
+            lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)),
+            "pair must be 2 values, each an integer",
+        ),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be 2 values, each an"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"), "soft_cap must be a number or None"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng="x"), "rng must be a numpy Generator, an integer"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng=-1), "rng must be a numpy Generator, an integer"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_gauges=-1), "an integer from 0 to 10000; got -1"),

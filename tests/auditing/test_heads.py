@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -253,7 +254,9 @@ def test_a_report_alarms_for_issues_alone():
 
 def test_what_is_asked_of_a_report_reaches_the_measurements(monkeypatch):
     asked = []
-    monkeypatch.setitem(head_report.__globals__, "head_evidence", lambda *a, **o: asked.append((a, o)) or quiet())
+    monkeypatch.setitem(
+        inspect.unwrap(head_report).__globals__, "head_evidence", lambda *a, **o: asked.append((a, o)) or quiet()
+    )
     model = FactorModel.from_softmax(ROWS)
     assert public is head_report
     assert isinstance(head_report(model), HeadReport)

@@ -216,9 +216,11 @@ def test_what_is_no_proof_is_refused_in_one_sentence(arrays, words, tmp_path):
 
 def test_a_file_cut_off_is_refused(proof, tmp_path):
     proof.save(tmp_path / "proof.npz")
-    (tmp_path / "cut.npz").write_bytes((tmp_path / "proof.npz").read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"cut\.npz must be a whole"):
-        ea.Proof.load(tmp_path / "cut.npz")
+    whole = (tmp_path / "proof.npz").read_bytes()
+    for kept in (1, 4, len(whole) // 2, *range(len(whole) - 120, len(whole), 7), len(whole) - 1):
+        (tmp_path / "cut.npz").write_bytes(whole[:kept])
+        with pytest.raises(InputError, match=r"cut\.npz must be a whole \.npz archive; it is not"):
+            ea.Proof.load(tmp_path / "cut.npz")
 
 
 def test_a_record_that_lies_about_its_arrays_fails_claim_by_claim(proof, audited):

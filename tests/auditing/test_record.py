@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from made import HEAD, MODEL, changed, drift, equal, equal_head, evidence, flags, head, moved, of_head
@@ -171,7 +173,7 @@ def gathered(monkeypatch):
         asked.append((model, options))
         return changed(FOUND, model=model)
 
-    monkeypatch.setitem(audit.__globals__, "gather", gather)
+    monkeypatch.setitem(inspect.unwrap(audit).__globals__, "gather", gather)
     return asked
 
 

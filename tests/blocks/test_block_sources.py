@@ -289,13 +289,16 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "missing": (lambda: block_cosines([1.0], [1.0], missing="drop"), "missing must be one of"),  # type: ignore[arg-type]
     "partition": (lambda: block_cosines([1.0], [1.0], partition="layers"), "partition must be one of tensors, rows"),
     "partition type": (lambda: block_cosines([1.0], [1.0], partition=1.5), "wrap the labels of single entries"),  # type: ignore[arg-type]
-    "chunk": (lambda: block_cosines([1.0], [1.0], partition=0), "size of a chunk must be a positive number"),
+    "chunk": (
+        lambda: block_cosines([1.0], [1.0], partition=0),
+        "size of a chunk must be an integer from 1 to 1",
+    ),
     "heads": (
         lambda: block_cosines({"q": np.ones((5, 2))}, {"q": np.ones((5, 2))}, partition="heads:2"),
         "axis 0 of q must be divisible by 2 heads; got 5",
     ),
-    "no heads": (lambda: Heads(0), "number of heads must be positive"),
-    "axis": (lambda: Heads(2, axis=2), "axis of the heads must be 0 or 1"),
+    "no heads": (lambda: Heads(0), "number of heads must be an integer from 1 to 100000000; got 0"),
+    "axis": (lambda: Heads(2, axis=2), "axis of the heads must be an integer from 0 to 1; got 2"),
     "labels": (
         lambda: block_cosines([1.0, 2.0], [1.0, 2.0], partition=Labels(["a"])),
         "labels must be one for each of the 2 entries; got 1",

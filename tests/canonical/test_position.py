@@ -196,9 +196,11 @@ def test_words_call_near_only_what_a_small_gauge_reaches(exponent, most):
 
 
 def test_an_exponent_that_is_no_number_is_refused():
-    for exponent in ("a", None, float("nan"), 1.5):
-        with pytest.raises(InputError, match="the exponent must be a number from 0"):
+    for exponent in ("a", None, float("nan")):
+        with pytest.raises(InputError, match=r"^exponent must be a number; got"):
             at_exponent(make(), exponent)
+    with pytest.raises(InputError, match="the exponent must be a number from 0"):
+        at_exponent(make(), 1.5)
 
 
 def test_a_side_that_is_missing_is_asked_for_by_the_name_of_what_was_asked():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import resource
@@ -18,6 +20,7 @@ from models import random_model
 from safetensors.numpy import save_file
 
 import embaudit as ea
+from embaudit.cli import main
 from embaudit.errors import InputError
 from embaudit.foundation.inputs import inputs_noted
 from embaudit.io import written_whole
@@ -203,7 +206,8 @@ def test_closed_folders_are_one_sentence(embaudit, model, tmp_path):
 # Signals and killed runs
 
 WAITING = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell switches off for what it runs behind it
 from pathlib import Path
 from embaudit.cli import main
 import embaudit.cli.compare, embaudit.comparison
@@ -288,3 +292,25 @@ def test_json_is_parsed_or_refused():
     for text in ("[" * 100_000, "{", b"\xff"):
         with pytest.raises(ValueError):  # noqa: PT011
             parsed(text)
+
+
+class Closed(io.StringIO):
+    """A stream whose reader went away."""
+
+    def write(self, text):
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    def fileno(self):
+        return 1
+
+
+@pytest.mark.parametrize("arguments", [("formats",), ("--version",), ("explain", "EMB001"), ("--help",)], ids=str)
+def test_a_reader_that_went_away_is_no_finding(arguments, monkeypatch, capfd):
+    monkeypatch.setattr("sys.argv", ["embaudit", *arguments])
+    monkeypatch.setattr("sys.stdout", Closed())
+    # What rich puts in the place of the pipe.
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 128 + signal.SIGPIPE
+    assert capfd.readouterr().err == ""

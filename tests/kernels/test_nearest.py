@@ -332,7 +332,7 @@ def test_bad_pairs_are_one_sentence(bad: object) -> None:
 def test_bad_samples_are_one_sentence() -> None:
     with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
         sample_pairs(1, 5)
-    with pytest.raises(InputError, match=r"^size must be at least 0; got -1\.$"):
+    with pytest.raises(InputError, match=r"^the number of pairs must be an integer from 0 to 100000000; got -1\.$"):
         sample_pairs(3, -1)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 import embaudit.io.proofs.verify as checker
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.typed import typed
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.io import as_model, written_whole
 from embaudit.io.codecs import npz
@@ -50,6 +51,7 @@ class Proof:
         """The arrays of the file, the record among them as text."""
         return {"record": np.array(json.dumps(self.record)), **self.arrays}
 
+    @typed
     def save(self, path: AnyPath, *, force: bool = False) -> None:
         """Write an `.npz` file that the checker reads.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.typed import typed
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.delimited import BY_SUFFIX
@@ -31,6 +32,7 @@ def split_column(given: str) -> tuple[Path, str | None]:
     return (Path(path), column) if colon and not Path(given).exists() else (Path(given), None)
 
 
+@typed
 def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     r"""Read one id for each row, in their order.
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
+from embaudit.foundation.checked import Floats, is_number
+from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
@@ -65,6 +66,7 @@ class Interactions:
         return np.asarray(self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64)
 
 
+@typed
 def read_interactions(
     path: AnyPath,
     *,
@@ -126,7 +128,7 @@ def read_interactions(
     """
     if duplicates not in get_args(Duplicates):
         raise must_be("duplicates", "one of " + ", ".join(get_args(Duplicates)), repr(duplicates))
-    if threshold is not None and not np.isfinite(threshold):
+    if threshold is not None and not is_number(threshold):
         raise must_be("threshold", "a finite number", threshold)
     table = open_table(path, sep=sep, header=header, known=USER_NAMES | ITEM_NAMES | RATING_NAMES)
     positions = _positions(table, user, item, rating)

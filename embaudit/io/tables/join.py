@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import fspath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.io.files import AnyPath
+from embaudit.foundation.typed import typed
+from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_columns
-from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, read_titles, texts_for
+from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, listed, read_titles, texts_for
 from embaudit.model import FactorModel
 from embaudit.model.ids import require_lengths, require_most, require_one_kind, without_ids
 from embaudit.model.side import Side
@@ -54,6 +54,7 @@ class Joined:
         return f"{self.n_matched:,} of {len(self.texts):,} {self.title}s matched by {'row' if self.by_row else 'id'}."
 
 
+@typed
 def join_texts(
     side: Side,
     path: AnyPath,
@@ -96,7 +97,7 @@ def join_texts(
     ('Ran', 'Heat')
     ('Heat', 'Ran')
     """
-    where, what = fspath(path), f"{side.title}s"
+    where, what = str(as_path(path, "the input")), f"{side.title}s"
     if by_row:
         found = _in_order(path, title)
         require_lengths(len(side), len(found), ("the model", where), what=what)
@@ -106,6 +107,7 @@ def join_texts(
     return join_ids(side.ids, path, called=side.title, source="the model", title=title, id=id, partial=partial)
 
 
+@typed
 def join_ids(
     wanted: NDArray[Any],
     path: AnyPath,
@@ -128,7 +130,8 @@ def join_ids(
     ...     join_ids(np.array(["a", "c"]), file).explain()
     '1 of 2 items matched by id.'
     """
-    where = fspath(path)
+    where = str(as_path(path, "the input"))
+    wanted = listed(wanted, "ids")
     ids, texts = read_titles(path, id=id, title=title)
     require_one_kind(wanted, ids, (source, where), what=f"{called} ids")
     joined = Joined(tuple(texts_for(wanted, ids, texts)), called, by_row=False)
@@ -145,6 +148,7 @@ def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
     return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
 
 
+@typed
 def with_titles(
     model: FactorModel,
     path: AnyPath,

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
@@ -25,6 +26,7 @@ HEADERS = TITLE_NAMES | {"0", ""}
 """What may stand above labels; a data frame calls a column without a name 0."""
 
 
+@typed
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
     r"""Read the names of `n_rows` rows.
 

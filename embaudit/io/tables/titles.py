@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, open_table, read_columns
@@ -21,6 +22,7 @@ TITLE_NAMES = frozenset({
 ID_NAMES = ITEM_NAMES | {"id"}
 
 
+@typed
 def read_titles(
     path: AnyPath,
     *,
@@ -83,6 +85,22 @@ def read_titles(
     return ids, titles
 
 
+def listed(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Check that there is one value for each row, of whatever kind.
+
+    Examples
+    --------
+    >>> listed(3, "ids")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: ids must be a list, one a row; got 3.
+    """
+    given = np.asarray(values)
+    if given.ndim != 1:
+        raise must_be(name, "a list, one a row", repr(values))
+    return given
+
+
 def flags_named(texts: Sequence[str | None], name: str) -> list[str | None]:
     """Label rows by the name of a column that holds only 1 and 0, as one-hot columns do; keep other texts.
 
@@ -106,6 +124,7 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     >>> titles_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Seven", "Eight"]))
     (array(['Seven', '9'], dtype='<U5'), 1)
     """
+    item_ids = listed(item_ids, "item_ids")
     found = texts_for(item_ids, ids, titles)
     names = [str(each) if text is None else text for each, text in zip(item_ids, found, strict=True)]
     return np.array(names, dtype=np.str_), found.count(None)
@@ -131,8 +150,11 @@ def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]
     >>> texts_for(np.array(["7", "9"]), np.array([7, 8]), np.array(["Drama", "Comedy"]))
     ['Drama', None]
     """
-    known = dict(zip(np.asarray(ids).astype(str).tolist(), texts.tolist(), strict=True))
-    wanted = np.asarray(item_ids).astype(str).tolist()
+    item_ids, ids, texts = listed(item_ids, "item_ids"), listed(ids, "ids"), listed(texts, "texts")
+    if len(ids) != len(texts):
+        raise must_be("ids and texts", "of one length", f"{len(ids)} and {len(texts)}")
+    known = dict(zip(ids.astype(str).tolist(), texts.tolist(), strict=True))
+    wanted = item_ids.astype(str).tolist()
     found = [known.get(each) for each in wanted]
     if not any(text is not None for text in found):
         got = f"{ids[0]} against {wanted[0]}, for instance" if len(ids) and wanted else "nothing"

@@ -1,0 +1,296 @@
+"""Whatever is given to a public function in place of what it takes is refused in the house's sentence."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from types import FunctionType
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+
+import embaudit as ea
+
+DRAW = np.random.default_rng(0)
+LEFT, RIGHT, TABLE = DRAW.normal(size=(9, 3)), DRAW.normal(size=(8, 3)), np.abs(DRAW.normal(size=(9, 8)))
+MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0])
+HEAD = ea.FactorModel.from_softmax(RIGHT)
+GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
+GAUGE = ea.Gauge.identity(3)
+FORM = ea.canonical_form(MODEL)
+FRAME = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0) % 4, "g": list("abc") * 3})
+BLOCKS = ea.block_cosines(TABLE[0], TABLE[1], partition="chunks:2")
+LISTS = ea.certified_neighbours(MODEL, n=2)
+RANGE = ea.cosine_range(MODEL, GROUP, pairs=[[0, 1]])
+TRUTH = list("abababab")
+JUDGED = ea.evaluate_similarities(MODEL, TRUTH, n=2)
+REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_size=2)
+CHANGE = ea.compare(MODEL, MODEL)
+FACTORS, PRODUCT = ea.FactorPenaltyMF(2).fit(TABLE), ea.ProductPenaltyMF(2).fit(TABLE)
+AUDIT = ea.audit(MODEL, n_gauges=1, n_pairs=5, groups=["translation"], roles=["right"])
+PROOF = AUDIT.proof()
+REMEDY = ea.fix(MODEL)
+IO = ea.io
+
+
+def blocks_by(labels):
+    return ea.block_cosines(TABLE[0], TABLE[1], partition=ea.blocks.Labels(labels))
+
+
+def blocks_between(cuts):
+    return ea.block_cosines(TABLE[0], TABLE[1], partition=ea.blocks.Boundaries(cuts))
+
+
+def fitted_product(n_components, alpha, split, svd_solver, random_state):
+    options = {"alpha": alpha, "split": split, "svd_solver": svd_solver, "random_state": random_state}
+    return ea.ProductPenaltyMF(n_components, **options).fit(TABLE)
+
+
+def fitted_factors(n_components, alpha, svd_solver, random_state):
+    options = {"alpha": alpha, "svd_solver": svd_solver, "random_state": random_state}
+    return ea.FactorPenaltyMF(n_components, **options).fit(TABLE)
+
+
+CALLS = {
+    ea.FactorModel: {"left": LEFT, "right": RIGHT},
+    ea.FactorModel.from_user_item: {"user_factors": LEFT, "item_factors": RIGHT},
+    ea.FactorModel.from_softmax: {"unembeddings": RIGHT},
+    ea.FactorModel.from_vectors: {"vectors": RIGHT},
+    MODEL.cosines: {"role": "right"},
+    MODEL.factors: {"role": "right"},
+    MODEL.moments: {"role": "right"},
+    MODEL.names: {"role": "right"},
+    MODEL.predictions: {"rows": [0]},
+    MODEL.role: {"name": "right"},
+    MODEL.scores: {"rows": [0]},
+    MODEL.side: {"role": "right"},
+    MODEL.side_name: {"name": "right"},
+    MODEL.take: {"left": [0], "right": [0]},
+    MODEL.title: {"role": "right"},
+    MODEL.zero_rows: {"role": "right"},
+    ea.Side: {"rows": RIGHT, "title": "item"},
+    MODEL.right_side.take: {"chosen": [0]},
+    ea.Gauge: {"left": np.eye(3), "right": np.eye(3)},
+    GAUGE.act: {"model": MODEL},
+    GAUGE.on: {"side": "right"},
+    GAUGE.preserves_in: {"model": MODEL},
+    ea.Gauge.diagonal: {"scales": [1.0, 2.0]},
+    ea.Gauge.identity: {"rank": 3},
+    ea.Gauge.linear: {"matrix": np.eye(3)},
+    ea.Gauge.from_svd: {"u": np.eye(3), "s": np.ones(3), "vt": np.eye(3)},
+    ea.Gauge.translation: {"rank": 3},
+    ea.gauges.Affine: {"rank": 3},
+    ea.gauges.Diagonal: {"rank": 3},
+    ea.gauges.GeneralLinear: {"rank": 3},
+    ea.gauges.Orthogonal: {"rank": 3},
+    ea.gauges.Translation: {"rank": 3},
+    GROUP.sample: {},
+    GROUP.contains: {"gauge": GAUGE},
+    ea.at_exponent: {"model": MODEL, "exponent": 0.5},
+    ea.audit: {"model": MODEL, "n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]},
+    AUDIT.plot: {},
+    ea.block_cosines: {"x": TABLE, "y": TABLE},
+    BLOCKS.block_factors: {"threshold": 0.5},
+    BLOCKS.largest_gaps: {},
+    BLOCKS.local_threshold: {"level": 0.5},
+    BLOCKS.norm_change: {"threshold": 0.5},
+    BLOCKS.to_dict: {},
+    BLOCKS.plot: {},
+    blocks_by: {"labels": list("aaabbbbb")},
+    blocks_between: {"cuts": [2]},
+    ea.blocks.Chunks: {"size": 2},
+    ea.blocks.Heads: {"count": 2},
+    ea.canonical_form: {"model": MODEL},
+    FORM.gauge: {"exponent": 0.5},
+    FORM.left_map: {"exponent": 0.5},
+    FORM.right_map: {"exponent": 0.5},
+    ea.certified_neighbours: {"model": MODEL, "n": 2},
+    LISTS.certified: {"kappa": 1.5},
+    LISTS.curve: {"kappas": [1.5]},
+    LISTS.list_curve: {"kappas": [1.5]},
+    LISTS.plot: {},
+    LISTS.to_dict: {},
+    ea.compare: {"before": MODEL, "after": MODEL},
+    CHANGE.moved_most: {},
+    CHANGE.title: {"role": "right"},
+    ea.condition_to_reach: {"cosine": 0.1, "target": 0.2},
+    ea.cosine_range: {"model": MODEL, "group": GROUP, "pairs": [[0, 1]]},
+    RANGE.contains: {"cosines": [0.5]},
+    RANGE.plot: {},
+    RANGE.to_dict: {},
+    RANGE.witness: {"pair": 0, "end": "lower"},
+    ea.drift: {"before": MODEL, "after": MODEL, "condition_number": 1.0},
+    ea.evaluate_similarities: {"model": MODEL, "truth": TRUTH, "n": 2},
+    JUDGED.best: {},
+    JUDGED.value: {"similarity": "cosine"},
+    ea.explain_pair: {"vectors": RIGHT, "i": 0, "j": 1},
+    ea.fix: {"model": MODEL},
+    REMEDY.stream: {"role": "right"},
+    REMEDY.unsaid: {"path": "w.npz"},
+    REMEDY.vectors: {},
+    REMEDY.write: {"path": "w.npz", "force": True},
+    ea.head_report: {"model": HEAD, "n_labels": 8, "n_pairs": 5, "n_gauges": 0, "n_neighbours": 2},
+    ea.identified_cosines: {"model": MODEL, "role": "right"},
+    ea.identified_factors: {"model": MODEL, "role": "right"},
+    ea.levels: {"model": MODEL},
+    ea.levels(MODEL).below: {"cosines": [0.5]},
+    ea.load: {"path": "m.npz"},
+    ea.movement: {"before": MODEL, "after": MODEL, "n_neighbours": 2},
+    ea.movement(MODEL, MODEL, n_neighbours=2).plot: {},
+    ea.neighbours: {"x": RIGHT, "n": 2},
+    ea.normalisation_test: {"model": MODEL},
+    ea.pinned_test: {"model": MODEL.replace(link="cosine", right_bias=None)},
+    ea.position: {"model": MODEL},
+    ea.position(MODEL).plot: {},
+    ea.probe_inputs: {"model": HEAD, "n": 2},
+    ea.range_summary: {"model": MODEL, "n_pairs": 5},
+    ea.reduced: {"model": MODEL},
+    ea.save: {"model": MODEL, "path": "o.npz", "force": True},
+    ea.shift_to_reach: {"a": [1.0, 0.0], "b": [0.0, 1.0], "target": 0.5},
+    ea.similarity_reversal: {"before": TABLE, "after": TABLE[::-1], "clusters": list("aaaabbbbb")},
+    ea.simpson: {"frame": FRAME, "x": "x", "y": "y", "groups": ["g"], "n_permutations": 0, "min_size": 2},
+    REPORT.explain: {},
+    REPORT.listed_notes: {},
+    REPORT.plot: {},
+    REPORT.to_dict: {},
+    ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
+    ea.truncated_svd: {"X": TABLE, "k": 2},
+    ea.twins: {"model": MODEL},
+    ea.verify: {"proof": PROOF, "model": MODEL},
+    ea.Proof.load: {"path": "p.npz"},
+    PROOF.save: {"path": "q.npz", "force": True},
+    ea.worst_gauge: {"model": MODEL, "group": GROUP, "n_pairs": 3, "n_steps": 1, "n_starts": 1},
+    fitted_product: {"n_components": 2, "alpha": 1.0, "split": 0.5, "svd_solver": "auto", "random_state": 0},
+    fitted_factors: {"n_components": 2, "alpha": 1.0, "svd_solver": "auto", "random_state": 0},
+    PRODUCT.fit: {"X": TABLE},
+    PRODUCT.inverse_transform: {"Z": np.ones((2, 2))},
+    PRODUCT.model: {"X": TABLE},
+    PRODUCT.objective: {"X": TABLE},
+    PRODUCT.transform: {"X": TABLE},
+    FACTORS.objective: {"X": TABLE},
+    ea.softmax.argmaxable: {"model": HEAD},
+    ea.softmax.label_combinations: {"model": ea.FactorModel.from_softmax(RIGHT[:3])},
+    ea.softmax.label_rankings: {"model": ea.FactorModel.from_softmax(RIGHT[:3])},
+    ea.softmax.logit_cosines: {"model": HEAD, "pairs": [[0, 1]], "inputs": LEFT},
+    ea.softmax.projector_cosines: {"model": HEAD, "pairs": [[0, 1]]},
+    ea.softmax.shared_halves: {"model": HEAD, "pairs": [[0, 1]]},
+    ea.reproduce.nielsen: {"n_inputs": 5},
+    IO.as_model: {"given": MODEL},
+    IO.as_reading: {"given": MODEL},
+    IO.distinct_outputs: {"inputs": ["a"], "outputs": ["b"]},
+    IO.final_norm_of: {"path": "m.npz"},
+    IO.from_object: {"model": MODEL},
+    IO.join_ids: {"wanted": np.array(["i1"]), "path": "titles.csv"},
+    IO.join_texts: {"side": MODEL.right_side, "path": "titles.csv", "by_row": True},
+    IO.look: {"path": "m.npz"},
+    IO.read: {"path": "m.npz"},
+    IO.read_ids: {"given": "labels.txt", "n_rows": 8},
+    IO.read_interactions: {"path": "ratings.csv"},
+    IO.read_labels: {"path": "labels.txt", "n_rows": 8},
+    IO.read_object: {"model": MODEL},
+    IO.read_titles: {"path": "titles.csv"},
+    IO.require_output: {"path": "new.npz"},
+    IO.texts_for: {"item_ids": np.array([1]), "ids": np.array([1]), "texts": np.array(["a"])},
+    IO.titles_for: {"item_ids": np.array([1]), "ids": np.array([1]), "titles": np.array(["a"])},
+    IO.with_titles: {"model": MODEL, "path": "titles.csv", "by_row": True},
+}
+
+WRONG = {
+    "int": -3,
+    "huge": 10**400,
+    "nan": float("nan"),
+    "bool": True,
+    "None": None,
+    "str": "x",
+    "bytes": b"x",
+    "list": [1, "a"],
+    "dict": {},
+    "object": object(),
+    "class": dict,
+    "complex": np.ones((5, 3)) * 1j,
+    "strings": np.full((5, 3), "a"),
+    "scalar": np.array(5.0),
+    "frame": pd.DataFrame({"a": ["u", "v"]}),
+}
+TAKEN = {
+    "int": "int|float|RNG",
+    "huge": "int|RNG",
+    "bool": "bool|Header",
+    "None": "None|RNG",
+    "str": r"str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates|Header|Kind",
+}
+"""What each wrong value may be right for, judged by how a parameter is annotated; the value may still be refused."""
+ANYTHING = re.compile(r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$")
+"""Where an annotation does not tell: arrays of many kinds, and what a function looks at itself."""
+
+
+def name_of(call):
+    owner = getattr(call, "__self__", None)
+    owner = "" if owner is None else f"{(owner if inspect.isclass(owner) else type(owner)).__name__}."
+    return owner + call.__name__
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    where = tmp_path_factory.mktemp("files")
+    ea.save(MODEL, where / "m.npz")
+    PROOF.save(where / "p.npz")
+    (where / "titles.csv").write_text("item,title\n" + "".join(f"i{i},t{i}\n" for i in range(8)))
+    (where / "ratings.csv").write_text("userId,movieId,rating\n1,1,3\n1,2,4\n2,1,5\n")
+    (where / "labels.txt").write_text("".join(f"l{i}\n" for i in range(8)))
+    return where
+
+
+def refusal(call, arguments):
+    """Return the sentence of the house's error, nothing where there is none; any other error is a fault."""
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X (has|does not have valid) feature names")
+            call(**arguments)
+    except ea.InputError as refused:
+        return str(refused)
+    except TypeError as refused:
+        # The contract of scikit-learn asks for it.
+        if not isinstance(getattr(call, "__self__", None), BaseEstimator):
+            raise
+        return str(refused)
+    return ""
+
+
+@pytest.mark.parametrize("call", CALLS, ids=name_of)
+def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    right = CALLS[call]
+    call(**right)
+    for name, one in inspect.signature(call).parameters.items():
+        said = "" if one.annotation is one.empty else str(one.annotation)
+        for kind, value in WRONG.items():
+            may_be_taken = ANYTHING.search(said) or (kind in TAKEN and re.search(TAKEN[kind], said))
+            sentence = "" if one.kind is one.VAR_KEYWORD else refusal(call, right | {name: value})
+            assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, f"{name}={value!r} was taken for {said}"
+            assert len(sentence) < 700
+            assert "\n" not in sentence
+
+
+NO_RESULTS = {"Link", "Softmax", "Pairs", "Equivalence", "InputError", "EquivalenceError"}
+"""Names, texts and numbers of a kind; links are told what a model has checked."""
+ELSEWHERE = {
+    "fit", "fit_transform", "transform", "model", "objective", "get_feature_names_out", "get_params", "set_params",
+    "inverse_transform", "replace", "write", "verify", "seen", "of", "twin", "reached", "explain", "plot",
+}  # fmt: skip
+"""Methods of scikit-learn's contract, of any fields, and of what only the package itself calls."""
+
+
+def test_every_public_function_and_method_is_tried():
+    tried = {getattr(call, "__func__", call) for call in CALLS}
+    names = [getattr(ea, name) for name in ea.__all__]
+    assert {one for one in names if isinstance(one, FunctionType)} <= tried
+    for one in (one for one in names if inspect.isclass(one) and one.__name__ not in NO_RESULTS):
+        for name, method in inspect.getmembers(one, callable):
+            if name.startswith(("_", "set_")) or name in ELSEWHERE or len(inspect.signature(method).parameters) == 0:
+                continue
+            bare = getattr(method, "__func__", method)
+            assert bare in tried or list(inspect.signature(bare).parameters) == ["self"], f"{one.__name__}.{name}"
