@@ -5,7 +5,7 @@ Factors keep the precision they are stored in (float32 or float64) and may lie o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -25,6 +25,8 @@ RNG: TypeAlias = np.random.Generator | int | None
 """Where random numbers come from: a generator that moves on, a seed, or None for other numbers each time."""
 
 LARGEST = float(np.finfo(np.float64).max)
+MOST_LETTERS, PADDING = 2**26, 32
+"""Texts take as much room as they need up to the first, of 4 bytes each, and so many times as much beyond."""
 MOST_COUNT = 100_000_000
 """Whoever asks for more draws, pairs or entities than this has mistyped."""
 
@@ -179,6 +181,25 @@ def as_numbers(values: ArrayLike, name: str) -> Floats:
     if given.size and given.dtype.kind not in "fiu":
         raise must_be(name, "an array of real numbers", repr(values) if given.ndim == 0 else f"dtype {given.dtype}")
     return given.astype(np.float64)
+
+
+def as_texts(texts: Sequence[str], name: str) -> NDArray[np.str_]:
+    """Make an array of texts, which gives each the room of the longest; refuse one that is far longer than others.
+
+    Examples
+    --------
+    >>> as_texts(["a", "bc"], "titles")
+    array(['a', 'bc'], dtype='<U2')
+    >>> as_texts(["a" * 1_000_000, *["b"] * 1000], "titles")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: titles must be of like length; got one of 1,000,000 letters among 1,001; cut it.
+    """
+    longest = max(map(len, texts), default=0)
+    room = longest * len(texts)
+    if room > MOST_LETTERS and room > PADDING * sum(map(len, texts)):
+        raise must_be(name, "of like length", f"one of {longest:,} letters among {len(texts):,}", "cut it")
+    return np.array(texts, dtype=np.str_)
 
 
 def as_factors(array: ArrayLike, name: str) -> Matrix:

@@ -19,6 +19,7 @@ from pyarrow import feather, ipc, parquet
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
+from embaudit.foundation.checked import as_texts
 from embaudit.io import read_interactions, read_labels, read_titles
 from embaudit.io.codecs.arrow import table
 from embaudit.io.codecs.arrow_sizes import unpacked_size
@@ -107,10 +108,86 @@ def test_a_dictionary_of_one_long_text(tmp_path):
     assert table(path, ["movieId"]).column_names == ["movieId"]
 
 
+LONG = "x" * 10**6
+REPEATED = {
+    "bytes": pa.array([LONG.encode()] * 1000, pa.binary()),
+    "lists": pa.array([[LONG]] * 1000),
+    "structs": pa.array([{"a": 1, "b": LONG}] * 1000),
+    "maps": pa.array([[("a", LONG)]] * 1000, pa.map_(pa.string(), pa.string())),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+def test_one_long_text_within_others(tmp_path, kind):
+    written = pa.table({"movieId": np.arange(1000), "title": REPEATED[kind]})
+    parquet.write_table(written, tmp_path / "a.parquet", store_schema=False)
+    refused_at_once(read_titles, tmp_path / "a.parquet")
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_dictionary_of_one_long_text_in_an_arrow_file(tmp_path, nested):
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1000, np.int32)), pa.array([LONG]))
+    lists = pa.ListArray.from_arrays(pa.array(np.arange(1001, dtype=np.int32)), texts)
+    written = pa.table({"movieId": np.arange(1000), "title": lists if nested else texts})
+    feather.write_feather(written, str(tmp_path / "a.feather"))
+    refused_at_once(read_titles, tmp_path / "a.feather")
+
+
+def varint(number, length=0):
+    """Write a number as Thrift does, in as many bytes as asked for."""
+    found = bytearray()
+    while number > 127 or len(found) + 1 < length:
+        found.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*found, number])
+
+
+def test_pages_that_become_more_than_the_footer_says(tmp_path):
+    path, length = tmp_path / "a.parquet", FREE // 8 + 1
+    written = pa.table({"id": np.zeros(length)})
+    parquet.write_table(written, path, compression="zstd", use_dictionary=False, store_schema=False)
+    about = parquet.read_metadata(path).row_group(0).column(0)
+    whole = path.read_bytes()
+    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
+    footer = whole[start:]
+    for true, said in ((about.total_uncompressed_size, 1000), (length, 100)):
+        old = varint(2 * true)
+        assert old in footer
+        footer = footer.replace(old, varint(2 * said, len(old)))
+    path.write_bytes(whole[:start] + footer)
+    assert parquet.read_metadata(path).num_rows == 100
+    refused_at_once(ea.load, path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "read"),
+    [
+        ("a.csv", f"movieId,title\n0,{LONG}\n" + "".join(f"{i},a\n" for i in range(1, 100)), read_titles),
+        ("b.csv", f"id,x,y\n{LONG},1,2\n" + "".join(f"{i},1,2\n" for i in range(1, 100)), ea.load),
+        ("c.txt", f"{LONG}\n" + "".join(f"l{i}\n" for i in range(1, 100)), lambda path: read_labels(path, 100)),
+    ],
+)
+def test_one_long_text_among_short_ones(tmp_path, name, content, read):
+    (tmp_path / name).write_text(content)
+    words = r"must be of like length; got one of 1,000,000 letters among 100; cut it\.$"
+    refused_at_once(read, tmp_path / name, words)
+
+
+def test_texts_take_the_room_of_the_longest_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr("embaudit.foundation.checked.MOST_LETTERS", 640)
+    assert as_texts(["x" * 10, *["y"] * 63], "titles").dtype == "<U10"
+    assert as_texts(["x" * 100] * 3 + ["y"] * 70, "titles").dtype == "<U100"
+    assert as_texts([], "titles").shape == (0,)
+    with pytest.raises(InputError, match=r"^titles must be of like length; got one of 100 letters among 71; cut it\.$"):
+        as_texts(["x" * 100, *["y"] * 70], "titles")
+
+
 def test_texts_of_a_dictionary_are_what_they_were(tmp_path):
     columns = {"id": ["b", "a", None, "b"], "large": pa.array(["x", "", None, "y"], pa.large_string())}
     columns["kept"] = pa.array(["u", "v", "u", None]).dictionary_encode()
     columns["vector"] = [["a"], ["b"], [], None]
+    columns["struct"] = [{"a": "x"}, None, {"a": "y"}, {"a": None}]
+    columns["bytes"] = pa.array([b"a", None, b"", b"a"], pa.binary())
     written = pa.table(columns)
     parquet.write_table(written, tmp_path / "a.parquet")
     assert table(tmp_path / "a.parquet").equals(written)

@@ -97,6 +97,7 @@ def table(path: Path, columns: list[str] | None = None) -> pa.Table:
             found = _parquet(path, columns, known)
         else:
             found = _streamed(path, columns) if _is_stream(path) else feather.read_table(path, columns=columns)
+            _require_texts(found, path)
         found.validate(full=True)
         return found.cast(_plain(found.schema))
     except InputError:
@@ -138,18 +139,48 @@ def _plain(schema: pa.Schema) -> pa.Schema:
 
 def _parquet(path: Path, columns: list[str] | None, known: pa.Schema) -> pa.Table:
     """Read Parquet; texts as places in a dictionary first, where one long text for all rows takes no room yet."""
-    from pyarrow import compute, parquet, types
+    from pyarrow import parquet, types
 
-    texts = [field for field in known if types.is_string(field.type) or types.is_large_string(field.type)]
-    found = parquet.read_table(path, columns=columns, read_dictionary=[field.name for field in texts])
-    for field in texts:
-        place = found.schema.get_field_index(field.name)
-        if place >= 0 and types.is_dictionary(found.schema.field(place).type):
-            chunks = found.column(place).chunks
-            lengths = (compute.binary_length(chunk.dictionary).take(chunk.indices) for chunk in chunks)
-            require_sense(sum(compute.sum(each).as_py() or 0 for each in lengths), path.stat().st_size)
-            found = found.set_column(place, field, found.column(place).cast(field.type))
+    leaves = parquet.read_metadata(path).schema
+    texts = [leaf.path for leaf in map(leaves.column, range(len(leaves))) if leaf.physical_type == "BYTE_ARRAY"]
+    found = parquet.read_table(path, columns=columns, read_dictionary=texts)
+    _require_texts(found, path)
+    for place, field in enumerate(found.schema):
+        wanted = known.field(field.name)
+        if field.type == wanted.type:
+            continue
+        # Arrow unpacks no dictionary within lists, but reads them unpacked.
+        plain = found.column(place).cast(wanted.type) if types.is_dictionary(field.type) else None
+        column = parquet.read_table(path, columns=[field.name]).column(0) if plain is None else plain
+        found = found.set_column(place, wanted, column)
     return found
+
+
+def _require_texts(found: pa.Table, path: Path) -> None:
+    """Refuse texts of a dictionary that would take far more room as one for each row."""
+    size = sum(_length_of_texts(chunk) for column in found.columns for chunk in column.chunks)
+    require_sense(size, path.stat().st_size)
+
+
+def _length_of_texts(column: pa.Array) -> int:
+    """Add up the lengths of texts that lie in dictionaries, each as often as it is used."""
+    from pyarrow import compute, types
+
+    kind = column.type
+    if types.is_nested(kind):
+        parts = (
+            column.flatten() if types.is_struct(kind) else [column.values if types.is_map(kind) else column.flatten()]
+        )
+        return sum(map(_length_of_texts, parts))
+    if not types.is_dictionary(kind) or not (types.is_unicode(kind.value_type) or _is_bytes(kind.value_type)):
+        return 0
+    return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_large_unicode(kind))
 
 
 def is_vectors(kind: pa.DataType) -> bool:

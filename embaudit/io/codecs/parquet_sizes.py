@@ -1,4 +1,4 @@
-"""How large the columns of a Parquet file say they are, read from its footer.
+"""How large the columns of a Parquet file say they are, read from its footer and from the headers of its pages.
 
 Arrow tells it, too, but ends the process where a footer is damaged in some ways.
 
@@ -7,6 +7,7 @@ Reference: https://parquet.apache.org/docs/file-format/metadata, and the compact
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,8 +15,10 @@ TAIL = 8
 """Bytes of the length of the footer and of the mark after it."""
 ROW_GROUPS, COLUMNS, ABOUT = 4, 1, 3
 """Fields of the file, of a group of rows, and of a part of a column."""
-KIND, VALUES, UNPACKED = 1, 5, 6
-"""Fields of what is said about a part of a column."""
+KIND, CODEC, VALUES, UNPACKED, PACKED, DATA, DICTIONARY = 1, 4, 5, 6, 7, 9, 11
+"""Fields of what is said about a part of a column; the last two say where its pages begin."""
+PAGE_UNPACKED, PAGE_PACKED = 2, 3
+"""Fields of the header of a page."""
 WIDTHS = {0: 1, 1: 4, 3: 12, 4: 4}
 """Bytes in memory of a truth value, an INT32, an INT96 and a FLOAT; others, and places of texts, take 8."""
 STOP, TRUE, FALSE, BYTE, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 11, 12
@@ -43,24 +46,41 @@ def declared_size(path: Path) -> int:
     ...     declared_size(file)
     32000
     """
-    with path.open("rb") as file:
-        file.seek(-TAIL, 2)
-        length = int.from_bytes(file.read(4), "little")
-        file.seek(-TAIL - length, 2)
-        footer = _Compact(file.read(length))
-    try:
-        groups = footer.fields().get(ROW_GROUPS, [])
-        columns = [column.get(ABOUT, {}) for group in groups for column in group.get(COLUMNS, [])]
-        return sum(max(one[VALUES] * WIDTHS.get(one[KIND], 8), one[UNPACKED]) for one in columns)
-    except (IndexError, KeyError, AttributeError, TypeError) as error:
-        raise ValueError("its footer is damaged") from error
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        length = int.from_bytes(data[-TAIL:-4], "little")
+        try:
+            groups = _Compact(data, len(data) - TAIL - length).fields().get(ROW_GROUPS, [])
+            columns = [column.get(ABOUT, {}) for group in groups for column in group.get(COLUMNS, [])]
+            return sum(
+                max(one[VALUES] * WIDTHS.get(one[KIND], 8), one[UNPACKED], _size_of_pages(data, one)) for one in columns
+            )
+        except (IndexError, KeyError, AttributeError, TypeError) as error:
+            raise ValueError("its footer is damaged") from error
+
+
+def _size_of_pages(data: mmap.mmap, column: Fields) -> int:
+    """Add up what the pages of a packed column become by their own headers, by which Arrow makes room for them."""
+    if not column[CODEC]:
+        return 0
+    place = min(column[DATA], column.get(DICTIONARY) or column[DATA])
+    stop, size = place + column[PACKED], 0
+    while place < stop:
+        header = _Compact(data, place)
+        page = header.fields()
+        size += page[PAGE_UNPACKED]
+        if page[PAGE_PACKED] < 0:
+            raise ValueError("a page is damaged")
+        place = header.place + page[PAGE_PACKED]
+    return size
 
 
 class _Compact:
-    """A walk through what Thrift wrote."""
+    """A walk through what Thrift wrote from some place on."""
 
-    def __init__(self, data: bytes) -> None:
-        self._data, self._place = data, 0
+    def __init__(self, data: mmap.mmap, place: int) -> None:
+        if place < 0:
+            raise IndexError(place)
+        self._data, self.place = data, place
 
     def fields(self) -> Fields:
         """Read the numbered fields of a struct."""
@@ -77,7 +97,9 @@ class _Compact:
             return self._byte()
         if kind in (DOUBLE, BINARY):
             length = 8 if kind == DOUBLE else self._count()
-            self._place += length
+            self.place += length
+            if self.place > len(self._data):
+                raise IndexError(self.place)
             return None
         if kind in (LIST, SET):
             return self._list()
@@ -105,8 +127,10 @@ class _Compact:
         found = shift = 0
         while (byte := self._byte()) & 128:
             found, shift = found | (byte & 127) << shift, shift + 7
+            if shift > 63:
+                raise ValueError("its numbers have no end")
         return found | byte << shift
 
     def _byte(self) -> int:
-        self._place += 1
-        return self._data[self._place - 1]
+        self.place += 1
+        return self._data[self.place - 1]

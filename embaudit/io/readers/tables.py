@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_texts
 from embaudit.foundation.unread import Unread
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrow import stacked, stored_rows
@@ -122,7 +123,7 @@ def _from_text(table: TableFile, request: Request) -> FactorModel:
 def _texts_beside(table: TableFile, columns: dict[int, pa.ChunkedArray], layout: TableLayout) -> dict[str, Any]:
     beside: dict[str, Any] = {}
     if layout.names is not None:
-        beside["right_names"] = np.array([text or "" for text in columns[layout.names].to_pylist()], dtype=np.str_)
+        beside["right_names"] = as_texts([text or "" for text in columns[layout.names].to_pylist()], "titles")
     if layout.counts is not None:
         beside["right_counts"] = numbers(table, columns[layout.counts], layout.counts)
     return beside
@@ -187,7 +188,7 @@ def _assembled(
 
 def _titles(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:  # noqa: ARG001
     """Return the column of titles that `write` puts beside ids, where it is whole."""
-    return None if column.null_count else np.array(column.to_pylist(), dtype=np.str_)
+    return None if column.null_count else as_texts(column.to_pylist(), f"the titles in {table.path}")
 
 
 def _counts(table: TableFile, column: pa.ChunkedArray, place: int) -> NDArray[Any] | None:  # noqa: ARG001

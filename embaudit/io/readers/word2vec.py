@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs import word2vec
 from embaudit.io.draft import Draft
 from embaudit.io.intake import Intake, Part
@@ -33,7 +34,7 @@ def read(path: Path, request: Request) -> FactorModel:
         parts.append(vectors)
     if all(b"." in token and word2vec.NUMBERS.fullmatch(token) for token in tokens):
         raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
-    ids = np.array([token.decode("utf-8", "backslashreplace") for token in tokens], dtype=np.str_)
+    ids = as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words")
     return FactorModel.from_vectors(np.concatenate(parts), ids=ids)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats
+from embaudit.foundation.checked import Floats, as_texts
 from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import (
@@ -252,4 +252,4 @@ def _plain(values: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
 
     if pa.types.is_integer(values.type):
         return np.asarray(values.to_numpy(zero_copy_only=False))
-    return np.array(values.to_pylist(), dtype=np.str_)
+    return as_texts(values.to_pylist(), "ids")

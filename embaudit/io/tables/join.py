@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.foundation.checked import as_texts
 from embaudit.foundation.typed import typed
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_columns
@@ -145,7 +146,7 @@ def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
     if position is None:
         raise table.uncustomary("title")
     column = read_columns(table, {position: "text"}, newlines=True)[position]
-    return np.array([text or "" for text in column.to_pylist()], dtype=np.str_)
+    return as_texts([text or "" for text in column.to_pylist()], f"the titles in {path}")
 
 
 @typed

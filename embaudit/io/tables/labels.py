@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import as_texts
 from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
@@ -79,7 +80,7 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
             f"{len(labels)}",
             "check that it belongs to this model",
         )
-    return np.array(labels, dtype=np.str_)
+    return as_texts(labels, f"the labels in {path}")
 
 
 def labels_of(given: Any, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
@@ -117,7 +118,10 @@ def _from_text(text: str, n_rows: int) -> list[str]:
 def _rows_as_written(text: str) -> list[list[str]]:
     """Return the rows of text that is exactly what a CSV writer makes of them; nothing of a vocabulary with quotes."""
     plain = text.replace("\r\n", "\n")
-    rows = list(csv.reader(io.StringIO(plain, newline="")))
+    try:
+        rows = list(csv.reader(io.StringIO(plain, newline="")))
+    except csv.Error:  # a line longer than it reads
+        return []
     written = io.StringIO()
     csv.writer(written, lineterminator="\n").writerows(rows)
     return rows if written.getvalue().removesuffix("\n") == plain.removesuffix("\n") else []

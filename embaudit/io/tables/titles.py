@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
+from embaudit.foundation.checked import as_texts
 from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
@@ -75,7 +76,7 @@ def read_titles(
     cells: dict[int, Cell] = {positions[0]: "id", positions[1]: "text"}
     read = read_columns(table, cells, newlines=True)
     rows, ids = codes(table, read[positions[0]], positions[0])
-    texts = np.array([text or "" for text in read[positions[1]].to_pylist()], dtype=np.str_)
+    texts = as_texts([text or "" for text in read[positions[1]].to_pylist()], f"the titles in {path}")
     first = np.unique(rows, return_index=True)[1]
     titles = texts[first]
     clash = np.flatnonzero(texts != titles[rows])
@@ -127,7 +128,7 @@ def titles_for(item_ids: NDArray[Any], ids: NDArray[Any], titles: NDArray[np.str
     item_ids = listed(item_ids, "item_ids")
     found = texts_for(item_ids, ids, titles)
     names = [str(each) if text is None else text for each, text in zip(item_ids, found, strict=True)]
-    return np.array(names, dtype=np.str_), found.count(None)
+    return as_texts(names, "titles"), found.count(None)
 
 
 def texts_for(item_ids: NDArray[Any], ids: NDArray[Any], texts: NDArray[np.str_]) -> list[str | None]:
