@@ -72,7 +72,7 @@ def fit(
     force: Force = False,
 ) -> None:
     """Fit a matrix factorization in closed form and save it with its ids and titles."""
-    from embaudit.errors import InputError
+    from embaudit.errors import InputError, must_be
     from embaudit.io import distinct_outputs, join_ids, read_interactions, require_output, save
 
     if items is None and (id is not None or title is not None):
@@ -92,6 +92,9 @@ def fit(
     )
     joined = None if items is None else join_ids(data.item_ids, items, id=id, title=title, partial=partial)
     names = None if joined is None else joined.names(data.item_ids)
+    most = min(data.matrix.shape)
+    if not 1 <= rank <= most:
+        raise must_be("--rank", f"from 1 to {most}, the fewer of users and items", rank)
     estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
     model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)

@@ -87,7 +87,7 @@ def test_the_sentence(call, sentence):
         (("fit", "tiny.csv", "--objective", "product", "--rank", "2"), "at least 1e-100"),
         (
             ("fit", "tiny.csv", "--objective", "product", "--rank", "1000000000"),
-            "n_components must be from 1 to min(n, p) = 5",
+            "--rank must be from 1 to 5, the fewer of users and items; got 1000000000.",
         ),
     ],
 )
