@@ -62,7 +62,8 @@ def _size_of_pages(data: mmap.mmap, column: Fields) -> int:
     """Add up what the pages of a packed column become by their own headers, by which Arrow makes room for them."""
     if not column[CODEC]:
         return 0
-    place = min(column[DATA], column.get(DICTIONARY) or column[DATA])
+    # A column without rows has no pages of data, and says that they begin at 0.
+    place = min((start for start in (column[DATA], column.get(DICTIONARY, 0)) if start), default=0)
     stop, size = place + column[PACKED], 0
     while place < stop:
         header = _Compact(data, place)
