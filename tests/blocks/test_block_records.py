@@ -148,7 +148,7 @@ def test_a_local_threshold_in_words_and_numbers():
         (Labels(["u", "v", "u", "w"]), "labels", ["u", "v", "w"]),
         (Boundaries([1, 3]), "boundaries", ["[0:1]", "[1:3]", "[3:4]"]),
     ],
-    ids=str,
+    ids=["tensors", "rows", "columns", "entries", "chunks", "heads", "heads of columns", "names", "labels", "cuts"],
 )
 def test_each_partition_is_told_by_its_title_and_its_names(partition, title, names):
     given = np.array([[1.0, 2.0], [3.0, 5.0]])
