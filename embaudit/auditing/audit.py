@@ -198,7 +198,11 @@ class Audit(Drawn):
                     "predicted": None if evidence.predicted is None else evidence.predicted.to_dict(),
                     "head": None if self.head is None else self.head.to_dict(),
                     "final_norm": None if evidence.norm is None else evidence.norm.to_dict(),
-                    "neighbours": {"gauge": evidence.shown_in, "examples": [e.to_dict() for e in evidence.examples]},
+                    "neighbours": {
+                        "gauge": evidence.shown_in,
+                        "examples": [e.to_dict() for e in evidence.examples],
+                        "beside_bias": [e.to_dict() for e in evidence.beside_bias],
+                    },
                     "findings": [finding.to_dict() for finding in self.findings],
                     "claims": [claim.to_dict() for claim in self.claims],
                     "statements": [vars(statement) for statement in self.statements],

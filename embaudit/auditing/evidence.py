@@ -23,6 +23,7 @@ from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements import twins
+from embaudit.movements.bias_columns import beside_bias, counts_bias
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import find_rows, neighbourhoods
 from embaudit.softmax.conventions import norm_evidence
@@ -75,6 +76,8 @@ class Evidence:
     """The equivalent model whose neighbours are shown."""
     examples: tuple[Neighbourhood, ...] = ()
     """Neighbours of a few rows in the model and in that one."""
+    beside_bias: tuple[Neighbourhood, ...] = ()
+    """Their neighbours without the bias and with it, as libraries list them that keep it among the factors."""
     predicted: Predicted | None = None
     """How far the cosines are from those of what is predicted; None where one side alone is at hand."""
     about: Role | None = None
@@ -282,7 +285,9 @@ def _compared(
     n = min(sizes["n_neighbours"], LISTED, len(model.side(side).directed) - 1)
     shown_in, examples = _examples(model, equal, side, rows, n)
     predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
-    return {"shown_in": shown_in, "examples": examples, "predicted": predicted}
+    biased = side == "right" and counts_bias(model)
+    with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
+    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
 
 
 def _traits(

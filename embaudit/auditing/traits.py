@@ -12,7 +12,7 @@ from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
-from embaudit.movements.bias_columns import BiasColumns, bias_columns
+from embaudit.movements.bias_columns import BiasColumns, bias_columns, counts_bias
 from embaudit.movements.common_direction import CommonDirection, common_direction
 from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
 from embaudit.movements.hubs import ONE_IN, Hubs, hubs
@@ -126,6 +126,7 @@ def traits_of(
         return plainly
     lists = _lists(side, min(n_neighbours, alive - 2), rng)
     after = None if equal is None else equal.rows(model, role)
+    counted_in = role == "right" and counts_bias(model)
     return replace(
         plainly,
         direction=common_direction(side, lists),
@@ -135,15 +136,9 @@ def traits_of(
         rounding=rounding(side, lists, rng),
         tail=None if after is None else tail(side, after, lists, rng),
         equal=None if equal is None else equal.name,
-        bias_columns=_biased(model, side, lists) if role == "right" else None,
+        bias_columns=bias_columns(side, lists, both=model.left_bias is not None) if counted_in else None,
         **_without_twins(side, copies, after, n_neighbours),
     )
-
-
-def _biased(model: FactorModel, side: Side, lists: NeighbourLists) -> BiasColumns | None:
-    if model.link == "softmax" or not model.link.sees_biases or len(side) > COPIED:
-        return None
-    return bias_columns(side, lists, both=model.left_bias is not None)
 
 
 def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int) -> dict[str, Any]:

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import Indices, Matrix
 from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.model import FactorModel
 from embaudit.model.side import Side
+from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.twins import twins
+
+MOST = 200_000
+"""Rows up to which they are held a second time, with the columns."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,19 @@ class BiasColumns:
     """How many columns were added: the bias alone, or the bias and a constant 1."""
 
 
+def counts_bias(model: FactorModel) -> bool:
+    """Whether a library that keeps the right bias among the factors would list other neighbours for it.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item([[1.0]], [[1.0], [2.0]], item_bias=[0.0, 1.0])
+    >>> counts_bias(model), counts_bias(model.replace(right_bias=[1.0, 1.0])), counts_bias(model.replace(link="cosine"))
+    (True, False, False)
+    """
+    told = model.right_bias is not None and np.ptp(model.right_bias) > 0
+    return bool(told and model.link != "softmax" and model.link.sees_biases and model.n_right <= MOST)
+
+
 def stored_rows(side: Side, *, both: bool) -> Matrix:
     """Put a side as implicit stores it: the bias in a column, and a constant 1 where the other side has a bias `both`.
 
@@ -39,8 +58,8 @@ def stored_rows(side: Side, *, both: bool) -> Matrix:
     return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
 
 
-def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumns | None:
-    """Compare lists of nearest rows with those that count the bias in; None where no bias tells rows apart.
+def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumns:
+    """Compare lists of nearest rows with those that count the bias in.
 
     Parameters
     ----------
@@ -57,8 +76,22 @@ def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumn
     >>> bias_columns(side, neighbours(side.rows, 1), both=False)
     BiasColumns(kept=0.3333333333333333, n_neighbours=1, n_rows=3, columns=1)
     """
-    if side.bias is None or not np.ptp(side.bias) > 0:
-        return None
     n = lists.indices.shape[1]
     stored = neighbours(stored_rows(side, both=both), n, rows=lists.rows)
     return BiasColumns(lists.overlap(stored), n, len(lists.rows), 1 + both)
+
+
+def beside_bias(side: Side, rows: Indices, n: int, *, both: bool) -> tuple[Neighbourhood, ...]:
+    """List the nearest of a few rows without their bias, and with it among the factors; copies count it, too.
+
+    Examples
+    --------
+    >>> side = Side([[1.0, 0.0], [1.0, 0.1], [1.0, 0.2]], "item", bias=[3.0, -3.0, 3.0])
+    >>> (found,) = beside_bias(side, np.array([0]), 1, both=False)
+    >>> found.before[0][0], found.after[0][0]
+    ('1', '2')
+    """
+    stored = stored_rows(side, both=both)
+    first = twins(FactorModel.from_vectors(stored)).first
+    lists = (neighbours(x, n, rows=rows, first=first) for x in (side.rows, stored))
+    return by_name(side.labels, *lists, first=first)

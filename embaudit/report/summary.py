@@ -264,11 +264,29 @@ def _neighbour_grid(example: Neighbourhood, shown_in: str, usual: Levels | None)
     )
 
 
+def bias_grids(audit: Audit) -> tuple[Grid, ...]:
+    """Lay neighbours without the bias beside those that count it in, where predictions see one."""
+    return tuple(_bias_grid(example) for example in audit.evidence.beside_bias if example.before)
+
+
+def _bias_grid(example: Neighbourhood) -> Grid:
+    pairs = list(zip(example.before, example.after, strict=True))
+    kept = (example.stay, example.stayed)
+    return Grid(
+        f"nearest to {visible(example.name)}, without the bias and with it",
+        f"{example.kept} of {len(pairs)} kept",
+        ("without the bias", "", "with it among the factors", ""),
+        tuple((visible(one), f"{c:.2f}", visible(other), f"{d:.2f}") for (one, c), (other, d) in pairs),
+        words=(0, 2),
+        marked=frozenset((row, 2 * side) for row in range(len(pairs)) for side in (0, 1) if not kept[side][row]),
+    )
+
+
 def audit_content(audit: Audit) -> Content:
     """Collect what is shown of an audit."""
     budget, seed = audit.evidence.max_condition, audit.evidence.seed
     source = f"{audit.source or 'in memory'} ({audit.fingerprint[:12]})"
-    parts: tuple[Part, ...] = (*grids(audit), *sentences(audit), *neighbour_grids(audit))
+    parts: tuple[Part, ...] = (*grids(audit), *sentences(audit), *neighbour_grids(audit), *bias_grids(audit))
     return Content(
         f"Audit of {audit.source or 'a model'}",
         parts,

@@ -12,7 +12,7 @@ from embaudit.auditing.finding import Severity
 from embaudit.report.brief import brief
 from embaudit.report.first_screen import first_screen
 from embaudit.report.shown import shown
-from embaudit.report.summary import audit_content, grids, movement_grids, neighbour_grids, sentences
+from embaudit.report.summary import audit_content, bias_grids, grids, movement_grids, neighbour_grids, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,6 +53,7 @@ def print_audit(audit: Audit, console: Console) -> None:
     for sentence in sentences(audit):
         console.print(sentence, markup=False)
     print_grids(neighbour_grids(audit)[:EXAMPLES], console)
+    print_grids(bias_grids(audit)[:EXAMPLES], console)
     for finding in audit.findings:
         style = COLOURS[finding.severity]
         head = Text(f"{finding.code} {finding.severity.title}: {finding.title}. ", style=style)

@@ -73,7 +73,7 @@ def test_the_json_field_by_field():
     ]
     moves = [(labels[0], FOUND.movement[0][0]), (labels[0], FOUND.movement[0][1]), (labels[1], FOUND.movement[1][0])]
     assert SCHEMA_VERSION == 2
-    nearby = {"gauge": None, "examples": []}
+    nearby = {"gauge": None, "examples": [], "beside_bias": []}
     assert record.pop("position")["rank"] == 3
     expected = {
         "embaudit_version": __version__, "schema_version": 2, "seed": 7,

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from io import StringIO
+
 import numpy as np
 import pytest
+from rich.console import Console
 
+from embaudit.auditing import audit
+from embaudit.auditing.evidence import gather
 from embaudit.auditing.traits import traits_of
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.model.side import Side
-from embaudit.movements.bias_columns import bias_columns, stored_rows
+from embaudit.movements.bias_columns import beside_bias, bias_columns, counts_bias, stored_rows
+from embaudit.report.summary import bias_grids
+from embaudit.report.terminal import print_audit
 
 DRAW = np.random.default_rng(5)
 ROWS, BIAS = DRAW.normal(size=(80, 6)).astype(np.float32), 2 * DRAW.normal(size=80)
@@ -30,15 +37,77 @@ def test_lists_are_compared_with_those_of_the_columns_that_implicit_stores(both:
     np.testing.assert_array_equal(stored_rows(side, both=both), stored)
     assert stored_rows(side, both=both).dtype == np.float32
     found = bias_columns(side, neighbours(ROWS, 10), both=both)
-    assert found is not None
     assert found.kept == pytest.approx(expected, abs=1e-12)
     assert 0.1 < found.kept < 0.9
     assert (found.n_neighbours, found.n_rows, found.columns) == (10, 80, 1 + both)
 
 
 def test_a_bias_that_tells_nothing_apart_is_not_counted() -> None:
-    for bias in (None, np.full(80, 3.0)):
-        assert bias_columns(Side(ROWS, "item", bias=bias), neighbours(ROWS, 10), both=False) is None
+    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS)
+    assert counts_bias(model)
+    for other in (
+        model.replace(right_bias=None), model.replace(right_bias=np.full(80, 3.0)), model.replace(link="cosine"),
+        model.replace(left=None, link="softmax"),
+    ):  # fmt: skip
+        assert not counts_bias(other)
+
+
+def test_models_of_very_many_rows_are_not_held_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS)
+    for most, counts in ((80, True), (79, False)):
+        monkeypatch.setattr("embaudit.movements.bias_columns.MOST", most)
+        assert counts_bias(model) == counts
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_the_nearest_of_a_row_are_listed_without_and_with_its_bias(both: bool) -> None:
+    side = Side(ROWS, "item", bias=BIAS, ids=np.arange(80) + 500)
+    columns = np.column_stack([ROWS, BIAS.astype(np.float32), *([np.ones(80)] if both else [])])
+    one, other = beside_bias(side, np.array([7, 30]), 10, both=both)
+    assert (one.name, other.name) == ("507", "530")
+    for row, found in ((7, one), (30, other)):
+        for x, listed in ((ROWS, found.before), (columns, found.after)):
+            unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+            cosines = unit @ unit[row]
+            cosines[row] = -2
+            expected = np.argsort(-cosines)[:10]
+            assert [name for name, _ in listed] == [str(500 + i) for i in expected]
+            assert [cosine for _, cosine in listed] == pytest.approx(cosines[expected].tolist(), abs=1e-5)
+        assert found.kept == len({name for name, _ in found.before} & {name for name, _ in found.after})
+        assert found.kept < 10
+
+
+def test_rows_that_differ_in_their_bias_alone_are_no_copies_of_each_other() -> None:
+    rows, bias = np.vstack([ROWS, ROWS[:2]]), np.append(BIAS, [BIAS[0], BIAS[1] + 5])
+    same, apart = beside_bias(Side(rows, "item", bias=bias), np.array([0, 1]), 10, both=False)
+    assert same.left_out == 1
+    assert "80" not in {name for name, _ in same.before}
+    assert apart.before[0] == ("81", pytest.approx(1.0))
+    assert apart.after[0][0] != "81"
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_an_audit_lays_both_lists_side_by_side() -> None:
+    model = FactorModel(ROWS[:40], ROWS, right_bias=BIAS, right_ids=np.arange(80) + 500)
+    found = audit(model, n_gauges=1, show=["507"])
+    (example,) = found.evidence.beside_bias
+    assert example == beside_bias(model.right_side, np.array([7]), 5, both=False)[0]
+    assert found.to_dict()["neighbours"]["beside_bias"] == [example.to_dict()]
+    (grid,) = bias_grids(found)
+    assert grid.caption == f"nearest to 507, without the bias and with it ({example.kept} of 5 kept)"
+    assert grid.headings == ("without the bias", "", "with it among the factors", "")
+    assert [row[0] for row in grid.rows] == [name for name, _ in example.before]
+    assert [row[2:] for row in grid.rows] == [(name, f"{cosine:.2f}") for name, cosine in example.after]
+    marked = {(row, 0) for row in range(5) if not example.stay[row]}
+    assert grid.marked == marked | {(row, 2) for row in range(5) if not example.stayed[row]}
+    assert len(grid.marked) == 2 * (5 - example.kept) > 0
+    assert "nearest to 507, without the bias and with it" in found.report()
+    screen = Console(width=120, record=True, file=StringIO())
+    print_audit(found, screen)
+    assert grid.caption in screen.export_text()
+    for other in (model.replace(right_bias=None), model.replace(link="cosine")):
+        assert gather(other, n_gauges=1, show=["507"]).beside_bias == ()
+    assert gather(model, n_gauges=1, about="left").beside_bias == ()
 
 
 def test_only_items_of_a_model_whose_predictions_see_biases_are_asked() -> None:

@@ -13,6 +13,7 @@ import embaudit as ea
 from embaudit import FactorModel
 from embaudit.errors import InputError
 from embaudit.io import from_object, load, read_object, save, with_titles
+from embaudit.movements.bias_columns import beside_bias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +117,23 @@ def test_what_is_written_others_read(peer: Peer, trained: Callable[[Peer], Train
     for theirs in (nearest_of_faiss(stored), nearest_of_hnswlib(stored)):
         # Rows may be as near as single precision tells apart.
         np.testing.assert_allclose(cosines_of(model, theirs), cosines_of(model, ours), rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("peer", [peer for peer in PEERS if peer.library == "implicit"], ids=str)
+def test_neighbours_with_the_bias_are_those_of_similar_items(peer: Peer, trained: Callable[[Peer], Trained]) -> None:
+    made = trained(peer)
+    model = from_object(made.live, **made.options)
+    rows = np.array([3, 40])
+    if model.right_bias is None:
+        assert peer.model == "AlternatingLeastSquares"
+        return
+    for row, found in zip(
+        rows, beside_bias(model.right_side, rows, TOP, both=model.left_bias is not None), strict=True
+    ):
+        ids, cosines = made.live.similar_items(int(row), N=TOP + 1)
+        assert [name for name, _ in found.after] == [str(made.options["item_ids"][i]) for i in ids[1:]]
+        np.testing.assert_allclose([cosine for _, cosine in found.after], cosines[1:], rtol=0, atol=1e-5)
+        assert found.before != found.after
 
 
 TOP = 5
