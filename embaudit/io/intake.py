@@ -98,7 +98,8 @@ class Intake:
         found = {part.became for part in self.parts}
         for side, title in zip(("left", "right"), self.titles, strict=True):
             if side in found and f"{side}_ids" not in found:
-                yield f"{title.capitalize()} ids: none, so rows go by their number."
+                named = f"{side}_names" in found
+                yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}."
 
     def line(self) -> str:
         """Tell the most of it in one line.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from safetensors.numpy import save_file
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import from_object, load, norm_of
+from embaudit.io import from_object, load, look, norm_of, read
 from embaudit.io.checkpoints.architectures import ARCHITECTURES
 
 if TYPE_CHECKING:
@@ -56,6 +57,124 @@ def test_embeddings_of_an_encoder_without_a_head_are_none(tmp_path: Path) -> Non
     for name in ("bare", "other"):
         with pytest.raises(InputError, match="must be one recognised table, pair or head"):
             load(tmp_path / f"{name}.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("head", "inner"),
+    [
+        ("shared.weight", "decoder.block.1.layer.2.mlp.router.classifier.weight"),
+        ("shared.weight", "block.1.router.classifier.weight"),
+        ("led.shared.weight", "led.encoder.layers.0.self_attn.output.weight"),
+        ("transformer.wte.weight", "transformer.h.3.mlp.fc.weight"),
+        ("lm_head.weight", "layers.0.attention.output.weight"),
+    ],
+)
+def test_what_lies_in_one_of_many_layers_is_no_head(tmp_path: Path, head: str, inner: str) -> None:
+    save_file({head: WORDS, inner: PLACES}, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path).right, WORDS)
+    assert [part.name for part in look(tmp_path).left_over] == [inner]
+
+
+def test_a_head_of_several_is_no_layer(tmp_path: Path) -> None:
+    save_file({"heads.0.classifier.weight": WORDS, "shared.weight": PLACES}, tmp_path / "model.safetensors")
+    np.testing.assert_array_equal(load(tmp_path).right, WORDS)
+
+
+NAMED = {"id2label": {"0": "bad", "2": "ugly", "1": "good"}}
+
+
+def classifier(folder: Path, rows: int, name: str = "classifier.weight", **config: Any) -> Path:
+    save_file({name: WORDS[:rows].copy(), "other.weight": PLACES}, folder / "model.safetensors")
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("rows", "names"), [(3, ["bad", "good", "ugly"]), (5, ["bad", "good", "ugly", "<padding 3>", "<padding 4>"])]
+)
+def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, rows: int, names: list[str]) -> None:
+    found = read(classifier(tmp_path, rows, **NAMED))
+    assert found.model.right_names is not None
+    assert found.model.right_names.tolist() == names
+    assert found.intake == look(tmp_path)
+    assert found.intake.explain() == (
+        f"Read as shards: classifier.weight ({rows} × 3) as right factors, its name as link, id2label of config.json "
+        "as right names. Left over: other.weight (5 × 3). Label ids: none, so rows go by their names."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "config"),
+    [
+        (2, NAMED),
+        (3, {"id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}}),
+        (3, {"id2label": {"0": "bad"}}),
+        (3, {"id2label": ["bad", "good", "ugly"]}),
+        (3, {"id2label": None}),
+        (3, {"id2label": {"a": "bad", "b": "good"}}),
+        (1, {"id2label": {"0": "score"}}),
+        (3, {}),
+    ],
+)
+def test_names_of_other_classes_are_passed_over(tmp_path: Path, rows: int, config: dict[str, Any]) -> None:
+    found = read(classifier(tmp_path, rows, **config))
+    assert found.model.right_names is None
+    assert found.intake.explain().endswith("Label ids: none, so rows go by their number.")
+
+
+def test_names_of_classes_are_those_of_no_tokens(tmp_path: Path) -> None:
+    (tmp_path / "vocab.json").write_text(json.dumps({"a": 0, "b": 1}))
+    tokens = read(classifier(tmp_path, 3, "lm_head.weight", **NAMED, architectures=["XForMaskedLM"]))
+    assert tokens.model.names("right").tolist() == ["a", "b", "<padding 2>"]
+    assert "vocab.json as right names" in tokens.intake.explain()
+    assert load(classifier(tmp_path, 3)).right_names is None, "tokens name no classes"
+    # A head of another name is one of classes where its network says so.
+    named = {**NAMED, "architectures": ["XForImageClassification"]}
+    other = load(classifier(tmp_path, 3, "last.weight", **named), weight="last.weight", kind="head")
+    assert other.names("right").tolist() == ["bad", "good", "ugly"]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": {"x": 0, "y": 1, "z": 2}}}))
+    assert "tokenizer.json as right names" in look(classifier(tmp_path, 3, "lm_head.weight")).explain()
+    one = read(classifier(tmp_path, 1, id2label={"0": "no", "1": "yes"}))
+    assert one.model.names("right").tolist() == ["no", "yes"]
+    assert one.intake == look(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "name", ["BartForSequenceClassification", "MistralModel", "T5EncoderModel", "XForQuestionAnswering"]
+)
+def test_input_embeddings_of_a_network_without_tokens_to_choose_are_no_head(tmp_path: Path, name: str) -> None:
+    folder = classifier(tmp_path, 8, "model.shared.weight", architectures=[name])
+    for reading in (load, look):
+        with pytest.raises(InputError) as caught:
+            reading(folder)
+        assert str(caught.value) == (
+            f"the head of {folder} must be there, for it is a {name}; got only model.shared.weight; name its head with "
+            "weight and kind head (--weight NAME --kind head), or name them with weight (--weight model.shared.weight)."
+        )
+    np.testing.assert_array_equal(load(folder, weight="model.shared.weight").right, WORDS)
+    for architectures in (
+        ["GPT2LMHeadModel"],
+        ["GPT2DoubleHeadsModel"],
+        ["MarianMTModel"],
+        ["EncoderDecoderModel"],
+        ["T5ForConditionalGeneration"],
+        [name, "XForCausalLM"],
+        [],
+        None,
+        [3],
+    ):
+        classifier(tmp_path, 8, "model.shared.weight", architectures=architectures)
+        np.testing.assert_array_equal(load(folder).right, WORDS)
+
+
+def test_heads_of_classifiers_go_before_embeddings(tmp_path: Path) -> None:
+    for name in ("classification_head.out_proj.weight", "logits_proj.weight"):
+        beside = {name: PLACES, name.replace("weight", "bias"): BIAS[:5], "model.shared.weight": WORDS}
+        save_file({**beside, "final_logits_bias": BIAS[None]}, tmp_path / "model.safetensors")
+        model = load(tmp_path, ignore="final_logits_bias")
+        np.testing.assert_array_equal(model.right, PLACES)
+        assert model.right_bias is not None
+        np.testing.assert_array_equal(model.right_bias, BIAS[:5])
 
 
 @pytest.mark.parametrize("weight", ["model.shared.weight", "lm_head.weight"])

@@ -114,6 +114,20 @@ def test_tables_and_tokens_are_told_by_their_headers(tmp_path: Path) -> None:
     )
 
 
+def test_a_look_calls_rows_of_a_head_labels(tmp_path: Path) -> None:
+    (tmp_path / "v.csv").write_text("id,a,b\nx,1.5,2\ny,3,4.5\n")
+    found = read(tmp_path / "v.csv", kind="head")
+    assert found.intake.explain() == (
+        "Read as csv: columns a to b (2 × 2) as right factors, id (?) as right names. Label ids: none, so rows go by "
+        "their names."
+    )
+    assert found.model.names("right").tolist() == ["x", "y"]
+    path = npz(tmp_path, W=Q, b=B)
+    for intake in (look(tmp_path / "v.csv", kind="head"), look(path), read(path).intake):
+        assert intake.titles == ("input", "label")
+    assert look(path, kind="vectors", weight="W").titles == ("user", "item")
+
+
 def test_many_arrays_left_over_are_counted() -> None:
     rest = tuple(Part(f"x{i}", "") for i in range(8))
     assert Intake("npz", (), left_over=rest).explain() == "Read as npz. Left over: x0, x1, x2, x3, x4, x5 and 2 others."

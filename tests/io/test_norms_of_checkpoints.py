@@ -47,14 +47,24 @@ def test_the_kinds_of_architectures_people_know():
     }  # fmt: skip
 
 
+def test_the_last_of_many_layers_is_no_customary_norm(tmp_path):
+    tensors = {"model.decoder.layers.1.final_layer_norm.weight": GAIN}
+    assert final_norm_of(checkpoint(tmp_path, tensors)) is None
+    assert final_norm_of(checkpoint(tmp_path, {"model.decoder.layers.x.final_layer_norm.weight": GAIN})) is None
+    assert final_norm_of(checkpoint(tmp_path, {"model.norm.weight": GAIN}, model_type="bart")) is None
+
+
 @pytest.mark.parametrize("name", sorted(ARCHITECTURES))
 def test_every_architecture_is_read_from_a_checkpoint(tmp_path, name):
     known = ARCHITECTURES[name]
-    tensors = {known.weight: GAIN} | ({f"{known.norm}.bias": SHIFT} if known.kind == "layer" else {})
+    norm = known.norm.replace("*", "11")
+    tensors = {f"{norm}.weight": GAIN} | ({f"{norm}.bias": SHIFT} if known.kind == "layer" else {})
+    # Of many layers the last by its number.
+    tensors |= {known.weight.replace("*", other): GAIN + 1 for other in ("0", "2", "9") if "*" in known.norm}
     found = final_norm_of(checkpoint(tmp_path, tensors, model_type=name))
     assert found.norm.kind == known.kind
     np.testing.assert_array_equal(found.norm.gain, 1 + GAIN if known.adds_one else GAIN)
-    assert found.name == known.weight
+    assert found.name == f"{norm}.weight"
     assert found.because == f"the model_type {name} of config.json"
     if known.kind == "layer":
         np.testing.assert_array_equal(found.norm.shift, SHIFT)

@@ -24,7 +24,7 @@ class Architecture:
     """
 
     norm: str
-    """Name of the layer, without `.weight`."""
+    """Name of the layer, without `.weight`; a `*` in it is the last of many layers."""
     kind: NormKind
     """RMSNorm or LayerNorm."""
     adds_one: bool = False
@@ -96,6 +96,7 @@ _MAMBA = Architecture("backbone.norm_f", "rms")
 _T5 = Architecture("decoder.final_layer_norm", "rms", shrinks=True)
 _MT5 = Architecture("decoder.final_layer_norm", "rms")
 _MBART = Architecture("model.decoder.layer_norm", "layer")
+_BART = Architecture("model.decoder.layers.*.final_layer_norm", "layer")
 _BERT = Architecture("cls.predictions.transform.LayerNorm", "layer")
 _ROBERTA = Architecture("lm_head.layer_norm", "layer")
 
@@ -114,7 +115,8 @@ _SHARED: dict[Architecture, str] = {
     _MAMBA: "falcon_mamba mamba mamba2",
     _T5: "longt5 switch_transformers t5 umt5",
     _MT5: "mt5",
-    _MBART: "blenderbot m2m_100 mbart pegasus",
+    _MBART: "blenderbot m2m_100 mbart nllb-moe pegasus pegasus_x",
+    _BART: "bart blenderbot-small marian mvp plbart",
     _BERT: "bert deberta-v2",
     _ROBERTA: "camembert data2vec-text mpnet roberta xlm-roberta",
 }  # fmt: skip
@@ -129,6 +131,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     "gpt_neox": Architecture("gpt_neox.final_layer_norm", "layer"),
     "jamba": Architecture("model.final_layernorm", "rms"),
     "zamba": Architecture("model.final_layernorm", "rms"),
+    "led": Architecture("led.decoder.layers.*.final_layer_norm", "layer"),
     "modernbert": Architecture("head.norm", "layer"),
     "mpt": Architecture("transformer.norm_f", "layer"),
     "olmo": Architecture("model.norm", "layer", constant=True),
@@ -141,5 +144,5 @@ ARCHITECTURES: dict[str, Architecture] = {
     "xglm": Architecture("model.layer_norm", "layer"),
 }
 """By `model_type`."""
-ELSEWHERE = tuple(dict.fromkeys(known.norm for known in ARCHITECTURES.values()))
-"""Names of layers that are asked for where the architecture is not known."""
+ELSEWHERE = tuple(dict.fromkeys(known.norm for known in ARCHITECTURES.values() if "*" not in known.norm))
+"""Names of layers that are asked for where the architecture is not known; the last of many may be one or not."""

@@ -51,6 +51,18 @@ class Config:
         return said if isinstance(said, str) else ""
 
     @property
+    def architectures(self) -> tuple[str, ...]:
+        """The names of the networks that were stored, where it says so.
+
+        Examples
+        --------
+        >>> Config({"architectures": ["GPT2LMHeadModel"]}).architectures, Config({"architectures": None}).architectures
+        (('GPT2LMHeadModel',), ())
+        """
+        said = self.values.get("architectures")
+        return tuple(name for name in said if isinstance(name, str)) if isinstance(said, list) else ()
+
+    @property
     def vocab_size(self) -> int | None:
         """Tokens of the vocabulary, where it says so."""
         said = self.values.get("vocab_size")

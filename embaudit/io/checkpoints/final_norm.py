@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,6 +147,8 @@ def _told(checkpoint: Arrays, config: Config, layer: str, kind: NormKind | None,
 def _layer(checkpoint: Arrays, norm: str) -> str | None:
     """Find a layer by its name up to a prefix, such as that of a network of text within one of images."""
     # `model.language_model.norm` and `language_model.model.norm` are `model.norm` of a part, `ln_f` that of a bare one.
+    if "*" in norm:
+        return _last(checkpoint, norm)
     last = norm.rpartition(".")[2]
     names = (
         norm,
@@ -154,6 +157,13 @@ def _layer(checkpoint: Arrays, norm: str) -> str | None:
         *((last,) * ("ln_f" in norm)),
     )
     return next((name for name in names if f"{name}.weight" in checkpoint.tensors), None)
+
+
+def _last(checkpoint: Arrays, norm: str) -> str | None:
+    """Find the last of many layers: the one with the highest number."""
+    name = re.compile(re.escape(norm).replace(r"\*", r"(\d+)") + r"\.weight")
+    found = [(int(match[1]), match[0]) for match in map(name.fullmatch, checkpoint.tensors) if match]
+    return max(found)[1].removesuffix(".weight") if found else None
 
 
 def _vector(checkpoint: Arrays, name: str) -> Vector:

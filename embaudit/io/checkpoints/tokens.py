@@ -82,6 +82,18 @@ def tokens_of(folder: Path, n_rows: int) -> Tokens | None:
     return Tokens.of(*_vocabulary(folder), n_rows)
 
 
+def vocabulary_of(folder: Path) -> str:
+    """Return the name of the file that `tokens_of` reads.
+
+    Examples
+    --------
+    >>> vocabulary_of(Path("no-such-folder"))
+    'vocab.json'
+    """
+    whole = _read(folder / "tokenizer.json")
+    return "tokenizer.json" if isinstance(whole, dict) and isinstance(whole.get("model"), dict) else "vocab.json"
+
+
 def _vocabulary(folder: Path) -> tuple[dict[int, str], set[int]]:
     """Read token by row, later ones for earlier ones, and which are special; `vocab.json` does not say that."""
     whole = _read(folder / "tokenizer.json")

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.io.checkpoints.classes import classes_of
 from embaudit.io.checkpoints.config import Config
+from embaudit.io.checkpoints.tokens import called
 from embaudit.io.codecs.memory import as_array
 from embaudit.io.intake import Part
 from embaudit.io.objects.reading import Given, Reading
@@ -17,9 +19,8 @@ from embaudit.io.readers.layout import TIED
 from embaudit.io.readers.safetensors import soft_cap
 from embaudit.model import FactorModel, Softmax
 
-UNNAMED = "LABEL_"
-"""How classes are called where nobody named them."""
-
+LAST = ("score.", "classifier.", "classification_head.", "logits_proj.", "fc.", "qa_outputs.")
+"""What the names of the last layers of a classifier begin with."""
 TAKEN = {"right": "get_output_embeddings()", "right_bias": "its bias", "link": "its head"}
 
 
@@ -48,13 +49,10 @@ def read(model: Any, given: Given) -> Reading:
         raise must_be("a model of transformers", "one with a head", type(model).__name__, remedy)
     reading = from_mapping(last, replace(given.request, kind="head"))
     made = reading.model
-    names = [text for _, text in sorted((getattr(model.config, "id2label", None) or {}).items())]
-    named = len(names) == made.n_right and not any(str(name).startswith(UNNAMED) for name in names)
-    if not named or reading.found is None:
+    names = classes_of({"id2label": getattr(model.config, "id2label", None)}, made.n_right)
+    if names is None or reading.found is None:
         return reading
-    return replace(
-        reading, model=made.replace(right_names=names), found=reading.found.beside(Part("id2label", "right_names"))
-    )
+    return replace(reading, model=called(made, names), found=reading.found.beside(Part("id2label", "right_names")))
 
 
 def _link(config: Config) -> Softmax:
@@ -69,4 +67,4 @@ def _bias(model: Any, head: Any) -> Any:
 
 
 def _is_last(name: str) -> bool:
-    return name.startswith(("score.", "classifier.", "fc.", "qa_outputs.")) and name not in TIED
+    return name.startswith(LAST) and name not in TIED

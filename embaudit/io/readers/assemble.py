@@ -22,6 +22,8 @@ from embaudit.model import FactorModel
 
 OF_VECTORS = ("right_ids", "right_names", "right_counts")
 """What is kept of a pair where only its right vectors are asked for."""
+OF_HEAD = ("input", "label")
+"""What the sides of a softmax head are called."""
 
 
 def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
@@ -39,7 +41,7 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     if layout.head and len(right) == 1:
         right, extras["right_bias"] = two_labels(right, extras.get("right_bias", np.zeros(1)))
     if layout.head:
-        extras |= {"link": "softmax", "roles": ("input", "label")}
+        extras |= {"link": "softmax", "roles": OF_HEAD}
     left = _side(arrays, layout, "left")
     sides: dict[str, Any] = {"left": left, "right": right}
     for side, array in sides.items():
@@ -94,7 +96,8 @@ def looked(arrays: Arrays, request: Request, path: Path, kind: str) -> Intake:
     parts = (Part(name, role, tensor.shape, tensor.rounded) for role, name, tensor in found)
     rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in left_over(layout, arrays.tensors).items())
     link = (Part("its name", "link"),) if layout.head else ()
-    return Intake(kind, (str(path),), (*parts, *link), tuple(rest), tuple(_assumed(layout, arrays, request)))
+    titles = OF_HEAD if layout.head else Intake.titles
+    return Intake(kind, (str(path),), (*parts, *link), tuple(rest), tuple(_assumed(layout, arrays, request)), titles)
 
 
 def _assumed(layout: Layout, arrays: Arrays, request: Request) -> Iterator[str]:

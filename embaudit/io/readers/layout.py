@@ -23,9 +23,10 @@ PAIRS = {
 FACTORS = {name for pair in PAIRS for name in pair}
 HEADS = {
     "lm_head.weight": "lm_head.bias", "classifier.weight": "classifier.bias", "score.weight": "score.bias",
-    "classifier.out_proj.weight": "classifier.out_proj.bias", "fc.weight": "fc.bias", "head.weight": "head.bias",
-    "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias", "weights": "bias", "W": "b",
-    "embed_out.weight": "embed_out.bias", "lm_head.decoder.weight": "lm_head.decoder.bias",
+    "classifier.out_proj.weight": "classifier.out_proj.bias", "logits_proj.weight": "logits_proj.bias",
+    "classification_head.out_proj.weight": "classification_head.out_proj.bias", "fc.weight": "fc.bias",
+    "head.weight": "head.bias", "output.weight": "output.bias", "linear.weight": "linear.bias", "weight": "bias",
+    "weights": "bias", "W": "b", "embed_out.weight": "embed_out.bias", "lm_head.decoder.weight": "lm_head.decoder.bias",
     "cls.predictions.decoder.weight": "cls.predictions.decoder.bias", "vocab_projector.weight": "vocab_projector.bias",
     "generator_lm_head.weight": "generator_lm_head.bias", "predictions.decoder.weight": "predictions.decoder.bias",
     "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
@@ -46,6 +47,8 @@ APART = (
     "predictions.decoder.bias", "vocab_projector.bias", "generator_lm_head.bias", "decoder.bias", "final_logits_bias",
 )  # fmt: skip
 """Biases of heads whose weights are stored under another name."""
+INNER = re.compile(r"(?:^|\.)(?:layers?|blocks?|h)\.\d+\.")
+"""Where one of many layers begins in the name of an array: what is called a classifier there chooses experts."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
 ROWS_BY_CUSTOM = ("weight", "coef_")
 BIASES = {
@@ -213,7 +216,7 @@ def _heads(shapes: Shapes) -> list[str]:
     # A name of exactly that kind before one below a prefix, which layers inside a network may also have.
     for known in (HEADS, TIED):
         named = [name for name in matrices if name in known]
-        below = [name for name in matrices if any(_ends(name, ending) for ending in known)]
+        below = [name for name in matrices if any(_ends(name, ending) for ending in known) and not INNER.search(name)]
         if named or below:
             return named or below
     return []

@@ -7,6 +7,7 @@ from pathlib import Path
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.onnx import OnnxHead, head_of
 from embaudit.io.intake import Intake, Part
+from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
@@ -39,7 +40,8 @@ def look(path: Path, request: Request) -> Intake:
         parts += [Part(head.bias_name, "right_bias")] if head.bias_name is not None else []
         parts += [Part("a softmax" if head.softmax else "the kind asked for", "link")]
         parts += [Part("its class labels", "right_names")] if head.labels is not None else []
-    return Intake("onnx", (str(path),), tuple(parts))
+    titles = Intake.titles if request.kind == "vectors" else OF_HEAD
+    return Intake("onnx", (str(path),), tuple(parts), titles=titles)
 
 
 def _asked(path: Path, request: Request) -> OnnxHead:

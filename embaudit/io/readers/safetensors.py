@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import IO, Any
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.tokens import called, tokens_of
+from embaudit.io.checkpoints.classes import classes_of, is_classifier, without_tokens
+from embaudit.io.checkpoints.config import config_of
+from embaudit.io.checkpoints.tokens import Tokens, called, tokens_of, vocabulary_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
 from embaudit.io.intake import Intake, Part
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import assemble, looked, planned
-from embaudit.io.readers.layout import is_tied
+from embaudit.io.readers.assemble import assemble, looked, planned, side_axis
+from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
@@ -43,9 +45,8 @@ def read(path: Path, request: Request) -> FactorModel:
         If a file is damaged, or the tensors' names leave more than one reading.
     """
     checkpoint = _opened(path, request)
-    _require_head(checkpoint, request, path)
-    model = assemble(checkpoint, request, path)
-    model = _named(model, checkpoint)
+    chosen = _require_head(checkpoint, request, path)
+    model = _named(assemble(checkpoint, request, path), checkpoint, chosen.right)
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
     if stored:
         return model.replace(**stored)
@@ -53,17 +54,35 @@ def read(path: Path, request: Request) -> FactorModel:
     return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
 
 
-def _named(model: FactorModel, checkpoint: Safetensors) -> FactorModel:
-    """Call rows what the file itself calls them, labels of a head what a tokenizer beside it does."""
+def _named(model: FactorModel, checkpoint: Safetensors, weight: str) -> FactorModel:
+    """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
     if model.right_names is not None:
         return model
+    titles = _titles(checkpoint, model.n_right)
+    if titles is not None:
+        return model.replace(right_names=titles)
+    found = _beside(checkpoint, weight, model.n_right) if model.link == "softmax" else None
+    return model if found is None else called(model, found[1])
+
+
+def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
+    """Read the titles of rows that `write` puts into the header."""
     try:
         names = parsed(str(checkpoint.metadata.get(NAMES, "null")).encode())
     except ValueError:
-        names = None
-    if isinstance(names, list) and len(names) == model.n_right:
-        return model.replace(right_names=[str(name) for name in names])
-    return called(model, tokens_of(checkpoint.path.parent, model.n_right)) if model.link == "softmax" else model
+        return None
+    return [str(name) for name in names] if isinstance(names, list) and len(names) == n_rows else None
+
+
+def _beside(checkpoint: Safetensors, head: str, n_rows: int) -> tuple[str, Tokens] | None:
+    """Find what lies beside a checkpoint and tells what the rows of its head stand for: classes or tokens."""
+    folder = checkpoint.path.parent
+    config = config_of(folder)
+    if is_classifier(head, config.architectures):
+        source, found = "id2label of config.json", classes_of(config.values, n_rows)
+    else:
+        source, found = vocabulary_of(folder), tokens_of(folder, n_rows)
+    return None if found is None else (source, found)
 
 
 def soft_cap(config: Mapping[str, Any]) -> float | None:
@@ -87,10 +106,17 @@ def look(path: Path, request: Request) -> Intake:
         As `read` does.
     """
     checkpoint = _opened(path, request)
-    _require_head(checkpoint, request, path)
+    chosen = _require_head(checkpoint, request, path)
     found = looked(checkpoint, request, path, "safetensors")
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
-    return found.beside(*(Part("the metadata", field) for field in stored))
+    parts = [Part("the metadata", field) for field in stored]
+    # One row of a binary head stands for two labels.
+    n_rows = max(checkpoint.tensors[chosen.right].shape[side_axis(chosen)], 1 + chosen.head)
+    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
+    source = "the metadata" if _titles(checkpoint, n_rows) is not None else beside and beside[0]
+    if source is not None and "right_names" not in chosen.extras:
+        parts.append(Part(source, "right_names"))
+    return found.beside(*parts)
 
 
 def _opened(path: Path, request: Request) -> Safetensors:
@@ -102,15 +128,23 @@ def _opened(path: Path, request: Request) -> Safetensors:
     return Safetensors(path)
 
 
-def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> None:
-    """Refuse input embeddings in place of a head that the configuration calls a matrix of its own."""
+def _require_head(checkpoint: Safetensors, request: Request, path: Path) -> Layout:
+    """Refuse input embeddings in place of a head that the configuration calls a matrix of its own, or of no tokens."""
     config = _config(checkpoint.path.parent)
     text = config.get("text_config")
     said = [one.get(TIE) for one in (config, text if isinstance(text, dict) else {})]
     chosen = planned(checkpoint, request, path)
-    if False in said and True not in said and chosen.head and request.weight is None and is_tied(chosen.right):
-        remedy = f"fetch the rest of the checkpoint, or name them with weight (--weight {chosen.right})"
+    if not (chosen.head and request.weight is None and is_tied(chosen.right)):
+        return chosen
+    named = f"name them with weight (--weight {chosen.right})"
+    if False in said and True not in said:
+        remedy = f"fetch the rest of the checkpoint, or {named}"
         raise must_be(f"the head of {path}", f"there, for {TIE} is false", f"only {chosen.right}", remedy)
+    other = without_tokens(config_of(checkpoint.path.parent).architectures)
+    if other is not None:
+        remedy = f"name its head with weight and kind head (--weight NAME --kind head), or {named}"
+        raise must_be(f"the head of {path}", f"there, for it is a {other}", f"only {chosen.right}", remedy)
+    return chosen
 
 
 def _config(folder: Path) -> dict[str, Any]:

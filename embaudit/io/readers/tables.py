@@ -21,6 +21,7 @@ from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
 from embaudit.io.files import as_opened
 from embaudit.io.intake import Intake
+from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
 from embaudit.io.request import Request, as_one_side
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors
@@ -87,7 +88,12 @@ def look(path: Path, request: Request) -> Intake:
     else:
         schema, rows = arrow.schema(path)
         layout = of_arrow(table, schema, request)
-    return Intake("table", (str(path),), *layout.parts(table, rows))
+    parts, rest = layout.parts(table, rows)
+    if request.kind != "head":
+        return Intake("table", (str(path),), parts, rest)
+    # The ids of a head are what its labels are called.
+    named = tuple(replace(part, became="right_names") if part.became == "right_ids" else part for part in parts)
+    return Intake("table", (str(path),), named, rest, titles=OF_HEAD)
 
 
 def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, bias: NDArray[Any] | None, request: Request) -> FactorModel:

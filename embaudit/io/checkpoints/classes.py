@@ -1,0 +1,81 @@
+"""The names of classes that `config.json` gives, and whether a network has a head of tokens at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from embaudit.io.checkpoints.tokens import Tokens
+
+UNNAMED = re.compile(r"LABEL_\d+")
+"""How classes are called where nobody named them."""
+CLASSIFIERS = (
+    "score.weight", "classifier.weight", "classifier.out_proj.weight", "classification_head.out_proj.weight",
+    "fc.weight", "head.weight", "logits_proj.weight",
+)  # fmt: skip
+"""What the heads of classifiers are called, up to a prefix."""
+OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice")
+"""What the name of a network says that chooses among something else than tokens."""
+
+WITH_TOKENS = ("HeadModel", "HeadsModel", "MTModel", "EncoderDecoderModel")
+"""How the names of some networks with a head of tokens end; others that end in Model have none."""
+
+
+def classes_of(config: Mapping[str, Any], n_rows: int) -> Tokens | None:
+    """Read what a configuration calls the rows of the head of a classifier; those without a name pad it.
+
+    Parameters
+    ----------
+    config : mapping
+        What `config.json` says; `id2label` names rows by their numbers.
+    n_rows : int
+        Rows of the head.
+
+    Returns
+    -------
+    Tokens or None
+        None where nobody named the classes, or the names are those of another head: one alone, or rows beyond.
+
+    Examples
+    --------
+    >>> found = classes_of({"id2label": {"0": "bad", "1": "good"}}, 3)
+    >>> found.names.tolist(), found.aside.tolist()
+    (['bad', 'good', '<padding 2>'], [False, False, True])
+    >>> classes_of({"id2label": {"0": "LABEL_0", "1": "LABEL_1"}}, 2) is None
+    True
+    """
+    known = {int(row): str(name) for row, name in _items(config.get("id2label")) if str(row).isdecimal()}
+    named = len(known) > 1 and not all(UNNAMED.fullmatch(name) for name in known.values())
+    return Tokens.of(known, (), n_rows) if named else None
+
+
+def _items(said: Any) -> list[tuple[Any, Any]]:
+    return list(said.items()) if isinstance(said, Mapping) else []
+
+
+def is_classifier(weight: str, architectures: tuple[str, ...]) -> bool:
+    """Whether an array is the head of a classifier, by the name of its network, or else by its own.
+
+    Examples
+    --------
+    >>> [is_classifier("head.weight", names) for names in ((), ("RwkvForCausalLM",), ("ViTForImageClassification",))]
+    [True, False, True]
+    """
+    if architectures:
+        return any("Classification" in name for name in architectures)
+    return any(weight == name or weight.endswith(f".{name}") for name in CLASSIFIERS)
+
+
+def without_tokens(architectures: tuple[str, ...]) -> str | None:
+    """Return the name of a network that has no head of tokens, so that its input embeddings are none; None for others.
+
+    Examples
+    --------
+    >>> names = ("BartForSequenceClassification", "MistralModel", "GPT2LMHeadModel", "MarianMTModel")
+    >>> [without_tokens((name,)) for name in names]
+    ['BartForSequenceClassification', 'MistralModel', None, None]
+    """
+    bare = [name for name in architectures if name.endswith("Model") and not name.endswith(WITH_TOKENS)]
+    others = [name for name in architectures if any(kind in name for kind in OTHER_HEADS)]
+    return next(iter(bare + others), None) if len(bare + others) == len(architectures) else None
