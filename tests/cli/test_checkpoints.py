@@ -162,7 +162,6 @@ def test_a_norm_of_another_width_is_left_unless_it_is_named(embaudit, folder):
 
 @pytest.mark.usefixtures("without_attacks")
 def test_a_file_of_llama_cpp_is_audited_as_the_checkpoint_is(embaudit, folder):
-    pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
     tensors = {"output.weight": HEAD - HEAD.mean(axis=0), "output_norm.weight": GAIN, "token_embd.weight": HEAD}
     gguf_file(Path("m.gguf"), tensors, kinds="F32", tokens=[f"t{i}" for i in range(40)], **RMS)
     result = embaudit("audit", "m.gguf", *FEW, "--json", "a.json", "--fail-on", "issue")

@@ -68,3 +68,9 @@ def test_no_loose_ends(module):
         assert not re.search(pattern, text), pattern
     assert not re.search(r"np\.random\.(seed|rand|randn|randint|normal|uniform)\(", text), "global randomness"
     assert module.name not in ("utils.py", "base.py", "helpers.py", "common.py")
+
+
+def test_no_test_is_left_out_for_a_package_that_the_lock_may_hold():
+    for path in (PACKAGE.parent / "tests").rglob("*.py"):
+        if "peers" not in path.parts and path != Path(__file__):
+            assert "importorskip" not in path.read_text(encoding="utf-8"), path

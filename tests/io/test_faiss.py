@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import faiss
 import numpy as np
 import pytest
 
@@ -13,8 +14,6 @@ from embaudit.io import load, look, save
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-faiss = pytest.importorskip("faiss", reason="reading FAISS indexes needs the extra faiss")
 
 X = np.random.default_rng(0).normal(size=(160, 6)).astype(np.float32)
 IDS = np.random.default_rng(1).permutation(1000)[:160]

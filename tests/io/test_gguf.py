@@ -19,8 +19,6 @@ from embaudit.model import Softmax
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
-
 DRAW = np.random.default_rng(5)
 W = DRAW.standard_normal((9, 64)).astype(np.float32)
 E = DRAW.standard_normal((9, 64)).astype(np.float32)
@@ -104,7 +102,7 @@ def test_an_intake_says_how_numbers_are_rounded(tmp_path: Path) -> None:
     assert found.explain() == (
         "Read as gguf: output.weight (9 × 64, Q8_0) as right factors, its name as link, tokenizer.ggml.tokens (9) as "
         "right names. Left over: token_embd.weight (9 × 64), output_norm.weight (64), blk.0.attn_q.weight (5 × 64). "
-        "Item ids: none, so rows go by their number."
+        "Label ids: none, so rows go by their names."
     )
     assert found.to_dict()["parts"][0] == {
         "name": "output.weight", "became": "right", "shape": [9, 64], "rounded": "Q8_0",

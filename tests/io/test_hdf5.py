@@ -6,6 +6,7 @@ import json
 import zipfile
 from typing import TYPE_CHECKING, Any
 
+import h5py
 import numpy as np
 import pytest
 
@@ -14,8 +15,6 @@ from embaudit.io import load, look
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-h5py = pytest.importorskip("h5py", reason="reading HDF5 needs the extra hdf5")
 
 P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
 A, B = np.arange(5.0), np.arange(7.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 
 from embaudit.errors import InputError
@@ -12,8 +13,6 @@ from embaudit.io import load, look
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-onnx = pytest.importorskip("onnx", reason="reading ONNX needs the extra onnx")
 
 W = np.arange(12, dtype=np.float32).reshape(4, 3)
 B = np.arange(4, dtype=np.float32)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from embaudit.io.codecs import json_vectors
 from embaudit.io.intake import Intake
 from embaudit.io.readers.table_layout import of_arrow
-from embaudit.io.readers.tables import from_arrow
+from embaudit.io.readers.tables import from_arrow, intake_of
 from embaudit.io.request import Request, as_one_side
 from embaudit.io.tables.columns import TableFile
 from embaudit.model import FactorModel
@@ -39,7 +39,7 @@ def look(path: Path, request: Request) -> Intake:
         As `read` does.
     """
     table, content = _opened(path)
-    return Intake("json", (str(path),), *of_arrow(table, content.schema, request).parts(table, content.num_rows))
+    return intake_of("json", table, of_arrow(table, content.schema, request), content.num_rows, request)
 
 
 def _opened(path: Path) -> tuple[TableFile, pa.Table]:

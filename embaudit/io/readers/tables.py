@@ -88,12 +88,16 @@ def look(path: Path, request: Request) -> Intake:
     else:
         schema, rows = arrow.schema(path)
         layout = of_arrow(table, schema, request)
+    return intake_of("table", table, layout, rows, request)
+
+
+def intake_of(kind: str, table: TableFile, layout: TableLayout, rows: int | None, request: Request) -> Intake:
+    """Say which columns become what; the ids of a head are what its labels are called."""
     parts, rest = layout.parts(table, rows)
     if request.kind != "head":
-        return Intake("table", (str(path),), parts, rest)
-    # The ids of a head are what its labels are called.
+        return Intake(kind, (str(table.path),), parts, rest)
     named = tuple(replace(part, became="right_names") if part.became == "right_ids" else part for part in parts)
-    return Intake("table", (str(path),), named, rest, titles=OF_HEAD)
+    return Intake(kind, (str(table.path),), named, rest, titles=OF_HEAD)
 
 
 def _model(vectors: NDArray[Any], ids: NDArray[Any] | None, bias: NDArray[Any] | None, request: Request) -> FactorModel:
