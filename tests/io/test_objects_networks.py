@@ -160,11 +160,12 @@ def test_the_classes_of_a_network_are_named_where_somebody_named_them(id2label: 
     assert (None if model.right_names is None else model.right_names.tolist()) == names
 
 
+@pytest.mark.parametrize("name", ["HookedTransformer.HookedTransformer", "model_bridge.bridge.TransformerBridge"])
 @pytest.mark.parametrize(("cap", "link"), [(-1.0, Softmax()), (None, Softmax()), (15.0, Softmax(soft_cap=15.0))])
-def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softmax) -> None:
+def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softmax, name: str) -> None:
     unembed = SimpleNamespace(W_U=Tensor(ITEMS.T), b_U=Tensor(B))
     model = imitation(
-        "transformer_lens.HookedTransformer.HookedTransformer", MODULE, unembed=unembed,
+        f"transformer_lens.{name}", MODULE, unembed=unembed,
         cfg=SimpleNamespace(output_logits_soft_cap=cap),
     )  # fmt: skip
     head = from_object(model, inputs=USERS)
@@ -172,11 +173,12 @@ def test_transformer_lens_holds_a_column_a_token(cap: float | None, link: Softma
     assert head.link == link
 
 
-def test_a_state_of_transformer_lens_holds_a_column_a_token() -> None:
+def test_a_state_of_transformer_lens_holds_a_column_a_token_and_one_of_a_bridge_a_row() -> None:
     state = {"embed.W_E": Tensor(ITEMS), "unembed.W_U": Tensor(ITEMS.T), "unembed.b_U": Tensor(B)}
-    head = from_object(state, inputs=USERS)
-    np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
-    assert head.link is Link.SOFTMAX
+    bridged = {"embed.weight": Tensor(ITEMS), "unembed.weight": Tensor(ITEMS), "unembed.bias": Tensor(B)}
+    for head in (from_object(state, inputs=USERS), from_object(bridged, inputs=USERS)):
+        np.testing.assert_allclose(head.scores(), SCORES + B, atol=1e-12)
+        assert head.link is Link.SOFTMAX
 
 
 def dense(activation: str, kernel: Any = ITEMS.T, bias: Any = B) -> Any:

@@ -28,7 +28,6 @@ MISSING = {
     "cornac WMF and GMF": "they need TensorFlow",
     "cornac LightGCN and NGCF": "they need DGL",
     "cornac COE": "it uses np.int, which NumPy has dropped",
-    "transformer-lens": "it brings much that is not asked of it here; its layers are imitated in the other tests",
     "lenskit HPF": "it needs hpfrec, which is not among its requirements",
 }
 """What is not tried, and why."""

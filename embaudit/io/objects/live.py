@@ -45,7 +45,7 @@ LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("faiss",), ("Index",), faiss.read),
     (("hnswlib",), ("Index",), hnswlib.read),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
-    (("transformer_lens",), ("HookedTransformer",), torch.lens),
+    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), torch.lens),
     (("transformers",), ("PreTrainedModel",), transformers.read),
     (("keras", "tf_keras"), ("Dense",), keras.read),
     (("torch",), ("Linear",), torch.linear),

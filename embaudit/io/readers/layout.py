@@ -30,7 +30,7 @@ HEADS = {
     "cls.predictions.decoder.weight": "cls.predictions.decoder.bias", "vocab_projector.weight": "vocab_projector.bias",
     "generator_lm_head.weight": "generator_lm_head.bias", "predictions.decoder.weight": "predictions.decoder.bias",
     "softmax_w": "softmax_b", "coef_": "intercept_", "kernel": "bias", "unembeddings": "bias",
-    "unembed.W_U": "unembed.b_U",
+    "unembed.W_U": "unembed.b_U", "unembed.weight": "unembed.bias",
 }  # fmt: skip
 TIED = (
     "model.embed_tokens.weight", "model.language_model.embed_tokens.weight", "model.decoder.embed_tokens.weight",
