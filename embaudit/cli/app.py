@@ -35,7 +35,7 @@ Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Items = Annotated[Path | None, typer.Option(help="Table with titles of the items.")]
-Id = Annotated[str | None, typer.Option("--id", help="Its column of ids.")]
+Id = Annotated[str | None, typer.Option("--id", help="Its column of ids, or without it that of a table of vectors.")]
 Title = Annotated[str | None, typer.Option(help="Its column of titles.")]
 ByRow = Annotated[bool, typer.Option("--by-row", help="Join by the order of the rows, not by ids.")]
 Partial = Annotated[bool, typer.Option("--partial", help="Go on where less than half of the rows match.")]

@@ -44,6 +44,10 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
 }
 # fmt: on
+IDS: dict[str, tuple[Any, Any]] = {
+    "id": (Annotated[Text, typer.Option("--id", help="Column of the ids, in a table of vectors.")], None)
+}
+"""On commands that read no titles, whose `--id` is of both."""
 CALLED = {"counts": "right_counts"}
 """Options that `load` calls by another name."""
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
@@ -136,8 +140,8 @@ def titled(
     from embaudit.errors import InputError
     from embaudit.io import with_titles
 
-    if items is None and (identifier is not None or title is not None):
-        raise InputError("--id and --title must be given with --items, the table whose columns they name.")
+    if items is None and title is not None:
+        raise InputError("--title must be given with --items, the table whose column it names.")
     if items is None:
         return model
     named, joined = with_titles(model, items, id=identifier, title=title, by_row=by_row, partial=partial)
@@ -152,13 +156,19 @@ def reads_a_model(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_options(*args: Any, **values: Any) -> None:
         given = Given.of({name: values.pop(name) for name in OPTIONS})
+        # Of the titles where there is a table of them, else of a table of vectors.
+        column = values.get("id") if values.get("items") is None else None
+        if column is not None:
+            values["id"], given = None, replace(given, options={**given.options, "id": column})
+        if "id" not in own:
+            del values["id"]
         command(*args, reading=given, **values)
 
     own = {name: one for name, one in signature(command).parameters.items() if name != "reading"}
     hints = get_type_hints(command, include_extras=True)
     added = {
         name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        for name, (hint, default) in OPTIONS.items()
+        for name, (hint, default) in (OPTIONS | ({} if "id" in own else IDS)).items()
     }
     parameters = [one.replace(annotation=hints[name]) for name, one in own.items()]
     with_options.__signature__ = signature(command).replace(parameters=[*parameters, *added.values()])  # type: ignore[attr-defined]

@@ -184,7 +184,7 @@ def test_titles_may_come_from_a_table_and_are_asked_for_where_there_are_none(emb
     assert "--items movies.csv" in shown.out
     unread = embaudit("audit", "m.npz", "--title", "title")
     assert unread.code == 2
-    assert "--id and --title must be given with --items" in unread.err
+    assert "--title must be given with --items, the table whose column it names." in unread.err
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -105,7 +105,7 @@ def of_text(table: TableFile, request: Request) -> TableLayout:
     if ids is None and 0 not in lists and not all(NUMBER.fullmatch(row[0]) for row in rows):
         ids = 0
     if ids is None and not lists and table.names is None and all(row[0].isdigit() for row in rows):
-        remedy = "write a header that calls ids id, or choose them with id in Python"
+        remedy = "write a header that calls ids id, or choose them with id (--id)"
         what = f"the first column of {table.path}"
         raise must_be(what, "ids or numbers of the vectors", "integers, which both could be", remedy)
     index = 0 if table.names is not None and table.names[0] in UNNAMED else None
