@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import gguf
 import numpy as np
 import pytest
 from llama_files import RMS, gguf_file, llama2c_file
@@ -15,8 +16,6 @@ from embaudit.io.codecs.steps import LOWEST, steps_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-gguf = pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
 
 DRAW = np.random.default_rng(5)
 W = DRAW.standard_normal((6, 512)).astype(np.float32)

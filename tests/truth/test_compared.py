@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from embaudit.comparison import Comparison
 
-pytest.importorskip("gguf", reason="reading GGUF needs the extra gguf")
-
 DRAW = np.random.default_rng(3)
 W = DRAW.standard_normal((80, 32)) @ np.diag(np.linspace(0.5, 2, 32)) + 1
 GAIN, SHIFT = np.geomspace(0.5, 4, 32), DRAW.standard_normal(32)
