@@ -20,6 +20,7 @@ from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
 from embaudit.report.summary import (
     attack_sentences,
     audit_content,
+    bias_grids,
     families,
     head_grids,
     head_sentences,
@@ -105,6 +106,7 @@ class AuditView:
     limits: tuple[Charted, ...]
     reached: tuple[str, ...]
     neighbours: tuple[Lists, ...]
+    beside_bias: tuple[Grid, ...]
     lists_end: tuple[str, ...]
     """Rows asked for that have no direction."""
     conventions: tuple[Grid, ...]
@@ -154,6 +156,7 @@ def audit_view(audit: Audit) -> AuditView:
         limits=tuple(_limits(audit)),
         reached=(*attack_sentences(evidence.limits, evidence.model), *unattacked_sentences(audit)),
         neighbours=tuple(_lists(example, shown_in, usual) for example in examples),
+        beside_bias=bias_grids(audit),
         lists_end=tuple(without_direction(audit)),
         conventions=(*norm, *heads),
         said_of_head=() if audit.head is None else tuple(head_sentences(audit.head)),
