@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from embaudit.report.next_steps import Asked
 
 EXAMPLES = 5
+OWN = "embaudit audit MODEL --out report.html"
+"""What to type of a model of one's own."""
 NOTES = 2
 """Notes of a result that its first screen has room for."""
 ANSWERS = {Word.YES: "green", Word.CONVENTION: "yellow", Word.NO: "red", Word.UNSAID: "yellow"}
@@ -108,3 +110,4 @@ def print_demonstration(shown: Demonstration, console: Console) -> None:
         f"Eq. 2 keeps {shown.effective_rank} of the {shown.rank} dimensions asked for: so many singular values exceed "
         "its penalty."
     )
+    console.print(f"next, for a model of your own:\n  {OWN}", highlight=False, soft_wrap=True)

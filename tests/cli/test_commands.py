@@ -144,6 +144,7 @@ def test_formats_and_doctor_and_version(embaudit):
 @pytest.mark.usefixtures("without_attacks")
 def test_demo_tells_the_two_objectives_apart(embaudit):
     result = embaudit("demo", "--users", 1500, "--items", 120)
+    assert result.out.endswith("next, for a model of your own:\n  embaudit audit MODEL --out report.html\n")
     assert result.code == 0
     words = " ".join(result.out.replace("│", " ").split())
     assert words.index("not identified") < words.index("chosen by the regulariser")

@@ -69,6 +69,7 @@ def test_a_notebook_is_a_story_with_pictures_and_no_traces(name):
     kinds = [cell.cell_type for cell in notebook.cells]
     assert kinds[0] == kinds[-1] == "markdown"
     assert kinds.count("markdown") >= 6
+    assert "To run it: `make demo` sets everything up, then " in notebook.cells[0].source
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     assert not [output for output in outputs if output.output_type == "error" or output.get("name") == "stderr"]
     images = [output for output in outputs if "image/png" in output.get("data", {})]

@@ -100,3 +100,14 @@ def test_the_two_commands_exist():
         assert f"`make {target}`" in README
         assert re.search(rf"^{target}:", makefile, re.MULTILINE)
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_citation_is_of_this_version():
+    from embaudit import __version__
+
+    cited = (ROOT / "CITATION.cff").read_text()
+    assert f"\nversion: {__version__}\n" in cited
+    assert cited.startswith("cff-version: 1.2.0\n")
+    for number in ("2403.05440", "2603.29488"):
+        assert number in cited
+        assert number in README
