@@ -114,11 +114,14 @@ class Grid:
         return "\n".join([*lines, "</tbody></table>"])
 
     def _html_row(self, cells: tuple[str, ...], tag: str, at: int) -> str:
-        def attributes(i: int) -> str:
-            kinds = ["number"] * (i not in self.words) + ["changed"] * ((at, i) in self.marked)
-            return (' scope="col"' if tag == "th" else "") + (f' class="{" ".join(kinds)}"' if kinds else "")
+        def cell(i: int, text: str) -> str:
+            # A heading without words is none to who has the page read aloud.
+            kind, scope = (tag, ' scope="col"') if tag == "th" and text else ("td", "")
+            classes = ["number"] * (i not in self.words) + ["changed"] * ((at, i) in self.marked)
+            called = f' class="{" ".join(classes)}"' if classes else ""
+            return f"<{kind}{scope}{called}>{escape(text)}</{kind}>"
 
-        return "<tr>" + "".join(f"<{tag}{attributes(i)}>{escape(c)}</{tag}>" for i, c in enumerate(cells)) + "</tr>"
+        return f"<tr>{''.join(cell(i, text) for i, text in enumerate(cells))}</tr>"
 
     def __str__(self) -> str:
         lines = (self.headings, *self.rows)

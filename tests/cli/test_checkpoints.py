@@ -66,14 +66,15 @@ def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, k
 
 
 @pytest.mark.usefixtures("without_attacks")
-def test_special_tokens_and_padding_are_set_aside_and_a_proof_of_the_rest_stands(embaudit, folder):
+def test_special_tokens_and_padding_are_set_aside_and_a_proof_of_the_rest_stands(embaudit, folder, monkeypatch):
     vocabulary = {f"t{row}": row for row in range(36)}
     added = [{"id": 36, "content": "<eos>", "special": True}, {"id": 37, "content": "hm", "special": False}]
     text = json.dumps({"model": {"vocab": vocabulary}, "added_tokens": added})
     (folder / "tokenizer.json").write_text(text)
-    result = embaudit("audit", folder, *FEW, "--json", "a.json", "--proof", "p.npz")
+    monkeypatch.chdir(folder.parent)
+    result = embaudit("audit", folder.name, *FEW, "--json", "a.json", "--proof", "p.npz")
     assert result.code == 0
-    assert ": 40 labels (3" in result.out.splitlines()[0]
+    assert ": 40 labels (3 set aside)" in result.out.splitlines()[0]
     found = json.loads(Path("a.json").read_text())
     assert [found["head"][name] for name in ("n_labels", "n_panel", "n_aside", "n_zero")] == [40, 37, 3, 0]
     assert found["final_norm"]["n_labels"] == 37

@@ -115,10 +115,10 @@ def test_shifted_rows_are_searched_as_shifted_however_many_there_are(monkeypatch
     draw = np.random.default_rng(0)
     x, shift = draw.standard_normal((40, 3)), np.array([3.0, -1.0, 0.5])
     wanted = neighbours(x + shift, 3)
-    monkeypatch.setattr(nearest, "MANY", 2)
+    for many in (2, 41):
+        monkeypatch.setattr(nearest, "MANY", many)
+        assert neighbours(x, 3, shift=shift).indices.tolist() == wanted.indices.tolist()
     monkeypatch.setattr(nearest, "screened", None)
-    assert neighbours(x, 3, shift=shift).indices.tolist() == wanted.indices.tolist()
-    monkeypatch.setattr(nearest, "MANY", 41)
     assert neighbours(x, 3).indices.shape == (40, 3)
 
 

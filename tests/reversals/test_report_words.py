@@ -217,7 +217,7 @@ def test_permutations_come_in_batches_and_p_values_are_adjusted(monkeypatch):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"min_size": 1}, "min_size must be an integer >= 2; got 1."),
+        ({"min_size": 1}, "min_size must be an integer from 2 to 100000000; got 1."),
         ({"n_permutations": -1}, "n_permutations must be an integer from 0 to 1000000; got -1."),
         ({"share": 0.0}, "share must be above 0 and at most 1; got 0.0."),
         ({"alpha": 1.1}, "alpha must be above 0 and at most 1; got 1.1."),
