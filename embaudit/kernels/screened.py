@@ -24,6 +24,10 @@ TILE = 2**18
 """Cosines of a tile."""
 WIDEST = 16_384
 """Rows of a block at most."""
+FEWEST = 1_024
+"""Rows of a block at least."""
+NUMBERS = 2**22
+"""Numbers of a block at most, from `FEWEST` rows on: several blocks are mapped in float64 at a time."""
 ROUNDOFF = 2.0**-24
 SIZES = (1e-15, 1e15)
 """Lengths between which squares in float32 neither overflow nor vanish."""
@@ -82,10 +86,21 @@ def _exact(x: Rows, queries: Floats, columns: Indices) -> Floats:
     return found
 
 
+def block_size(n_queries: int, n_columns: int) -> int:
+    """Return how many rows pass by at a time, so that neither their numbers nor the cosines take much room.
+
+    Examples
+    --------
+    >>> block_size(3, 64), block_size(3, 4_096), block_size(400, 64)
+    (16384, 1024, 1024)
+    """
+    return min(WIDEST, max(FEWEST, TILE // max(1, n_queries)), max(FEWEST, NUMBERS // n_columns))
+
+
 def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> Largest:
     """Find the `keep` largest upper bounds of cosines of each query."""
     best, own = Largest(len(rows), keep), rows if first is None else first[rows]
-    size = min(WIDEST, max(1_024, TILE // max(1, len(rows))))
+    size = block_size(len(rows), x.shape[1])
 
     def found(block: slice) -> list[Hits]:
         candidates, inverse, slack = _inverse_lengths(x, block)
