@@ -122,7 +122,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     """
     points = _leading(x, rows, PROPOSED)
     reach = np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12
-    some = _spread(len(rows))
+    some = _between(_spread(len(rows)))
     for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
         tree = cKDTree(points[:, :dimensions])
         near = tree.query_ball_point(tree.data[some], reach, return_length=True)
@@ -136,6 +136,11 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
 def _spread(n: int) -> Indices:
     """Take a few places at equal distances."""
     return np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
+
+
+def _between(some: Indices) -> Indices:
+    """Take the places between some: these lie apart in the dimensions, which were chosen by them."""
+    return some if len(some) < LOOKED_AT else (some[:-1] + some[1:]) // 2
 
 
 def _within(points: Floats, pairs: Indices, reach: float) -> Flags:

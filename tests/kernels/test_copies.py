@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 from scipy.stats import binom
 
 from embaudit.kernels import copies
@@ -127,3 +128,17 @@ def test_candidates_of_the_tree_are_compared_in_more_dimensions_before_all(monke
     assert asked == [1]
     monkeypatch.setattr(copies, "_within", lambda points, pairs, reach: np.ones(len(pairs), dtype=bool))
     assert copies.near_pairs(x, np.arange(200), 0.9999).tolist() == [[3, 150]]
+
+
+def test_candidates_are_counted_at_rows_that_did_not_choose_the_dimensions(monkeypatch):
+    """The rows that chose them lie far out in them, and would promise far too few."""
+    x = np.random.default_rng(0).standard_normal((3_000, 512))
+    rows, least = np.arange(len(x)), 1 - 4e-4
+    monkeypatch.setattr(copies, "DIMENSIONS", (4,))
+    points = copies._leading(x, rows, 4)
+    reach = np.sqrt(2 - 2 * least)
+    candidates = len(cKDTree(points).query_pairs(reach, output_type="ndarray"))
+    monkeypatch.setattr(copies, "CANDIDATES", candidates // 3)
+    assert copies.near_pairs(x, rows, least) is None
+    monkeypatch.setattr(copies, "CANDIDATES", candidates * 3)
+    assert copies.near_pairs(x, rows, least).shape == (0, 2)
