@@ -19,7 +19,7 @@ from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
-from embaudit.model import FactorModel, SideName
+from embaudit.model import OPPOSITE, FactorModel, SideName
 
 LEAST = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root."""
@@ -109,7 +109,7 @@ def _rows_space(model: FactorModel, side: SideName) -> Floats:
 
 def _unseen_by(model: FactorModel, side: SideName, scope: str) -> Pinning | None:
     """Show by a reflection that rows of a side may differ in directions that the other side does not have."""
-    other: SideName = "left" if side == "right" else "right"
+    other = OPPOSITE[side]
     if other not in model.sides:
         return None
     space = _rows_space(model, other)

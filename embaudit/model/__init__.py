@@ -4,9 +4,10 @@ from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Cosine, Identity, Link, Ranking, Sigmoid, Softmax
 from embaudit.model.pairs import Pairs, Role
-from embaudit.model.side import Side, SideName
+from embaudit.model.side import OPPOSITE, Side, SideName
 
 __all__ = [
+    "OPPOSITE",
     "Cosine",
     "Equivalence",
     "FactorModel",

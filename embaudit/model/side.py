@@ -31,6 +31,8 @@ from embaudit.kernels.rows import row_norms
 T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
+OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
+"""The side that each one is multiplied with."""
 Labels: TypeAlias = NDArray[Any] | None
 
 

@@ -21,7 +21,7 @@ from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix
 from embaudit.io.registry import room, save, stored_rows
-from embaudit.model import FactorModel, SideName
+from embaudit.model import OPPOSITE, FactorModel, SideName
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -139,7 +139,7 @@ class Remedy(Result):
             labels = {f"right_{name}": getattr(model.side(role), name) for name in ("ids", "names", "aside")}
             kept: dict[str, Any] = {"link": model.link, "right_bias": model.right_bias} if head else {}
             kept |= {"objective": self.objective} if head or self.objective == "prediction" else {}
-            other: SideName = "left" if role == "right" else "right"
+            other = OPPOSITE[role]
             kept |= self.biases if self.said else {}
             return {**labels, **kept, "roles": (model.title(other), model.title(role))}
         names = ("link", "left_bias", "right_bias", "offset", "roles", "left_ids", "right_ids", "left_names",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from embaudit.foundation.words import counted
-from embaudit.model import FactorModel, SideName
+from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.remedy.vectors import Remedy
 
 _CONVENTIONS = {
@@ -57,7 +57,7 @@ def _prediction_cosine(model: FactorModel, role: SideName) -> str:
     """Say which cosine it is: of which numbers, over whom, centred how."""
     users, items = model.roles
     own, other = (items, users) if role == "right" else (users, items)
-    count = len(model.factors("left" if role == "right" else "right"))
+    count = len(model.factors(OPPOSITE[role]))
     numbers, sees_biases = model.link.noun, model.link.sees_biases
     over = f"all {count:,} {other}s" if count > 1 else f"the one {other}"
     sides = model.link.centred(model)

@@ -9,6 +9,7 @@ from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.fibre import noun
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import counted, percent
+from embaudit.model import OPPOSITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,5 +62,5 @@ def _centring(evidence: Evidence, traits: Traits) -> str:
         return f"Removing it makes other vectors: then cosines compare what is left of two {title}s."
     if traits.role in model.link.unit_sides:
         return f"Removing it changes the {model.link.noun}, so it would make another model."
-    other = model.title("left" if traits.role == "right" else "right")
+    other = model.title(OPPOSITE[traits.role])
     return f"Removing it adds a number to all scores of each {other}, so it would make another model."

@@ -8,19 +8,19 @@ from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.canonical import hidden_biases
 from embaudit.foundation.words import counted, percent
+from embaudit.model import OPPOSITE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
-    from embaudit.model import SideName
 
 
 def hidden_directions(evidence: Evidence) -> Iterator[Finding]:
     """Tell of components in directions that the other side does not have."""
     model, fibre = evidence.model, evidence.fibre
     for side, share in fibre.outside.items():
-        other: SideName = "left" if side == "right" else "right"
+        other = OPPOSITE[side]
         title, others, k = model.title(side), model.title(other), model.rank
         few = len(model.side(other)) <= k
         why = (
@@ -49,7 +49,7 @@ def absorbable(evidence: Evidence) -> Iterator[Finding]:
     """Tell of a direction that one side has alike in every row: what the other side holds there acts as a bias."""
     position, model = evidence.position, evidence.model
     for hidden in () if position is None else position.hidden_biases:
-        other: SideName = "left" if hidden.role == "right" else "right"
+        other = OPPOSITE[hidden.role]
         if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
             continue
         constant, title = model.title(hidden.role), model.title(other)
