@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Vector, as_vector, is_number
-from embaudit.kernels.rows import row_norms, unit_rows
+from embaudit.kernels.rows import row_norms
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -98,11 +98,9 @@ class FinalNorm:
         """Return x̂ for each state."""
         x = np.asarray(states, dtype=np.float64)
         x = x - x.mean(axis=1, keepdims=True) if self.sums_to_zero else x
-        units: Floats = unit_rows(x, none=0 if self.epsilon else np.nan)
         root = row_norms(x)[:, None] / np.sqrt(self.width)
         with np.errstate(invalid="ignore"):
-            units *= np.sqrt(self.width) * (root / np.hypot(root, np.sqrt(self.epsilon)))
-        return units
+            return np.asarray(x / np.hypot(root, np.sqrt(self.epsilon)))
 
     def applied(self, states: ArrayLike) -> Floats:
         """Return what the head is given for each state: `γ ⊙ x̂ + β`."""

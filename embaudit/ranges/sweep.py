@@ -21,8 +21,6 @@ from numpy.typing import NDArray
 from embaudit.foundation.checked import Floats
 
 Ints = NDArray[np.intp]
-ROUNDS = 64
-"""More than were ever needed: λ grows fast, and never takes a value twice."""
 APART = 4096.0
 """Between the logarithms of ratios of one pair and those of the next: float64 holds none that are 1,420 apart."""
 
@@ -57,14 +55,12 @@ def best_interval(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Int
     start, stop = np.zeros(m, dtype=np.intp), count.astype(np.intp)
     value = _cosines(base, sums, start[:, None], stop[:, None])[:, 0]
     open_still = np.arange(m)
-    for _ in range(ROUNDS):
+    while len(open_still):  # λ grows each time, and takes the value of a window: there is an end
         rows = open_still
         first, last, found = _round(base[:, rows], sums[:, rows], ratios[rows], count[rows], value[rows])
         better = found > value[rows]
         open_still = rows[better]
         start[open_still], stop[open_still], value[open_still] = first[better], last[better], found[better]
-        if not len(open_still):
-            break
     return start, stop, value * np.abs(value)
 
 
