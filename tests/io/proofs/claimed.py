@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import embaudit.io.proofs.verify as checker
 
@@ -15,6 +16,13 @@ def array(given: Any) -> Any:
         return given
     found = np.array(given)
     return found.astype(np.int32) if found.dtype.kind == "i" else found
+
+
+def fails(problem: str, call: Any, *given: Any) -> None:
+    """Call what must find exactly this problem."""
+    with pytest.raises(ArithmeticError) as failed:
+        call(*given)
+    assert str(failed.value) == problem
 
 
 def link(name: str = "identity", soft_cap: float | None = None, unit_rows: bool = False) -> dict[str, Any]:

@@ -7,19 +7,13 @@ import itertools
 
 import numpy as np
 import pytest
-from claimed import claim, gauge, link
+from claimed import claim, fails, gauge, link
 
 import embaudit.io.proofs.verify as checker
 
 EPS = 2.0**-52
 STORED = 2.0**-23
 """Spacing of float32 at 1."""
-
-
-def fails(problem, call, *given):
-    with pytest.raises(ArithmeticError) as failed:
-        call(*given)
-    assert str(failed.value) == problem
 
 
 # Small functions

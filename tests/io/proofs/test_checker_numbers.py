@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from claimed import claim, gauge, link
+from claimed import claim, fails, gauge, link
 from models import random_model
 
 from embaudit.auditing.proof.limits import _across, _within
@@ -20,12 +20,6 @@ RIGHT = [[1.0, 0.0], [0.0, 0.0], [3.0, 4.0], [0.0, 2.0]]
 def _quiet():
     with np.errstate(all="ignore"):
         yield
-
-
-def fails(problem, call, *given):
-    with pytest.raises(ArithmeticError) as failed:
-        call(*given)
-    assert str(failed.value) == problem
 
 
 def instead(found, after):
