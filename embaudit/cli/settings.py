@@ -6,14 +6,15 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.words import nearest_to
 
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
-NUMBER, COUNT, TEXT, TEXTS, FLAG, TABLE = "a number", "a whole number", "a text", "a list of texts", "true or false", ""
+NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"
+TABLE = "a table of codes with issue or tip"
 KINDS: dict[str, type | tuple[type, ...]] = {
     NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict,
 }  # fmt: skip
@@ -84,13 +85,12 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         raise must_be(f"tool.embaudit in {path}", "a table", repr(values))
     for name, value in values.items():
         if name not in KEYS:
-            near = get_close_matches(name, KEYS, n=1, cutoff=0)[0]
-            raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), f"the nearest one is {near}")
+            raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]
-        right = isinstance(value, KINDS[kind]) and (kind in (FLAG,) or not isinstance(value, bool))
+        right = isinstance(value, KINDS[kind]) and (kind is FLAG or not isinstance(value, bool))
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
-            raise must_be(f"{name} in {path}", kind or "a table of codes with issue or tip", repr(value))
+            raise must_be(f"{name} in {path}", kind, repr(value))
         if kind is TABLE:
             yield name, [f"{code}={severity}" for code, severity in value.items()]
         else:

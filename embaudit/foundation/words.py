@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from difflib import get_close_matches
 
 from embaudit.errors import escaped
 
@@ -59,6 +61,39 @@ def visible(name: str) -> str:
     """
     shown = escaped(name)
     return name if name and name == name.strip() == shown else f"'{shown}'"
+
+
+def cut(text: str, most: int) -> str:
+    """Shorten a text that is longer than so many characters.
+
+    Examples
+    --------
+    >>> cut("Heat (1995)", 11), cut("Heat (1995)", 6)
+    ('Heat (1995)', 'Heat …')
+    """
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def row_called(title: str, name: str) -> str:
+    """Call a row by its name, or where that is a bare number by what the row is.
+
+    Examples
+    --------
+    >>> row_called("item", "7"), row_called("item", "Heat (1995)")
+    ('item 7', 'Heat (1995)')
+    """
+    return f"{title} {name}" if name.isdecimal() else visible(name)
+
+
+def nearest_to(name: str, known: Iterable[str]) -> str:
+    """Say which known name is most like one that is not.
+
+    Examples
+    --------
+    >>> nearest_to("fail_on", ["ignore", "fail-on"])
+    'the nearest one is fail-on'
+    """
+    return f"the nearest one is {get_close_matches(name, list(known), n=1, cutoff=0)[0]}"
 
 
 def counted(count: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import WORDS
-from embaudit.foundation.words import copied, percent, visible
+from embaudit.foundation.words import copied, cut, percent, visible
 from embaudit.io.intake import WORDS as FIELDS
 from embaudit.model import Pairs
 from embaudit.report.charts import BarChart, CurveChart, certified_chart, movement_chart, width_chart
@@ -222,8 +222,7 @@ def _lists(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists
 
 
 def _named(name: str) -> str:
-    shown = visible(name)
-    return shown if len(shown) <= LONGEST else f"{shown[: LONGEST - 1]}…"
+    return cut(visible(name), LONGEST)
 
 
 def _parts(audit: Audit) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from embaudit.foundation.words import cut
 from embaudit.report.first_screen import HEIGHT, WIDTH
 
 if TYPE_CHECKING:
@@ -56,10 +57,6 @@ def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
 
 def _narrow(grid: Grid) -> Grid:
     """Shorten names, and keep the essential columns alone where all have no room."""
-    rows = tuple((_cut(first), *rest) for first, *rest in grid.rows)
+    rows = tuple((cut(first, NAME), *rest) for first, *rest in grid.rows)
     found = replace(grid, rows=rows)
     return found if max(map(len, str(found).splitlines()[1:])) <= WIDTH else found.narrow()
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.foundation.words import cut
 from embaudit.report.axis import Axis, LogAxis
 from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.movement_display import SHOWN
@@ -88,7 +89,9 @@ def movement_chart(title: str, families: Mapping[str, Sequence[Movement]]) -> Ba
         return None
     axis = Axis(0.0, _rounded_up(float(np.nanmax(levels))), NAMES, WIDTH - 12)
     rows = tuple(
-        BarRow(_cut(name), 12 + ROW * (at + 0.5), tuple(_bar(axis, one) for one in many if np.isfinite(one.mean_abs)))
+        BarRow(
+            cut(name, CUT), 12 + ROW * (at + 0.5), tuple(_bar(axis, one) for one in many if np.isfinite(one.mean_abs))
+        )
         for at, (name, many) in enumerate(families.items())
     )
     return BarChart(title, axis, rows, f"|Δcos| of {title} pairs")
@@ -102,10 +105,6 @@ def _bar(axis: Axis, one: Movement) -> Bar:
 def _rounded_up(value: float) -> float:
     """Choose the end of an axis: the first of a few round numbers that is large enough."""
     return next((end for end in (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0, 1.5) if value <= end), 2.0)
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= CUT else f"{name[: CUT - 1]}…"
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Whoever reads it knows cosines and need not know gauges. It is plain text of 80 
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain, pairwise, repeat
 from shlex import join, split
 from textwrap import shorten, wrap
@@ -15,7 +16,7 @@ import numpy as np
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
-from embaudit.foundation.words import copied, counted, percent, visible
+from embaudit.foundation.words import copied, counted, cut, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
 from embaudit.report.next_steps import next_steps
@@ -226,7 +227,7 @@ def _names(audit: Audit) -> Callable[[str], str]:
     """Call a row whose name is a bare number by what it is."""
     side: SideName = "left" if audit.evidence.about == "left" else "right"
     title = audit.model.title(side)
-    return lambda name: f"{title} {name}" if name.isdecimal() else visible(name)
+    return partial(row_called, title)
 
 
 def _no_better(audit: Audit) -> str:
@@ -258,8 +259,7 @@ def _two_lists(
 
 def _cell(name: str, cosine: float, mark: str) -> str:
     room = COLUMN - 8
-    text = name if len(name) <= room else f"{name[: room - 1]}…"
-    return f"{text:{room}} {cosine:5.2f} {mark}"
+    return f"{cut(name, room):{room}} {cosine:5.2f} {mark}"
 
 
 def _commands(audit: Audit, asked: Asked) -> Iterator[str]:

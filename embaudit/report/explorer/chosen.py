@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.words import visible
+from embaudit.foundation.words import cut, row_called
 from embaudit.movements.twins import twins
 
 if TYPE_CHECKING:
@@ -60,9 +60,4 @@ def names_of(model: FactorModel, role: SideName, rows: Indices) -> list[str]:
     'item 7'
     """
     title, labels = model.title(role), model.names(role)
-    return [short(f"{title} {name}" if name.isdecimal() else visible(name)) for name in map(str, labels[rows])]
-
-
-def short(name: str) -> str:
-    """Cut a name."""
-    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
+    return [cut(row_called(title, name), LONGEST) for name in map(str, labels[rows])]

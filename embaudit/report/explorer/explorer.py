@@ -10,9 +10,10 @@ import numpy as np
 
 from embaudit.auditing.evidence import with_probes
 from embaudit.foundation.plain import plain
+from embaudit.foundation.words import cut
 from embaudit.kernels.nearest import neighbours
-from embaudit.model import Softmax
-from embaudit.report.explorer.chosen import chosen_rows, how_many, names_of, short
+from embaudit.model import OPPOSITE, Softmax
+from embaudit.report.explorer.chosen import LONGEST, chosen_rows, how_many, names_of
 from embaudit.report.explorer.family import Family, canonical, folded, found_attack, rotation, stored, worst
 from embaudit.report.summary import shown_side
 
@@ -153,7 +154,7 @@ def _chosen(audit: Audit, model: FactorModel, side: SideName) -> FactorModel:
     """Take some rows of both sides; left rows that are not at hand are drawn."""
     kinds = (model.left is not None, found_attack(audit.evidence, side) is not None, audit.evidence.norm is not None)
     most, others = how_many(model.rank, max(1, sum(kinds)))
-    other: SideName = "left" if side == "right" else "right"
+    other = OPPOSITE[side]
     if model.left is None:
         probed = with_probes(model, np.random.default_rng(audit.evidence.seed))
         taken: dict[str, Indices] = {"right": chosen_rows(model, side, most), "left": np.arange(others)}
@@ -195,13 +196,13 @@ def _explorer(
     audit: Audit, some: FactorModel, side: SideName, pad: Pad | None, families: tuple[Family, ...]
 ) -> Explorer:
     model, drawn = audit.evidence.model, audit.evidence.model.left is None
-    other: SideName = "left" if side == "right" else "right"
+    other = OPPOSITE[side]
     title = "state" if drawn and isinstance(model.link, Softmax) else model.title(other)
     n = min(LISTED, len(some.side(side)) - 1)
     random = tuple(f"random {title} {i + 1}" for i in range(some.n_left))
     return Explorer(
-        title=short(model.title(side)),
-        other_title=short(title),
+        title=cut(model.title(side), LONGEST),
+        other_title=cut(title, LONGEST),
         total=len(audit.model.side(side)),
         names=tuple(names_of(some, side, np.arange(len(some.side(side))))),
         other_names=random if drawn else tuple(names_of(some, other, np.arange(len(some.side(other))))),

@@ -10,7 +10,7 @@ import numpy as np
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.canonical.form import at_exponent
 from embaudit.canonical.habits import log_condition
-from embaudit.model import Equivalence
+from embaudit.model import OPPOSITE, Equivalence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,7 +101,7 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     step = np.log(stretch) - np.log(stretch).mean()
     if np.ptp(step) < 1e-6:
         return None
-    return _family("worst", some, side, step, basis=axes, said=attack.reached(evidence.model.roles))
+    return _family("worst", some, side, step, turn=axes, basis=axes, said=attack.reached(evidence.model.roles))
 
 
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
@@ -151,15 +151,14 @@ def _conditions(form: CanonicalForm, places: int) -> Iterator[float]:
 
 
 def _family(
-    kind: str, some: FactorModel, side: SideName, step: Floats, *, basis: Floats | None = None, **fields: Any
+    kind: str, some: FactorModel, side: SideName, step: Floats, *, turn: Floats | None = None, **fields: Any
 ) -> Family:
-    """Take the rows of both sides of a small model, in the axes of a basis where they are not in them already."""
-    other: SideName = "left" if side == "right" else "right"
-    turn = basis if kind == "worst" else None
+    """Take the rows of both sides of a small model, turned into other axes where these are given."""
+    other = OPPOSITE[side]
     rows, others = (np.asarray(some.factors(name), dtype=np.float64) for name in (side, other))
     if turn is not None:
         rows, others = rows @ turn, others @ turn
-    return Family(kind, rows, others, _bias(some, side), _bias(some, other), step, basis=basis, **fields)
+    return Family(kind, rows, others, _bias(some, side), _bias(some, other), step, **fields)
 
 
 def _bias(model: FactorModel, name: SideName) -> Floats:

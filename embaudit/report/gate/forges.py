@@ -15,6 +15,7 @@ from embaudit._version import __version__
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES
 from embaudit.errors import escaped
+from embaudit.foundation.words import cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,5 +142,4 @@ def _plain(text: str) -> str:
 
 def _line(text: str, most: int = WORDS) -> str:
     """Keep a text on one line, of characters that XML takes, and short enough to be read."""
-    shown = escaped(text.replace("\n", " "))
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+    return cut(escaped(text.replace("\n", " ")), most)

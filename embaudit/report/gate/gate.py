@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.glossary import CODES
 from embaudit.errors import must_be
+from embaudit.foundation.words import nearest_to
 from embaudit.report.gate.baseline import Baseline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from embaudit.auditing import Audit
-
-NO_CODES: Mapping[str, Severity] = MappingProxyType({})
 
 
 def known_code(code: str) -> str:
@@ -39,8 +36,7 @@ def known_code(code: str) -> str:
     EMB104.
     """
     if code not in CODES:
-        near = get_close_matches(code.upper(), CODES, n=1, cutoff=0)
-        raise must_be("a code", "one that `embaudit explain` lists", repr(code), f"the nearest one is {near[0]}")
+        raise must_be("a code", "one that `embaudit explain` lists", repr(code), nearest_to(code.upper(), CODES))
     return code
 
 
@@ -107,7 +103,7 @@ class Gate:
     """None where no finding does."""
     ignore: frozenset[str] = frozenset()
     """Codes that do not count."""
-    severities: Mapping[str, Severity] = field(default_factory=lambda: NO_CODES)
+    severities: Mapping[str, Severity] = field(default_factory=dict)
     """How grave a code is here, where that is not what the audit says."""
     baseline: Baseline | None = None
     """What was known before; known findings stop nothing."""
