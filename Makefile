@@ -1,12 +1,13 @@
 # Two commands: `make demo` shows the main job, `make test` checks everything. Each sets up its own .venv
-# from the lock file with nothing but python3 and pip. A third, `make test-peers`, is for contributors.
+# from the lock file with nothing but python3 and pip. `make docs` builds the documentation; others are for contributors.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 PEERS := .venv-peers
 OLDEST := .venv-oldest
+DOCS := .venv-docs
 
-.PHONY: demo test test-peers test-oldest check style mutants adversary fuzz killed lock clean
+.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz killed lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -30,6 +31,17 @@ $(READY): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+# Execute the notebooks and build the pages; every warning, and every reference that leads nowhere, is an error.
+docs: $(DOCS)/.ready
+	OPENBLAS_NUM_THREADS=1 $(DOCS)/bin/sphinx-build -W --keep-going --quiet --builder html docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
+
+$(DOCS)/.ready: requirements-docs.lock pyproject.toml
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-docs.lock
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
 # Train models with other libraries, hold what is read of them against their own scores, and table it in the README.
@@ -71,10 +83,10 @@ test-oldest: $(READY)
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)
 	$(BIN)/python -m pip install --quiet uv
-	for group in test peers; do \
+	for group in test docs peers; do \
 	  lock=requirements$$(test $$group = test || echo -$$group).lock; \
 	  $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --no-annotate \
 	    --python-version 3.11 --group $$group pyproject.toml --output-file $$lock || exit 1; done
 
 clean:
-	rm -rf .venv $(PEERS) $(OLDEST) .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache
+	rm -rf .venv $(DOCS) $(PEERS) $(OLDEST) docs/_build docs/gallery docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache .mutation_cache

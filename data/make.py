@@ -51,7 +51,8 @@ def interactions() -> dict[str, bytes]:
     data = simulate_interactions(300, 60, 3, max_items=25, rng=0)
     users, items = data.matrix.nonzero()
     pairs = pd.DataFrame({"user": users, "item": items})
-    truth = {"item": np.arange(60), "cluster": data.clusters, "popularity": data.popularity.round(6)}
+    titles = [f"item {i} (cluster {cluster})" for i, cluster in enumerate(data.clusters)]
+    truth = {"item": np.arange(60), "title": titles, "cluster": data.clusters, "popularity": data.popularity.round(6)}
     return {
         "simulated/interactions.csv": table(pairs),
         "simulated/items.csv": table(pd.DataFrame(truth)),

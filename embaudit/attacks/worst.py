@@ -46,7 +46,7 @@ class Attack(Result):
     role: Role
     group: GaugeGroup
     achieved: float
-    """What the gauge does: mean |Δcos| over the pairs, or the share of list entries destroyed."""
+    """What the gauge does: mean ``|Δcos|`` over the pairs, or the share of list entries destroyed."""
     bound: float
     """What no gauge of the set can exceed, by ranges or certificates."""
     n_items: int
@@ -164,7 +164,7 @@ def worst_gauge(
     role : {"right", "left", "cross"}
         Which cosines; cross pairs have no neighbour lists.
     objective : {"movement", "neighbours"}
-        Maximise the mean |Δcos| of sampled pairs, or the share of top-n entries of sampled rows driven out.
+        Maximise the mean ``|Δcos|`` of sampled pairs, or the share of top-n entries of sampled rows driven out.
     n_pairs, n_rows : int
         Size of the sample, of pairs or of rows.
     n : int

@@ -22,9 +22,9 @@ class Moved:
     """How far an equal model moves the cosines between rows of one side."""
 
     mean_abs: float
-    """Mean |Δcos|."""
+    """Mean ``|Δcos|``."""
     max_abs: float
-    """Largest |Δcos|."""
+    """Largest ``|Δcos|``."""
     n_pairs: int
     """Pairs looked at."""
 
@@ -78,7 +78,7 @@ class Pinning(Result):
 
     @property
     def largest(self) -> float:
-        """Largest |Δcos| that was shown on either side, 0 without an equal model."""
+        """Largest ``|Δcos|`` that was shown on either side, 0 without an equal model."""
         return max((m.max_abs for m in (self.moved or {}).values()), default=0.0)
 
     def twin(self, model: FactorModel) -> FactorModel:

@@ -41,17 +41,17 @@ class Movement(Drawn):
     pearson: float
     """Correlation of the cosines before and after over all pairs; NaN where one side does not vary."""
     mean_abs: float
-    """Mean of |Δ|."""
+    """Mean of ``|Δ|``."""
     ci_low: float
     """Lower end of its 95 % interval; the mean itself where exact."""
     ci_high: float
     """Upper end."""
     max_abs: float
-    """Largest |Δ| among the pairs visited."""
+    """Largest ``|Δ|`` among the pairs visited."""
     quantiles: dict[float, float]
-    """Quantiles of |Δ|, to 0.001."""
+    """Quantiles of ``|Δ|``, to 0.001."""
     histogram: NDArray[np.int64]
-    """Counts of |Δ| in equal bins from 0 to 2."""
+    """Counts of ``|Δ|`` in equal bins from 0 to 2."""
     spearman: float
     """Rank correlation, from 256 quantile bins a side."""
     sign_flips: float

@@ -1,0 +1,85 @@
+"""How Sphinx builds the documentation: `make docs`; every warning is an error."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from embaudit import __version__
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+NOTEBOOKS = HERE.parent / "notebooks"
+GALLERY = HERE / "gallery"
+
+project = "embaudit"
+author = "The embaudit developers"
+version = release = __version__
+html_title = "embaudit"
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["_build", "**/.ipynb_checkpoints"]
+nitpicky = True
+# Types in the prose of docstrings are words for people, no cross references; the same words stand in signatures.
+autodoc_typehints = "none"
+numpydoc_xref_param_type = False
+numpydoc_class_members_toctree = False
+numpydoc_show_class_members = False
+# What scikit-learn adds to estimators refers to its own pages.
+autodoc_default_options = {"exclude-members": "set_fit_request, set_inverse_transform_request, set_transform_request"}
+autosummary_generate = True
+autosummary_ignore_module_all = False
+
+myst_enable_extensions = ["colon_fence", "dollarmath", "amsmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "force"
+nb_execution_timeout = 300
+nb_execution_raise_on_error = True
+nb_merge_streams = True
+
+html_theme = "pydata_sphinx_theme"
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+html_css_files = ["embaudit.css"]
+html_theme_options = {
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "header_links_before_dropdown": 12,
+    "show_prev_next": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_show_sourcelink = False
+copyright = "The embaudit developers, BSD-3-Clause"  # noqa: A001 (the name that Sphinx reads)
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+
+
+def link_notebooks(_app: Sphinx) -> None:
+    """Put the notebooks of the repository where Sphinx finds pages; only those that changed are executed anew."""
+    GALLERY.mkdir(exist_ok=True)
+    wanted = {path.name: path for path in NOTEBOOKS.glob("*.ipynb")}
+    for name, path in wanted.items():
+        if not (GALLERY / name).exists() or (GALLERY / name).read_bytes() != path.read_bytes():
+            shutil.copyfile(path, GALLERY / name)
+    for gone in {path.name for path in GALLERY.glob("*.ipynb")} - set(wanted):
+        (GALLERY / gone).unlink()
+
+
+def setup(app: Sphinx) -> None:
+    """Register what happens before pages are read."""
+    app.connect("builder-inited", link_notebooks)
