@@ -8,13 +8,14 @@ those of the projector V Vᵀ). Nothing n×p is ever built.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from embaudit.canonical.belonging import belongs
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.foundation.typed import typed
@@ -181,6 +182,51 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     )
 
 
+def require_form_of(model: FactorModel, form: CanonicalForm, *, some: Collection[SideName] = ()) -> None:
+    """Refuse the form of another model.
+
+    What is compared is k×k; the rows are read once where their sums are not known yet.
+
+    Parameters
+    ----------
+    model : FactorModel
+        With both sides.
+    form : CanonicalForm
+        What was given as its form.
+    some : collection of {"left", "right"}
+        The sides of which the model may have some rows of that of the form only.
+
+    Raises
+    ------
+    InputError
+        If no model of this form has these rows, or the two do not subtract the same means.
+
+    Examples
+    --------
+    >>> model = FactorModel.from_user_item(np.diag([3.0, 1.0]), np.eye(2))
+    >>> require_form_of(model, canonical_form(model))
+    >>> require_form_of(model.replace(left=np.eye(2)), canonical_form(model))
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: form must be the canonical form of this model; got that of another one; ...
+    """
+    if model.rank != len(form.left_centre):
+        raise _another(f"that of one with {len(form.left_centre)} columns in place of {model.rank}")
+    centred = model.link.centred(model)
+    for side, whole, centre in (("left", form.left, form.left_centre), ("right", form.right, form.right_centre)):
+        expected = whole.mean if side in centred else np.zeros(model.rank)
+        if not np.array_equal(centre, expected):
+            raise _another("that of one with other biases or another link")
+        if not belongs(model.moments(side), whole, partly=side in some):  # type: ignore[arg-type]
+            raise _another("that of another one")
+    if form.shifts_left != ("left" in model.free_shifts):
+        raise _another("that of one with other biases or another link")
+
+
+def _another(got: str) -> Exception:
+    return must_be("form", "the canonical form of this model", got, "leave it out, or make it by canonical_form(model)")
+
+
 def _is_ordinary(side: Moments) -> bool:
     """Whether products of two such sides surely fit into float64; others are looked at row by row."""
     return bool(1e-90 < np.abs(side.root).max() < 1e90)
@@ -266,7 +312,7 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     EquivalenceError
         If the model predicts cosines.
     InputError
-        If a side is missing or the exponent lies outside [0, 1].
+        If a side is missing, the exponent lies outside [0, 1], or the form is that of another model.
 
     Examples
     --------
@@ -277,6 +323,8 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
     """
     require_exponent(exponent)
     require_both_sides(model, "a model at another exponent")
+    if form is not None:
+        require_form_of(model, form, some=model.sides)
     return _at(model, canonical_form(model) if form is None else form, exponent)
 
 

@@ -20,6 +20,7 @@ from embaudit.canonical.form import (
     mapped_blocks,
     prediction_map,
     require_both_sides,
+    require_form_of,
 )
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.typed import typed
@@ -49,7 +50,8 @@ def identified_factors(
         bias could absorb is removed: with a free item bias each item's scores are centred over the users,
         with a free user bias (or a softmax or ranking link) each user's over the items.
     form : CanonicalForm, optional
-        The form of this model, where it is at hand already; not used with `biases`.
+        The form of this model, where it is at hand already; that of the whole model, where this one has some of the
+        rows of that side. Not used with `biases`.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def identified_factors(
     Raises
     ------
     InputError
-        If a side is missing.
+        If a side is missing, or the form is that of another model.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def identified_factors(
            [2., 1.]])
     """
     role = model.side_name(role)
-    model, form = _prepared(model, biases=biases, form=form)
+    model, form = _prepared(model, role, biases=biases, form=form)
     x = model.factors(role)
     return gathered(prediction_blocks(model, form, role), (len(x), form.rank), x.dtype)
 
@@ -84,12 +86,16 @@ def prediction_blocks(
     return mapped_blocks(model.factors(role), lambda block: function(block)[:, :width], width)
 
 
-def _prepared(model: FactorModel, *, biases: bool, form: CanonicalForm | None) -> tuple[FactorModel, CanonicalForm]:
+def _prepared(
+    model: FactorModel, role: SideName, *, biases: bool, form: CanonicalForm | None
+) -> tuple[FactorModel, CanonicalForm]:
     require_both_sides(model, "the prediction cosine")
     if biases:
         model = with_bias_columns(model)
-        return model, canonical_form(model)
-    return model, canonical_form(model) if form is None else form
+    elif form is not None:
+        require_form_of(model, form, some=[role])
+        return model, form
+    return model, canonical_form(model)
 
 
 def with_bias_columns(model: FactorModel) -> FactorModel:
@@ -184,7 +190,7 @@ def identified_cosines(
     Raises
     ------
     InputError
-        If a side is missing or a pair lies outside.
+        If a side is missing, a pair lies outside, or the form is that of another model.
 
     Examples
     --------
@@ -197,7 +203,7 @@ def identified_cosines(
     [[0.6], [0.6]]
     """
     role = model.side_name(role)
-    model, form = _prepared(model, biases=biases, form=form)
+    model, form = _prepared(model, role, biases=biases, form=form)
     x = model.factors(role)
     index = as_pairs(pairs_or_all(pairs, len(x)), len(x), len(x))
     function = prediction_rows(model, form, role)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.canonical.balance import counted_balance
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.span import in_span
@@ -37,7 +37,7 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     Raises
     ------
     InputError
-        If a side is missing or every score is zero.
+        If a side is missing, every score is zero, or the form is that of another model.
 
     Examples
     --------
@@ -54,6 +54,9 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
     if form is None:
         model = in_span(model)
         form = canonical_form(model)
+    else:
+        model = model if len(form.left_centre) == rank else in_span(model)
+        require_form_of(model, form)
     exponent, distance = nearest_exponent(form)
     counted = counted_balance(model, form.rank)
     return Position(

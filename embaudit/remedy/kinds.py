@@ -16,6 +16,7 @@ from embaudit.canonical.form import (
     canonical_form,
     objective_at,
     require_both_sides,
+    require_form_of,
     shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
@@ -90,7 +91,7 @@ def fix(
     ------
     InputError
         For an unknown kind, a side that is missing, more dimensions than the predictions see, factors of no ordinary
-        length.
+        length, the form of another model.
     EquivalenceError
         If the change would alter the predictions.
 
@@ -121,6 +122,8 @@ def fix(
     else:
         _require_scores(model, as_)
         require_both_sides(model, f"{as_} vectors")
+        if form is not None:
+            require_form_of(model, form)
         remedy = (
             _canonical_in_span(model, as_, roles, dimensions, draw)
             if form is None
