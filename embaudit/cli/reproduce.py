@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,9 +12,9 @@ from embaudit.cli.app import Force, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, progress_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from embaudit.reproduce import NetflixFigure, NielsenFigure, SimpsonFigure
+    from embaudit.reproduce import NetflixFigure, NetflixSetting, NielsenFigure, SimpsonFigure
 
 
 class Name(StrEnum):
@@ -41,18 +41,42 @@ def reproduce(
     size: Annotated[
         Size, typer.Option(help="Data of the Netflix figure: small, or as large as the paper's.")
     ] = Size.SMALL,
-    seeds: Annotated[int, typer.Option(help="Repeat the Netflix numbers for so many seeds.", min=1)] = 5,
+    lambda1: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 1.")] = None,
+    lambda2: Annotated[float | None, typer.Option(help="netflix: weight of the penalty of Eq. 2.")] = None,
+    rank: Annotated[int | None, typer.Option(help="netflix: number of latent dimensions.")] = None,
+    users: Annotated[int | None, typer.Option(help="netflix: users; of --data the most active.")] = None,
+    items: Annotated[int | None, typer.Option(help="netflix: items; of --data the most popular.")] = None,
+    clusters: Annotated[
+        str | None, typer.Option(help="netflix: how many clusters, or their relative sizes such as 5,3,1,1.")
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option(help="netflix: your own table of interactions; every row counts 1.")
+    ] = None,
+    truth: Annotated[
+        str | None, typer.Option(help="FILE:COLUMN of its items' labels; the first label before a | is the cluster.")
+    ] = None,
+    user: Annotated[str | None, typer.Option(help="Column of the users in --data.")] = None,
+    item: Annotated[str | None, typer.Option(help="Column of the items in --data.")] = None,
+    id: Annotated[str | None, typer.Option("--id", help="Column of the items' ids in --truth.")] = None,  # noqa: A002
+    seeds: Annotated[
+        int | None, typer.Option(help="Repeat the Netflix numbers for so many seeds.", min=1, show_default="5")
+    ] = None,
     seed: Seed = 0,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
+    own = {
+        "alpha_product": lambda1, "alpha_factors": lambda2, "rank": rank, "n_users": users, "n_items": items,
+        "data": data, "truth": truth, "user": user, "item": item, "id": id, **_clusters(clusters, data),
+    }  # fmt: skip
+    setting = _setting(name, size, {field: value for field, value in own.items() if value is not None})
     names: Sequence[Name] = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
     _require_folder(out, names, force=force)
     console = make_console(quiet=quiet)
     for one in names:
         with progress_bars(quiet=quiet):
-            figure = _figure(one, size, seed, seeds)
+            figure = _figure(one, setting, seed, seeds)
         files = figure.save(out, force=force)
         console.rule(str(one))
         console.print(figure.caption, markup=False)
@@ -74,9 +98,40 @@ def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
         writable(out / f"{name}.json", force=force)
 
 
-def _figure(name: Name, size: Size, seed: int, n_seeds: int) -> NetflixFigure | NielsenFigure | SimpsonFigure:
+def _clusters(given: str | None, data: str | None) -> dict[str, Any]:
+    """Read a number of clusters, or their relative sizes."""
+    from embaudit.errors import InputError, must_be
+
+    if given is None:
+        return {}
+    if data is not None:
+        raise InputError("--clusters must be left out with --data, whose clusters --truth tells.")
+    try:
+        if given.strip().isdecimal():
+            return {"n_clusters": int(given)}
+        weights = tuple(float(part) for part in given.split(","))
+    except ValueError as error:
+        raise must_be("--clusters", "a number, or relative sizes such as 5,3,1,1", repr(given)) from error
+    return {"n_clusters": len(weights), "cluster_weights": weights}
+
+
+def _setting(name: Name, size: Size, own: Mapping[str, Any]) -> NetflixSetting:
+    """Change the setting of a size where something was given."""
+    from dataclasses import replace
+
+    from embaudit.errors import InputError
+    from embaudit.reproduce import netflix_setting
+
+    if own and name not in (Name.NETFLIX, Name.ALL):
+        raise InputError(f"{name} has no setting; penalties, sizes and data of your own go with netflix.")
+    return replace(netflix_setting.SIZES[size], **own)
+
+
+def _figure(
+    name: Name, setting: NetflixSetting, seed: int, n_seeds: int | None
+) -> NetflixFigure | NielsenFigure | SimpsonFigure:
     from embaudit import reproduce as figures
 
     if name is Name.NETFLIX:
-        return figures.netflix(size=str(size), seed=seed, n_seeds=n_seeds)
+        return figures.netflix(size=setting, seed=seed, n_seeds=n_seeds)
     return figures.nielsen(seed=seed) if name is Name.NIELSEN else figures.simpson(seed=seed)

@@ -100,13 +100,22 @@ def _rows_of(truth: Any) -> Iterable[Any]:
     return truth
 
 
+def labels_in(text: str | None, separator: str = "|") -> tuple[str, ...]:
+    """Return the labels that a text lists, in its order.
+
+    Examples
+    --------
+    >>> labels_in("Drama|Comedy"), labels_in("|Drama"), labels_in("(no genres listed)"), labels_in(None)
+    (('Drama', 'Comedy'), ('Drama',), (), ())
+    """
+    parts = (text or "").split(separator) if separator else [text or ""]
+    return tuple(part.strip() for part in parts if part.strip().lower() not in MISSING)
+
+
 def _labels(value: Any, separator: str) -> set[str]:
-    values: Iterable[Any]
     if isinstance(value, str):
-        values = value.split(separator) if separator else [value]
-    elif isinstance(value, (list, tuple, set, frozenset, np.ndarray)):
-        values = value
-    else:
-        values = [value]
+        return set(labels_in(value, separator))
+    several = isinstance(value, (list, tuple, set, frozenset, np.ndarray))
+    values: Iterable[Any] = value if several else [value]
     texts = {str(v).strip() for v in values if v is not None and v == v}
     return {text for text in texts if text.lower() not in MISSING}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit._version import __version__
+from embaudit.errors import InputError, escaped, must_be
 from embaudit.foundation.checked import Indices
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import ordered_map
 from embaudit.reproduce.full_rank import full_rank_checks
+from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
 from embaudit.reproduce.netflix_models import measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, NetflixSetting, as_setting
@@ -55,8 +57,12 @@ class NetflixFigure:
     """(p,) clusters in that order."""
     n_left_out: int
     """Items nobody took."""
+    own: OwnInteractions | None = None
+    """The data, where they are one's own."""
 
     def __repr__(self) -> str:
+        if self.own is not None:
+            return f"NetflixFigure({self.own!r})"
         n, p = self.setting.n_users, self.setting.n_items
         return f"NetflixFigure({n:,} users × {p:,} items, {counted(len(self.seeds), 'seed')})"
 
@@ -71,11 +77,21 @@ class NetflixFigure:
             for row in _rows(self.numbers)
         )
         return (
-            f"Item-item cosines of one simulated data set ({self.setting.n_users:,} users, {self.setting.n_items:,} "
-            f"items, seed {self.seeds[0]}). The four solutions of Eq. 1 make the same predictions (largest difference "
+            f"{self._subject} The four solutions of Eq. 1 make the same predictions (largest difference "
             f"{equal:.1e}), yet their cosines differ: {parts}. The ten nearest items under D = {first.model} and "
             f"under Eq. 2 have {second.overlap_with_first:.0%} in common. Of the {self.setting.rank} dimensions asked "
             f"for, Eq. 2 keeps {second.effective_rank}: only so many singular values exceed its penalty."
+        )
+
+    @property
+    def _subject(self) -> str:
+        if self.own is None:
+            size = f"{self.setting.n_users:,} users, {self.setting.n_items:,} items, seed {self.seeds[0]}"
+            return f"Item-item cosines of one simulated data set ({size})."
+        data, truth = (escaped(str(each)) for each in (self.setting.data, self.setting.truth))
+        return (
+            f"Item-item cosines of {data}: {self.own.explain()}. An item's cluster is the first of its labels in "
+            f"{truth}; {self.own.n_of_several:,} of them have more."
         )
 
     @property
@@ -85,8 +101,7 @@ class NetflixFigure:
         free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
         changed = free[free != NO_TRAINING_CHANGE].tolist()
         notes = [
-            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
-            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
+            *self._notes_on_data,
             f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
             f"AUC {best.auc_low:.4f}.",
             f"Not unique, whatever the training data: cosines of {NO_TRAINING_CHANGE}, and of Eq. 1 after "
@@ -102,22 +117,37 @@ class NetflixFigure:
             ] or ["All numbers lie in the ranges of an independent run of the recipe, within its rounding."]
         return notes
 
+    @property
+    def _notes_on_data(self) -> list[str]:
+        if self.own is not None:
+            return [
+                "Labels that overlap are no clusters: an item shares labels with many outside its own.",
+                f"Left out: {counted(self.own.n_unlabelled, 'item')} without a label.",
+            ]
+        return [
+            "What the paper leaves open is answered by choices of this library; 'choices' shows how much they matter.",
+            f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
+        ]
+
     def plot(self) -> NetflixDisplay:
         """Draw the row of heatmaps."""
-        return NetflixDisplay(self.cosines, self.clusters, self.numbers).plot()
+        labels = () if self.own is None else self.own.labels
+        return NetflixDisplay(self.cosines, self.clusters, self.numbers, labels).plot()
 
     def plot_remedies(self) -> RemedyDisplay:
         """Draw how well each remedy recovers the clusters, and how far a gauge can move it."""
-        return RemedyDisplay(self.remedies).plot()
+        return RemedyDisplay(self.remedies, is_mean=len(self.seeds) > 1).plot()
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the cosines, ready for JSON."""
         tables = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices", "per_seed", "remedy_records")
         return {
             "figure": "netflix",
+            "embaudit_version": __version__,
             "caption": self.caption,
             "notes": self.notes,
-            "setting": asdict(self.setting),
+            "setting": self.setting.to_dict(),
+            "own_data": None if self.own is None else self.own.to_dict(),
             "seeds": list(self.seeds),
             "items_left_out": self.n_left_out,
             "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
@@ -138,17 +168,19 @@ class NetflixFigure:
         return save_files(out_dir, pictures=pictures, tables=tables, documents={"netflix": self.to_dict()}, force=force)
 
 
-def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int = 5) -> NetflixFigure:
-    """Reproduce Figure 1 of the Netflix paper on simulated data, and test the remedies it names.
+def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int | None = None) -> NetflixFigure:
+    """Reproduce Figure 1 of the Netflix paper on simulated data or your own, and test the remedies it names.
 
     Parameters
     ----------
     size : {"small", "paper"} or NetflixSetting
         "paper" has its 20,000 users, 1,000 items and penalties; "small" shows the same in seconds.
+        A setting of your own may name a table of interactions, which then takes the place of simulated data.
     seed : int
         Of the data in the picture.
-    n_seeds : int
-        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread.
+    n_seeds : int, optional
+        The numbers are repeated for the seeds `seed`, `seed + 1`, …, to give their mean and spread; five by default,
+        none of a table.
 
     Returns
     -------
@@ -158,7 +190,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     Raises
     ------
     InputError
-        If the size is unknown or `n_seeds` below 1.
+        If the size is unknown, `n_seeds` below 1 or given with a table, or the table cannot be used.
 
     References
     ----------
@@ -178,11 +210,14 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     4       Eq. 2         0.98  1.00
     """
     setting = as_setting(size)
+    if setting.data is not None and n_seeds is not None:
+        raise InputError("n_seeds (--seeds) must be left out with data, which are not drawn.")
+    n_seeds = (5 if setting.data is None else 1) if n_seeds is None else n_seeds
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
     work = ordered_map(lambda one: _one_seed(setting, one, keep=one == seed), seeds)
-    return _gather(setting, seeds, list(track(work, "simulating and fitting", n_seeds)))
+    return _gather(setting, seeds, list(track(work, "fitting", n_seeds)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,14 +231,17 @@ class _Run:
     cosines: dict[str, NDArray[np.float32]] | None
     clusters: Indices
     n_left_out: int
+    own: OwnInteractions | None
 
 
 def _one_seed(setting: NetflixSetting, seed: int, *, keep: bool) -> _Run:
-    solved = solve(setting.simulate(seed), setting)
+    data = setting.interactions(seed)
+    solved = solve(data, setting)
     numbers, overlaps, cosines = measure(solved)
     remedies = pd.DataFrame(remedy_records(solved, setting))
     clusters = solved.clusters[solved.order]
-    return _Run(seed, numbers, overlaps, remedies, cosines if keep else None, clusters, solved.n_left_out)
+    own = data if isinstance(data, OwnInteractions) else None
+    return _Run(seed, numbers, overlaps, remedies, cosines if keep else None, clusters, solved.n_left_out, own)
 
 
 def _gather(setting: NetflixSetting, seeds: tuple[int, ...], runs: list[_Run]) -> NetflixFigure:
@@ -213,7 +251,7 @@ def _gather(setting: NetflixSetting, seeds: tuple[int, ...], runs: list[_Run]) -
     assert first.cosines is not None
     return NetflixFigure(
         setting=setting,
-        seeds=seeds,
+        seeds=seeds if first.own is None else (),
         numbers=rounded(first.numbers),
         overlaps=rounded(first.overlaps),
         per_seed=rounded(tables),
@@ -225,6 +263,7 @@ def _gather(setting: NetflixSetting, seeds: tuple[int, ...], runs: list[_Run]) -
         cosines=first.cosines,
         clusters=first.clusters,
         n_left_out=first.n_left_out,
+        own=first.own,
     )
 
 
@@ -264,7 +303,13 @@ def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
 
 
 def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
-    """Measure the models under other answers to what the paper leaves open, one row a choice and model."""
+    """Measure the models under other answers to what the paper leaves open, one row a choice and model.
+
+    Data of one's own leave nothing open.
+    """
+    columns = ["choice", "model", *MEASURES]
+    if setting.data is not None:
+        return pd.DataFrame(columns=columns)
 
     def one(name: str) -> pd.DataFrame:
         varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
@@ -272,4 +317,4 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
 
     work = ordered_map(one, CHOICES)
     frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
-    return frame[["choice", "model", *MEASURES]]
+    return frame[columns]

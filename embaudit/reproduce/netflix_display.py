@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Indices
+from embaudit.foundation.words import cut, visible
 from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
 
 TITLES = {
@@ -22,6 +23,10 @@ TITLES = {
 COLOUR_MAP = "cividis"
 LOWEST = -0.25
 """Cosines below are drawn alike: they are few, and the scale serves the many."""
+NAMED = 0.04
+"""Share of the items from which there is room for the name of a cluster."""
+LONGEST_NAME = 14
+"""Characters of a name at most."""
 
 
 @dataclass(eq=False, repr=False)
@@ -40,6 +45,8 @@ class NetflixDisplay(Picture):
     cosines: dict[str, NDArray[np.float32]]
     clusters: Indices
     numbers: pd.DataFrame
+    labels: tuple[str, ...] = ()
+    """What the clusters are called, where they have names."""
 
     def plot(self) -> Self:
         """Draw on a new figure."""
@@ -49,8 +56,9 @@ class NetflixDisplay(Picture):
             self.figure_ = new_figure(13.0, 2.75)
             axes = self.figure_.subplots(1, len(self.cosines) + 1)
             truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
-            image = self._heatmap(axes[0], truth, "true clusters")
+            image = self._heatmap(axes[0], truth, "first labels" if self.labels else "true clusters")
             axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
+            self._name_clusters(axes[0])
             for ax, (name, cosines) in zip(axes[1:], self.cosines.items(), strict=True):
                 image = self._heatmap(ax, cosines, TITLES.get(name, name))
                 row: Any = self.numbers.set_index("model").loc[name]
@@ -59,6 +67,15 @@ class NetflixDisplay(Picture):
             bar = self.figure_.colorbar(image, ax=axes, extend="min", fraction=0.02, pad=0.01)
             bar.set_label("item-item cosine")
         return self
+
+    def _name_clusters(self, ax: Any) -> None:
+        """Write the names of the clusters that are high enough for a line of text."""
+        middles = [np.flatnonzero(self.clusters == cluster).mean() for cluster in range(len(self.labels))]
+        sizes = np.bincount(self.clusters, minlength=len(self.labels))
+        high = np.flatnonzero(sizes >= NAMED * len(self.clusters))[: len(self.labels)]
+        names = [cut(visible(self.labels[cluster]), LONGEST_NAME).replace("$", r"\$") for cluster in high]
+        ax.set_yticks([middles[cluster] for cluster in high], labels=names, minor=True)
+        ax.tick_params(axis="y", which="minor", length=0, labelsize=6)
 
     def _heatmap(self, ax: Any, values: NDArray[np.float32], title: str) -> Any:
         image = ax.imshow(values, vmin=LOWEST, vmax=1, cmap=COLOUR_MAP, aspect="equal")
@@ -76,6 +93,8 @@ class RemedyDisplay(Picture):
     """How well each remedy recovers the clusters: a point where it is unique, a range where a gauge can move it."""
 
     remedies: pd.DataFrame
+    is_mean: bool = True
+    """Whether the numbers are means over seeds."""
 
     def plot(self) -> Self:
         """Draw on a new figure."""
@@ -94,7 +113,7 @@ class RemedyDisplay(Picture):
             ax.invert_yaxis()
             ax.grid(axis="x", color="#cccccc", linewidth=0.5)
             ax.set_axisbelow(True)
-            ax.set_xlabel("AUC of same cluster (mean over seeds)")
+            ax.set_xlabel("AUC of same cluster" + " (mean over seeds)" * self.is_mean)
             self._legend()
         return self
 

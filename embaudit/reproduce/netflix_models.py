@@ -13,6 +13,7 @@ from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
 from embaudit.model import FactorModel
+from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_setting import NetflixSetting
 from embaudit.reproduce.quality import cluster_recovery, cosine_matrix, nearest, top_overlap
 from embaudit.simulate import SimulatedInteractions
@@ -25,7 +26,7 @@ SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """One simulated data set and the models fitted to it; items nobody took are left out."""
+    """One data set and the models fitted to it; items nobody took are left out."""
 
     matrix: Any
     """(n, p) the interactions."""
@@ -59,7 +60,7 @@ def rescaled(model: FactorModel, singular_values: Floats, alpha: float) -> dict[
     return {name: Gauge.diagonal(RESCALINGS[name](g, sigma)).act(model) for name in SCALINGS}
 
 
-def solve(data: SimulatedInteractions, setting: NetflixSetting) -> Solved:
+def solve(data: SimulatedInteractions | OwnInteractions, setting: NetflixSetting) -> Solved:
     """Fit both objectives to one data set."""
     taken = np.bincount(data.matrix.indices, minlength=data.matrix.shape[1]) > 0
     matrix = data.matrix if taken.all() else data.matrix[:, taken]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from embaudit._version import __version__
 from embaudit.foundation.checked import MOST_COUNT, Floats, Indices, as_count
 from embaudit.foundation.typed import typed
 from embaudit.gauges import Gauge
@@ -88,6 +89,7 @@ class NielsenFigure:
         """Return the numbers, ready for JSON."""
         return {
             "figure": "nielsen",
+            "embaudit_version": __version__,
             "caption": self.caption,
             "seed": self.seed,
             "translations": self.translations,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from embaudit._version import __version__
 from embaudit.blocks import block_cosines
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
@@ -67,6 +68,7 @@ class SimpsonFigure:
         """Return the numbers, ready for JSON."""
         return {
             "figure": "simpson",
+            "embaudit_version": __version__,
             "caption": self.caption,
             "seed": self.seed,
             "example": {
