@@ -22,6 +22,9 @@ BATCH = 16
 PARALLEL_CELLS = 2**21
 """Entries of a batch of programs above which worker processes pay off: HiGHS holds the interpreter's lock."""
 
+INDEPENDENT = 1e-9
+"""Rows are taken for dependent where a part at right angles to the others is smaller, beside the largest."""
+
 
 def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     """Find the largest lead over given labels and an input that has it.
@@ -53,9 +56,37 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     >>> best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]), np.zeros(2))[0]
     0.0
     """
+    even = even_input(differences, tie)
+    if even is not None:
+        return 1.0, even
     solution = lead_program(differences, tie)
     x = np.append(np.asarray(solution.eqlin.marginals[:-1]), _lifted(solution))
     return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
+
+
+def even_input(differences: Floats, tie: Floats) -> Floats | None:
+    """Return the shortest input with a gap of 1 to every label, whose lead is 1; None where few dimensions are left.
+
+    Its last coordinate is 0. Differences that are linearly independent need no linear program.
+
+    Examples
+    --------
+    >>> even_input(np.array([[2.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.zeros(3))
+    array([0.5, 1. , 0. ])
+    >>> even_input(np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]), np.zeros(3)) is None
+    True
+    """
+    rows = np.vstack([differences, tie])[: len(differences) + bool(tie.any()), :-1]
+    gaps = np.ones(len(rows))
+    gaps[len(differences) :] = 0
+    if not 0 < len(rows) <= rows.shape[1]:
+        return None
+    basis, triangle = np.linalg.qr(rows.T)
+    sizes = np.abs(np.diag(triangle))
+    if sizes.min() <= INDEPENDENT * sizes.max():
+        return None
+    x = np.append(basis @ np.linalg.solve(triangle.T, gaps), 0.0)
+    return x if np.abs(rows @ x[:-1] - gaps).max() <= INDEPENDENT else None
 
 
 def _lifted(solution: Any) -> float:

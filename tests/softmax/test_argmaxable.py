@@ -16,7 +16,7 @@ from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, contests, programs
 from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.mixtures import are_mixtures
-from embaudit.softmax.programs import best_lead, best_leads
+from embaudit.softmax.programs import best_lead, best_leads, even_input, lead_program
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -93,6 +93,32 @@ def test_the_largest_lead_beats_every_input_of_a_search():
     gaps = differences @ draw.standard_normal((3, 200_000))
     searched = np.max(gaps.min(axis=0)[gaps.min(axis=0) > 0] / gaps.max(axis=0)[gaps.min(axis=0) > 0])
     assert searched <= largest <= searched + 0.02
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_independent_differences_lead_evenly_without_a_program(monkeypatch, tied):
+    draw = np.random.default_rng(4)
+    tie = np.eye(9)[2] * tied
+    differences = np.column_stack([draw.standard_normal((8 - tied, 8)) + 1.0, draw.standard_normal(8 - tied)])
+    assert lead_program(differences, tie).fun == pytest.approx(1.0)
+    shortest = np.linalg.pinv(np.vstack([differences, tie])[:, :-1]) @ np.append(np.ones(8 - tied), 0)
+    monkeypatch.setattr(programs, "lead_program", None)
+    lead, x = best_lead(differences, tie)
+    assert lead == 1.0
+    np.testing.assert_allclose(x, np.append(shortest, 0), atol=1e-10)
+    np.testing.assert_allclose(differences @ x, 1, atol=1e-10)
+
+
+def test_dependent_differences_are_left_to_a_program():
+    differences = np.array([[1.0, 2.0, 0.0], [-2.0, -4.0, 0.0]])
+    assert even_input(differences, np.zeros(3)) is None
+    assert best_lead(differences, np.zeros(3))[0] == 0.0
+    assert even_input(np.array([[1.0, 0.5], [3.0, 0.5]]), np.zeros(2)) is None, "more labels than dimensions"
+    assert even_input(np.array([[1.0, 0.0, 0.0]]), np.array([1.0, 0.0, 0.0])) is None, "the input must not see it"
+    assert even_input(np.zeros((0, 3)), np.zeros(3)) is None
+    nearly = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-8, 0.0]])
+    assert even_input(nearly, np.zeros(3)) is not None
+    assert even_input(np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-10, 0.0]]), np.zeros(3)) is None
 
 
 def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
