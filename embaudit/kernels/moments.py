@@ -47,6 +47,8 @@ class Moments:
     """QR (errors relative to X) or the Gram matrix (relative to its square, in float64)."""
     found_axes: tuple[Vector, Matrix] | None = None
     """`axes`, where the route gave them."""
+    inverse_root: Matrix | None = None
+    """(k, k) inverse of the centred root, a triangle, where it proves that all dimensions are spanned."""
 
     @cached_property
     def root(self) -> Matrix:
@@ -59,6 +61,8 @@ class Moments:
         """Singular values of the centred root, the largest first, and its right singular vectors as rows."""
         if self.found_axes is not None:
             return self.found_axes
+        if self.inverse_root is not None:
+            return _spectrum(self.centred_root.T @ self.centred_root)
         _, s, vt = np.linalg.svd(self.centred_root)
         return frozen(s), frozen(vt)
 
@@ -74,6 +78,8 @@ class Moments:
         >>> moments(np.array([[1.0, 1.0], [3.0, 1.0]])).rank, moments(np.array([[1.0, 1.0], [3.0, 3.0]])).rank
         (2, 1)
         """
+        if self.inverse_root is not None:
+            return len(self.mean)
         s = self.axes[0]
         if s[-1] > self.precision * np.hypot(s[0], np.sqrt(self.n_rows) * np.linalg.norm(self.mean)):
             return len(s)
@@ -126,9 +132,49 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     sizes = np.diag(gram)
     if k <= WIDE or not 0 < sizes.max() <= EVEN**2 * sizes.min():
         return Moments(len(x), frozen(mean), frozen(gram_root(gram)), precision, "gram")
+    roots = _triangles(gram)
+    if roots is not None and _spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
+        root, inverse = map(frozen, roots)
+        return Moments(len(x), frozen(mean), root, precision, "gram", inverse_root=inverse)
+    s, vt = _spectrum(gram)
+    return Moments(len(x), frozen(mean), frozen(s[:, None] * vt), precision, "gram", (s, vt))
+
+
+def _spectrum(gram: Floats) -> tuple[Vector, Matrix]:
+    """Singular values of a root of a Gram matrix, the largest first, and its right singular vectors as rows."""
     values, vectors = np.linalg.eigh(gram)
-    s, vt = np.sqrt(np.maximum(values[::-1], 0)), vectors.T[::-1]
-    return Moments(len(x), frozen(mean), frozen(s[:, None] * vt), precision, "gram", (frozen(s), frozen(vt)))
+    return frozen(np.sqrt(np.maximum(values[::-1], 0))), frozen(vectors.T[::-1])
+
+
+def _triangles(gram: Floats) -> tuple[Floats, Floats] | None:
+    """Factor a Gram matrix as `RᵀR`, R triangular, and invert R: a tenth of what its axes take; None if it is singular.
+
+    Examples
+    --------
+    >>> root, inverse = _triangles(np.array([[4.0, 0.0], [0.0, 1.0]]))
+    >>> root.tolist(), inverse.diagonal().tolist()
+    ([[2.0, 0.0], [0.0, 1.0]], [0.5, 1.0])
+    >>> _triangles(np.ones((2, 2))) is None
+    True
+    """
+    from scipy.linalg import LinAlgError, cholesky
+    from scipy.linalg.lapack import dtrtri
+
+    try:
+        # The transpose, which is the same matrix, is stored as LAPACK reads it.
+        root = cholesky(gram.T, check_finite=False)
+    except LinAlgError:
+        return None
+    inverse, failed = dtrtri(root)
+    return None if failed else (root, inverse)
+
+
+def _spans(root: Floats, inverse: Floats, size: float, precision: float) -> bool:
+    """Whether a root R surely spans all dimensions, beside a mean of a size.
+
+    In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
+    """
+    return bool(1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size))
 
 
 def _qr(blocks: list[Floats]) -> Floats:

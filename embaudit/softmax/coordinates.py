@@ -143,16 +143,23 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     require_softmax(model, "what labels can do")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
     summary = moments(rows) if summary is None else summary
-    s, vt = summary.axes
-    size = np.sqrt(model.n_right) * float(np.abs(summary.mean).max())
-    rank = int((s > max(summary.precision * s[0], summary.precision * size)).sum())
-    if rank == 0:
-        raise InputError(EQUAL.format("label rows"))
-    whitening = vt[:rank].T * (np.sqrt(model.n_right) / s[:rank])
+    whitening = np.sqrt(model.n_right) * _inverse_root(summary)
     plain = LabelCoordinates(rows, summary.mean, frozen(whitening), np.zeros(model.n_right))
     if model.right_bias is None:
         return plain
     return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))
+
+
+def _inverse_root(summary: Moments) -> Matrix:
+    """Return T with `Σ z zᵀ = I` for `z = (w − w̄) T`, of as many columns as the rows span dimensions."""
+    if summary.inverse_root is not None:
+        return summary.inverse_root
+    s, vt = summary.axes
+    size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
+    rank = int((s > summary.precision * max(s[0], size)).sum())
+    if rank == 0:
+        raise InputError(EQUAL.format("label rows"))
+    return np.asarray(vt[:rank].T / s[:rank])
 
 
 def _residual(space: LabelCoordinates, bias: Floats) -> Floats:

@@ -78,8 +78,9 @@ def test_wide_rows_are_summed_in_strips(monkeypatch, normalise, spread):
     wide = wide / np.linalg.norm(wide, axis=1, keepdims=True) if normalise else wide
     centred = wide - wide.mean(axis=0)
     assert found.route == "gram"
-    # Scales of columns that are far apart are evened out first, which gives no axes.
-    assert (found.found_axes is None) == (spread < 1)
+    assert found.found_axes is None
+    # Scales of columns that are far apart are evened out first, which gives no triangle.
+    assert (found.inverse_root is None) == (spread < 1)
     np.testing.assert_allclose(found.mean, wide.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-9)
     s, vt = found.axes
@@ -88,6 +89,48 @@ def test_wide_rows_are_summed_in_strips(monkeypatch, normalise, spread):
     np.testing.assert_allclose(np.linalg.norm(found.centred_root @ vt.T, axis=0), s, rtol=1e-9)
     np.testing.assert_allclose(found.column_norms, np.linalg.norm(wide, axis=0), rtol=1e-9)
     assert found.rank == 11
+
+
+def wide_moments(monkeypatch, rows):
+    monkeypatch.setattr(module, "AFFORDABLE", 0)
+    monkeypatch.setattr(module, "WIDE", 8)
+    return moments(rows.astype(np.float32))
+
+
+def test_wide_rows_have_a_triangle_and_its_inverse(monkeypatch):
+    x = np.random.default_rng(1).standard_normal((60, 11)) + 2
+    found = wide_moments(monkeypatch, x)
+    np.testing.assert_array_equal(found.centred_root, np.triu(found.centred_root))
+    np.testing.assert_allclose(found.centred_root @ found.inverse_root, np.eye(11), atol=1e-13)
+    monkeypatch.setattr(module, "_spectrum", None)
+    assert found.rank == 11, "no axes are needed where the triangle tells"
+
+
+def test_what_a_triangle_proves():
+    root = np.diag([3.0, 4.0, 12.0])
+    inverse = np.diag(1 / np.array([3.0, 4.0, 12.0]))
+    least, most = 1 / np.sqrt(1 / 9 + 1 / 16 + 1 / 144), 13.0
+    for size in (0.0, 84.0):
+        limit = least / np.hypot(most, size)
+        assert module._spans(root, inverse, size, 0.999 * limit)
+        assert not module._spans(root, inverse, size, 1.001 * limit)
+
+
+@pytest.mark.parametrize("mean", [2, 1e8])
+def test_a_mean_that_hides_a_dimension_is_asked_the_axes(monkeypatch, mean):
+    x = np.random.default_rng(1).standard_normal((60, 11)) * np.geomspace(1, 0.1, 11) + mean
+    found = wide_moments(monkeypatch, x)
+    assert (found.inverse_root is None) == (mean == 1e8)
+    assert (found.rank == 11) == (mean == 2)
+
+
+def test_wide_rows_that_leave_dimensions_out_have_axes(monkeypatch):
+    draw = np.random.default_rng(2)
+    flat = draw.standard_normal((60, 5)) @ draw.standard_normal((5, 11))
+    found = wide_moments(monkeypatch, flat)
+    assert found.rank == 5
+    np.testing.assert_allclose(found.axes[0][:5], np.linalg.svd(flat - flat.mean(axis=0))[1][:5], rtol=1e-6)
+    assert wide_moments(monkeypatch, np.zeros((60, 11))).rank == 0
 
 
 def test_ranks_count_the_dimensions_of_rows_as_they_are(route):

@@ -9,6 +9,8 @@ import pytest
 from head_examples import random_head
 
 from embaudit.errors import InputError
+from embaudit.kernels import moments
+from embaudit.model import FactorModel
 from embaudit.softmax import contests
 from embaudit.softmax.contests import (
     NO,
@@ -45,6 +47,19 @@ def test_leaders_stand_in_their_middle_and_are_tied_along_their_difference():
     along = INPUTS - np.outer(INPUTS[1] @ FIELD.tie[1] * np.array([0, 1, 0]), FIELD.tie[1])
     along[:, -1] = np.maximum(along[:, -1], 0)
     np.testing.assert_allclose(moved, along)
+
+
+def test_wide_heads_are_whitened_by_a_triangle(monkeypatch):
+    rows = random_head(5, 40, 9).right.astype(np.float32)
+    axes = label_coordinates(FactorModel.from_softmax(rows))
+    monkeypatch.setattr(moments, "AFFORDABLE", 0)
+    monkeypatch.setattr(moments, "WIDE", 8)
+    space = label_coordinates(FactorModel.from_softmax(rows))
+    np.testing.assert_array_equal(space.whitening, np.triu(space.whitening))
+    z, other = space.of(np.arange(40))[:, :-1], axes.of(np.arange(40))[:, :-1]
+    np.testing.assert_allclose(z.T @ z / 40, np.eye(9), atol=1e-12)
+    np.testing.assert_allclose(z @ z.T, other @ other.T, atol=1e-10, err_msg="but for a rotation they are the same")
+    assert space.rank == axes.rank == 9
 
 
 @pytest.mark.parametrize("twins", [None, [3, 5]])
