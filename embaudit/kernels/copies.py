@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 from scipy.special import betainc
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -79,11 +79,15 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
     keys = np.empty(len(rows), dtype=np.int64)
     # The cells of a direction add up to 2²⁰√k at most, so that these sums of whole numbers are exact.
     weights = np.random.default_rng(0).integers(WEIGHTS, size=(x.shape[1], 2)).astype(np.float64)
-    for part in row_blocks(len(rows), x.shape[1]):
+
+    def fill(part: slice) -> None:
         cells = unit_rows(x[rows[part]])
         cells *= CELLS
         one, other = (np.rint(cells, out=cells) @ weights).astype(np.int64).T
         keys[part] = one * ODD + other  # wraps around, as a hash may
+
+    for _ in ordered_map(fill, row_blocks(len(rows), x.shape[1])):
+        pass
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
@@ -157,8 +161,12 @@ def _leading(x: Matrix, rows: Indices, most: int) -> Floats:
     some = unit_rows(x[rows[_spread(len(rows))]])
     basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:most].T
     points = np.empty((len(rows), basis.shape[1]))
-    for part in row_blocks(len(rows), x.shape[1]):
+
+    def fill(part: slice) -> None:
         points[part] = unit_rows(x[rows[part]]) @ basis
+
+    for _ in ordered_map(fill, row_blocks(len(rows), x.shape[1])):
+        pass
     return points
 
 

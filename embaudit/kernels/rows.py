@@ -78,22 +78,22 @@ def unit_rows(x: Rows, *, none: float = np.nan, dtype: DTypeLike = np.float64) -
     """
     unit = np.empty(x.shape, dtype=dtype)
     for rows in row_blocks(*x.shape, budget=CACHE_BYTES):
-        unit[rows] = _block_units(np.ascontiguousarray(x[rows], dtype=np.float64), none)
+        _divide(np.ascontiguousarray(x[rows], dtype=np.float64), none, unit[rows])
     return unit
 
 
-def _block_units(block: Floats, none: float) -> Floats:
+def _divide(block: Floats, none: float, unit: NDArray[Any]) -> None:
+    """Write the directions of a block of rows."""
     norms = _block_norms(block)
     zero = norms == 0
     norms[zero] = 1
-    unit = block / norms[:, None]
+    np.divide(block, norms[:, None], out=unit, casting="same_kind")
     unit[zero] = none
     subnormal = np.flatnonzero(norms < 1e-290)
     if len(subnormal):
         # Division by the largest entry first: a subnormal norm has lost digits.
         scaled = block[subnormal] / np.abs(block[subnormal]).max(axis=1, keepdims=True)
         unit[subnormal] = scaled / np.sqrt(np.einsum("ij,ij->i", scaled, scaled))[:, None]
-    return unit
 
 
 def gram(x: Matrix, y: Matrix | None = None) -> Floats:

@@ -14,6 +14,7 @@ from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, percent, visible
+from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.nearest import neighbours
@@ -220,9 +221,10 @@ class _Search:
 
 
 def _on_a_line(x: Matrix, rows: Indices) -> bool:
-    """Whether every row points as the first one does, or against it."""
-    pairs = np.column_stack([np.resize(rows[:1], len(rows)), rows])
-    return bool((np.abs(pair_cosines(x, x, pairs)) >= 1 - resolution(x.shape[1])).all())
+    """Whether every row points as the first one does, or against it; most are not read, as some soon does not."""
+    pairs, least = np.column_stack([np.resize(rows[:1], len(rows)), rows]), 1 - resolution(x.shape[1])
+    parts = row_blocks(len(rows), x.shape[1])
+    return all(bool((np.abs(pair_cosines(x, x, pairs[part])) >= least).all()) for part in parts)
 
 
 def _search(x: Matrix, rows: Indices, least: float) -> _Search:
