@@ -70,7 +70,7 @@ class SimulationParameters:
             raise must_be("max_items", allowed, self.max_items)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class SimulatedInteractions:
     """A simulated data set together with the truth it was drawn from."""
 

@@ -36,7 +36,7 @@ from embaudit.ranges import certified_neighbours, cosine_range
 Objective: TypeAlias = Literal["movement", "neighbours"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Attack(Result):
     """The worst gauge found, and the bound it cannot pass."""
 

@@ -41,7 +41,7 @@ SCHEMA_VERSION = 2
 """Raised when a field of the JSON changes its meaning or goes away."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Audit(Drawn):
     """What an audit found: the evidence, the findings and the verdict.
 

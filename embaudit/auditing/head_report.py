@@ -26,7 +26,7 @@ LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 """Smallest values of the counts one may ask for."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class HeadReport(HeadEvidence, Result):
     """What an audit of a softmax head found: what was measured, and what follows from it.
 

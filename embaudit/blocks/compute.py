@@ -26,7 +26,7 @@ from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
-from embaudit.foundation.words import counted
+from embaudit.foundation.words import counted, listed
 from embaudit.foundation.workers import ordered_map
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.memory import Memory
@@ -41,8 +41,7 @@ FEW_ENTRIES = 2**20
 
 
 def _some(names: list[str]) -> str:
-    listed = ", ".join(repr(name) if name else "an array without a name" for name in names[:3])
-    return listed + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return listed([repr(name) if name else "an array without a name" for name in names], 3)
 
 
 def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[list[str], list[str]]:

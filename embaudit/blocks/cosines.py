@@ -66,7 +66,7 @@ class BlockNames:
         return self.partition.label(self.owners[i], self.shapes[i], int(block) - self.starts[i]) or "all"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class BlockCosines(Drawn):
     """Local and global cosine of two vectors cut into blocks.
 

@@ -44,7 +44,7 @@ def require_both_sides(model: FactorModel, what: str) -> None:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class CanonicalForm:
     """The singular value decomposition of a model's scores, kept as k×k matrices that act on its factors.
 

@@ -24,7 +24,7 @@ LARGEST = 8_000
 """Most dimensions of symmetric matrices that are tried (k = 126): half a gigabyte."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class NormalisationTest(Result):
     """What the rows of one side leave free of a linear gauge that must keep their lengths."""
 

@@ -50,7 +50,7 @@ class Flip:
         return changed
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Pinning(Result):
     """What predictions of rows of length 1 leave free of the cosines between rows of one side."""
 

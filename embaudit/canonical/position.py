@@ -29,7 +29,7 @@ class HiddenBias:
     """The constant; for a mixture, in units of its unit direction."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Position(Drawn):
     """Where a model's factors sit among all equivalent ones."""
 

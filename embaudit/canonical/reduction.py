@@ -19,7 +19,7 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Reduction:
     """A model in the dimensions that its predictions see, and what was left out."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from embaudit.errors import escaped
@@ -94,6 +94,17 @@ def nearest_to(name: str, known: Iterable[str]) -> str:
     'the nearest one is fail-on'
     """
     return f"the nearest one is {get_close_matches(name, list(known), n=1, cutoff=0)[0]}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """Write names one after the other, the first of them where there are more.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c", "d"], 3), listed([], 3)
+    ('a, b, c', 'a, b, c and 1 more', '')
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def counted(count: int, noun: str) -> str:

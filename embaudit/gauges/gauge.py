@@ -66,7 +66,7 @@ def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
     return result
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Gauge:
     """The change `P' = P M + 1uᵀ, Q' = Q M⁻ᵀ + 1vᵀ`.
 

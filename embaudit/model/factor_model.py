@@ -34,7 +34,7 @@ def _titled(side: Side | None, title: str) -> Side | None:
     return side if side is None or side.title == title else side.replace(title=title)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class FactorModel:
     """Two factor matrices whose dot products, biases and link make predictions.
 

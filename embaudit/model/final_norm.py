@@ -18,7 +18,7 @@ NormKind: TypeAlias = Literal["rms", "layer"]
 TITLES: dict[str, str] = {"rms": "RMSNorm", "layer": "LayerNorm"}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class FinalNorm:
     """The inputs `γ ⊙ x̂ + β` of a head, with x̂ = x/√(x̄² + ε) of a state x; a LayerNorm takes its mean off before.
 

@@ -22,7 +22,7 @@ ALL = 20_000
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.999)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Levels(Result):
     """The cosines of random pairs of one side, against which a value is read."""
 

@@ -35,7 +35,7 @@ NAMED = 3
 """Rows of the largest group that are named."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Twins(Result):
     """Which rows of one side are twins: their cosine exceeds `1 − tolerance`.
 

@@ -41,7 +41,7 @@ STATED = (1.1, 1.5, 2.0)
 """Condition numbers at which words state what is certain."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class CertifiedNeighbours(Drawn):
     """The exact top-N list of each row, and up to which condition number each entry is certain to stay in it.
 

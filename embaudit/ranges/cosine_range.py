@@ -36,7 +36,7 @@ SLACK = 1e-9
 """What rounding may add to a cosine at an end of its range."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class CosineRange(Drawn):
     """The interval each cosine can move in under a set of gauges.
 

@@ -48,7 +48,7 @@ class Reduction:
     """Largest absolute change of the cosines, over sampled pairs."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Remedy(Result):
     """The vectors of one kind, not yet computed."""
 

@@ -28,7 +28,7 @@ from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_rec
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class NetflixFigure:
     """The figure in numbers: tables a researcher can check, then pictures of them."""
 

@@ -36,7 +36,7 @@ CONTRASTS = {"centred": ((1, 2), (2, 4)), "centred, unit length": ((0, 1), (1, 3
 """Two pairs of each head: the one with the lower cosine can share ½/½, the other cannot."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class NielsenFigure:
     """Figures 1 and 2 in numbers."""
 

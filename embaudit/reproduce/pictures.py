@@ -14,6 +14,7 @@ import pandas as pd
 
 from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
+from embaudit.foundation.words import listed
 from embaudit.io.outputs import written_whole
 
 STYLE: Any = {
@@ -41,7 +42,7 @@ DIGITS = 6
 """Decimals kept in tables: far above what rounding of sums can change, so that files do not depend on it."""
 
 
-@dataclass(eq=False, repr=False)
+@dataclass(eq=False)
 class Picture:
     """A drawn figure; shows itself in a notebook."""
 
@@ -172,7 +173,5 @@ def _require_absent(paths: Mapping[Path, bytes], *, force: bool) -> None:
     existing = [path.name for path in paths if path.exists()]
     if existing and not force:
         folder = next(iter(paths)).parent
-        shown = ", ".join(existing[:3]) + (f" and {len(existing) - 3} more" if len(existing) > 3 else "")
-        raise InputError(
-            f"{folder} must not hold the results yet; got {shown}; choose another folder or pass force (--force)."
-        )
+        remedy = "choose another folder or pass force (--force)"
+        raise InputError(f"{folder} must not hold the results yet; got {listed(existing, 3)}; {remedy}.")

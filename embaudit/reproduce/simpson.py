@@ -26,7 +26,7 @@ SLOPE, SPREAD, STEP = 0.8, 0.45, 2.0
 """Inside a group y rises with x; from one group to the next it falls."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SimpsonFigure:
     """The example, the sweep and the reversal in numbers."""
 

@@ -59,7 +59,7 @@ class Sample:
     codes: NDArray[np.intp]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Grouping:
     """An association pooled, within groups, and between them, for one way to group the rows."""
 

@@ -56,7 +56,7 @@ def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
     return [*kept, f"… and {n_more:,} more"] if n_more > 0 else kept
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SimpsonReport(Drawn):
     """How an association changes when rows are grouped.
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats
+from embaudit.foundation.words import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,8 +55,7 @@ def require_column(frame: pd.DataFrame, column: str, role: str) -> pd.Series[Any
     """Return a column, or name those there are."""
     if column not in frame.columns:
         known = [str(name) for name in frame.columns]
-        listed = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
-        raise must_be(role, f"a column of the table ({listed or 'it has none'})", repr(column))
+        raise must_be(role, f"a column of the table ({listed(known, 10) or 'it has none'})", repr(column))
     if list(frame.columns).count(column) > 1:
         raise must_be(role, "a column of its own name", f"several columns {column!r}", "rename them")
     return frame[column]

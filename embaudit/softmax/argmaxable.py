@@ -23,7 +23,7 @@ WORDS = {YES: "yes", NO: "no", OPEN: "undecided"}
 TIED = "tied"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Argmaxable(Result):
     """For each label asked about, whether some input makes it the most probable one."""
 

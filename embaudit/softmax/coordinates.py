@@ -54,7 +54,7 @@ def require_different(x: Matrix, what: str) -> None:
         raise InputError(EQUAL.format(what))
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class LabelCoordinates:
     """Whitened label rows and what is left of the bias, read a block of rows at a time.
 

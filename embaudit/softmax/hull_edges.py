@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class SharedHalves(Result):
     """For each pair of labels, whether inputs bring both probabilities as near to ½ as one likes."""
 

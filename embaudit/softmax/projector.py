@@ -23,7 +23,7 @@ THIN = 2.0
 """Labels a dimension below which projector cosines mostly repeat that the dimensions are used up."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class ProjectorCosines(Result):
     """Cosines of rows of the projector onto the columns of the centred label matrix."""
 

@@ -26,7 +26,7 @@ MAX_COMBINATIONS = 20_000
 """Combinations listed at most."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class LabelCombinations(Result):
     """The sets of labels that some input turns on while it turns all others off."""
 

@@ -50,6 +50,10 @@ def test_an_unnamed_array_matches_the_only_array_of_the_other_side_and_nothing_e
         block_cosines(tmp_path / "m.npy", tmp_path / "two.npz")
     with pytest.raises(InputError, match="only x has 'a', only y has 'b'"):
         block_cosines({"a": arrays["v"]}, {"b": arrays["v"]})
+    many = dict.fromkeys("abcde", arrays["v"])
+    for missing, said in (("bcd", "x alone has 'b', 'c', 'd'"), ("bcde", "x alone has 'b', 'c', 'd' and 1 more")):
+        x = {name: many[name] for name in ("a", *missing)}
+        assert block_cosines(x, {"a": arrays["v"]}, missing="skip").notes == (f"{said}: left out",)
 
 
 def test_a_folder_is_refused_as_a_folder(tmp_path, arrays):

@@ -207,3 +207,11 @@ def test_a_witness_of_a_head_spends_its_condition(most):
     found = pinned_test(FactorModel(None, axes, link=UNIT), max_condition=most)
     assert found.witness.condition_number == pytest.approx(most)
     assert found.largest == pytest.approx((most**2 - 1) / (most**2 + 1))
+
+
+@pytest.mark.parametrize(("times", "seen"), [(16.5, 2), (15.5, 1)])
+def test_directions_count_from_sixteen_times_the_rounding_of_the_longest(times, seen):
+    """Whatever the length of that one."""
+    for longest in (1.0, 2.0**20):
+        x = np.diag([1.0, times * np.finfo(np.float32).eps]).astype(np.float32) * np.float32(longest)
+        assert _rows_space(FactorModel.from_vectors(x), "right").shape == (2, seen)

@@ -46,6 +46,16 @@ def test_the_nearest_exponent_beats_a_grid():
     assert 0 < where.distance <= np.log(5.0) + max(position(make(2)).distances.values())
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+def test_where_every_exponent_is_the_same_gauge_the_balanced_one_is_named(scale):
+    """Rounding of equal singular values is relative to them, and says nothing of the exponent."""
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(9, 9)))[0]
+    model = FactorModel(turn @ np.linalg.qr(turn + 1)[0] * scale, turn)
+    s = canonical_form(model).singular_values
+    assert 0 < s[0] - s[-1] < 1e-14 * s[0]
+    assert position(model).exponent == 0.5
+
+
 def test_no_rotation_and_no_scale_moves_it():
     model = GeneralLinear(6, max_condition=5.0).sample(rng=3).act(make(2))
     turned = Orthogonal(6).sample(rng=0).act(model)

@@ -13,7 +13,7 @@ from embaudit.errors import InputError
 from embaudit.foundation.checked import as_count, as_list, as_rows, as_seed
 from embaudit.foundation.inputs import inputs_noted, note_input, noted_inputs
 from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.words import beside, copied, counted, percent, visible
+from embaudit.foundation.words import beside, copied, counted, listed, percent, visible
 from embaudit.foundation.workers import row_blocks, worker_count
 
 
@@ -60,6 +60,7 @@ def test_shares_are_never_rounded_to_all_or_nothing(share, said):
 
 def test_counts_copies_and_names():
     assert [counted(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
+    assert [listed("abcd"[:n], 2) for n in range(5)] == ["", "a", "a, b", "a, b and 1 more", "a, b and 2 more"]
     assert [copied(n) for n in (0, 1, 1000)] == ["0 copies", "1 copy", "1,000 copies"]
     assert beside(0.5, 0.25, "alone") == "50 % (25 % alone)"
     assert [visible(name) for name in ("", "a ", " a", "a b", "a\tb")] == ["''", "'a '", "' a'", "a b", r"'a\tb'"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -40,3 +42,10 @@ def test_cosines_that_are_none_count_in_no_tally():
     found = tally_pairs(before[valid], after[valid])
     assert found.mean_abs == pytest.approx((0.25 + 1.0) / 2)
     assert found.sign_flips == 0.5
+
+
+def test_all_pairs_are_visited_up_to_the_number_that_is_affordable(monkeypatch):
+    model = ea.FactorModel.from_vectors(ROWS[:4])
+    for most, exact in ((6, True), (5, False)):
+        monkeypatch.setattr(sys.modules["embaudit.movements.movement"], "EXACT_PAIRS", most)
+        assert movement(model, model, n_pairs=4).exact == exact

@@ -130,6 +130,14 @@ def test_what_is_said_of_twins():
     assert (none.names, none.largest, none.n_groups) == ((), 0, 0)
 
 
+def test_findings_are_told_apart_by_which_they_are():
+    model = pair(0.5)
+    found, other = twins(model, rng=1), twins(model, rng=2)
+    assert len({found, other}) == 2
+    assert found != other
+    assert twins(model, rng=1) is found
+
+
 def test_the_record_is_plain():
     record = twins(FactorModel.from_vectors([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]])).to_dict()
     assert json.loads(json.dumps(record)) == record

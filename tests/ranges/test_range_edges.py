@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import embaudit as ea
+from embaudit.errors import InputError
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.diagonal import weighing
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.summary import summarise
 
@@ -132,3 +134,13 @@ def test_half_angles_whose_reciprocals_overflow(least):
     rows = ea.FactorModel.from_vectors(np.concatenate([x, y, -y]))
     found = ea.cosine_range(rows, ea.gauges.Diagonal(2, max_condition=2.0), pairs=[[0, 1], [0, 2]])
     np.testing.assert_array_equal([found.lower, found.upper], [[1.0, -1.0], [1.0, -1.0]])
+
+
+def test_weights_become_a_gauge_whose_extremes_are_each_others_inverse():
+    """So neither side takes more of it; weights of which one side would lose a number are refused."""
+    for side in ("left", "right"):
+        scales = np.diag(weighing(np.array([4.0, 1.0, 9.0]), side).on(side)[0])
+        np.testing.assert_allclose(scales, np.array([2.0, 1.0, 3.0]) / np.sqrt(3), rtol=1e-15)
+    with pytest.raises(InputError) as raised:
+        weighing(np.array([1e-310, 1e300]), "right")
+    assert str(raised.value) == "no float64 gauge comes that close to this end; ask for a larger tol."

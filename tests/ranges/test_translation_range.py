@@ -153,3 +153,17 @@ def test_many_pairs_and_many_targets_broadcast() -> None:
 def test_bad_rows_and_targets_are_refused(a: object, b: object, target: object, name: str) -> None:
     with pytest.raises(InputError, match=f"^{name} must be "):
         shift_to_reach(a, b, target)
+
+
+def test_an_end_that_is_reached_has_a_witness_at_it_however_coarse_the_tolerance() -> None:
+    """Only an end that no shift reaches is come near, as near as was asked for."""
+    rows = np.array([[1.0, 0.2], [0.3, 1.0]])
+    for reached, tol in ((True, 1.0), (False, 0.25), (False, 1e-3)):
+        given = rows if reached else np.array([[1.0, 0.0], [2.0, 0.0]])
+        found = cosine_range(head(given), Translation(2, max_shift=0.3 if reached else 1.0), pairs=[[0, 1]])
+        assert found.lower_attained[0] == reached
+        there = found.witness(0, "lower", tol=tol).act(head(given)).cosines("right", [[0, 1]])[0]
+        if reached:
+            assert there == pytest.approx(found.lower[0], abs=1e-12)
+        else:
+            assert 1e-9 < there - found.lower[0] <= tol

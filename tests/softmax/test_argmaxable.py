@@ -184,6 +184,12 @@ def test_mixtures_are_not_claimed_where_points_span_too_little():
     assert not are_mixtures(np.eye(3), np.zeros((1, 3))).any()
 
 
+def test_mixtures_are_proven_down_to_a_billionth_of_the_widest_direction():
+    square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    for height, proven in ((1.01e-9, True), (0.99e-9, False)):
+        assert are_mixtures(square * [1.0, height], np.zeros((1, 2))).tolist() == [proven]
+
+
 def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean(monkeypatch):
     draw = np.random.default_rng(0)
     lengths = np.where(np.arange(2_000) < 10, 0.05, 1.0)[:, None]

@@ -75,6 +75,8 @@ def test_figure_2_right_the_cosine_has_the_wrong_sign_for_both_pairs():
     assert found.can_share.tolist() == [True, False]
     assert found.to_frame()["shared_half"].tolist() == ["yes", "no"]
     assert found.to_dict() == {"n_pairs": 2, "n_can": 1, "n_cannot": 1, "n_undecided": 0}
+    assert found.explain() == "Of 2 pairs of labels, 1 can share ½/½, 1 cannot."
+    assert shared_halves(head, [[0, 1]]).explain() == "Of 1 pair of labels, 1 can share ½/½, 0 cannot."
     assert best_common_probability(head.right, 0, 1) > 0.499
     assert best_common_probability(head.right, 1, 3) < 0.4
 

@@ -23,7 +23,7 @@ FORMAT = 1
 """Raised when a record changes its meaning."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Proof:
     """The claims of an audit that are shown or proven, with all that a checker needs beside the model.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.words import listed
 from embaudit.io.request import Request
 
 Shapes: TypeAlias = "Mapping[str, tuple[int, ...]]"
@@ -140,8 +141,7 @@ def choose(shapes: Shapes, request: Request, where: object) -> Layout:
 
 
 def _listed(shapes: Shapes) -> str:
-    shown = [f"{name} {shape}" for name, shape in shapes.items()]
-    return ", ".join(shown[:12]) + (f" and {len(shown) - 12} more" if len(shown) > 12 else "")
+    return listed([f"{name} {shape}" for name, shape in shapes.items()], 12)
 
 
 def _ambiguous(shapes: Shapes, where: object) -> InputError:
