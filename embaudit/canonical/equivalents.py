@@ -12,6 +12,7 @@ from embaudit.canonical.span import turned
 from embaudit.foundation.checked import Floats
 from embaudit.gauges import Gauge
 from embaudit.kernels.seen import Seen
+from embaudit.kernels.stretch import plainest
 from embaudit.model import FactorModel, Role, SideName
 from embaudit.model.equivalence import Equivalence
 
@@ -102,7 +103,8 @@ class EquivalentModel:
         """
         x = model.factors(side)
         if self.gauge is not None:
-            return Seen(x, *self.gauge.on(side))
+            linear, shift = self.gauge.on(side)
+            return Seen(x, plainest(linear), shift)
         assert self.form is not None
         assert self.exponent is not None
         linear = self.form.right_map(self.exponent) if side == "right" else self.form.left_map(self.exponent)

@@ -28,6 +28,8 @@ FEWEST = 1_024
 """Rows of a block at least."""
 NUMBERS = 2**22
 """Numbers of a block at most, from `FEWEST` rows on: several blocks are mapped in float64 at a time."""
+WAITING = 4
+"""Hits for each query that wait at least before they are merged."""
 ROUNDOFF = 2.0**-24
 SIZES = (1e-15, 1e15)
 """Lengths between which squares in float32 neither overflow nor vanish."""
@@ -120,9 +122,21 @@ def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: In
         return parts
 
     blocks = (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
+    waiting: list[Hits] = []
     for parts in ordered_map(found, blocks):
-        best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    return best
+        waiting += parts
+        # A few hits more, against a bar that is a little old, take less time than a merge for each block.
+        if sum(len(row) for row, _, _ in waiting) >= len(rows) * WAITING:
+            best.merge(*_together(waiting))
+            waiting = []
+    return best.merge(*_together(waiting)) if waiting else best
+
+
+def _together(parts: list[Hits]) -> Hits:
+    """Put hits of consecutive blocks together, in order of rows and then of columns."""
+    row, column, value = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    order = np.argsort(row, kind="stable")
+    return row[order], column[order], value[order]
 
 
 def _rounded_down(bar: Vector) -> Singles:

@@ -65,7 +65,8 @@ class Seen:
         return len(self.x)
 
     def __getitem__(self, rows: Any, /) -> Floats:
-        return np.asarray(np.asarray(self.x[rows], dtype=np.float64) @ self.linear + self.shift)
+        mapped = np.asarray(np.asarray(self.x[rows], dtype=np.float64) @ self.linear)
+        return mapped + self.shift if self.shift.any() else mapped
 
     def single(self, rows: slice) -> tuple[Singles, Vector]:
         """Compute rows in float32, and how much rounding may have grown in each."""

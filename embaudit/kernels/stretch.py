@@ -224,6 +224,21 @@ Linear: TypeAlias = Matrix | Structured
 """What rows can be multiplied by."""
 
 
+def plainest(linear: Linear) -> Linear:
+    """Return a diagonal matrix as the scales that it is: rows take k products then, and not k².
+
+    Examples
+    --------
+    >>> type(plainest(np.diag([1.0, 2.0]))).__name__, type(plainest(np.ones((2, 2)))).__name__
+    ('Stretch', 'ndarray')
+    """
+    if isinstance(linear, Structured) or linear.shape[0] != linear.shape[1]:
+        return linear
+    scales = np.diag(linear)
+    diagonal = scales.all() and np.count_nonzero(linear) == len(scales)
+    return Stretch(frozen(scales.astype(np.float64))) if diagonal else linear
+
+
 def _cancel(scales: Vector, others: Vector) -> bool:
     return bool(np.abs(scales * others - 1).max() <= 64 * EPS)
 

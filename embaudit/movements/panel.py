@@ -22,8 +22,8 @@ from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.seen import Mapped, Rows, Seen
 from embaudit.model import SideName
 
-WHOLE = 200_000
-"""Rows of a side up to which all of them are held."""
+WHOLE = 50_000
+"""Rows of a side up to which all of them are held; products of more take longer than all the rest of an audit."""
 SUMMED = 20_000
 """Rows over which sums are taken where not all are held."""
 
@@ -97,6 +97,8 @@ class Shot:
 
     def places(self, sides: tuple[SideName, ...], pairs: NDArray[np.intp]) -> list[Indices]:
         """Find both ends of pairs among the rows held."""
+        # In order of the first ends, which are then near each other in memory.
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         return [self.panels[side].places(pairs[:, column]) for side, column in ((sides[0], 0), (sides[-1], 1))]
 
     def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:

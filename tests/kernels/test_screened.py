@@ -60,6 +60,27 @@ def test_ties_are_in_order_of_rows(monkeypatch):
     assert neighbours(x, 4, rows=[6, 7]).indices.tolist() == [[0, 2, 4, 8], [1, 3, 5, 9]]
 
 
+@pytest.mark.parametrize("kind", ["plain", "twins"])
+def test_hits_that_wait_longer_change_no_list(monkeypatch, kind):
+    x = rows_of(kind, np.random.default_rng(2)).astype(np.float32)
+    monkeypatch.setattr(nearest, "MANY", 1)
+    monkeypatch.setattr(screened, "WIDEST", 16)
+    found = []
+    for waiting in (0, 3, 10**9):
+        monkeypatch.setattr(screened, "WAITING", waiting)
+        found.append(neighbours(x, 5, rows=np.arange(0, 400, 9)))
+    for other in found[1:]:
+        np.testing.assert_array_equal(other.indices, found[0].indices)
+        np.testing.assert_array_equal(other.cosines, found[0].cosines)
+
+
+def test_hits_of_several_blocks_are_in_order_of_rows_and_then_of_columns():
+    blocks = [([0, 2], [5, 1], [0.1, 0.2]), ([0, 0, 1], [7, 9, 8], [0.3, 0.4, 0.5])]
+    row, column, value = screened._together([tuple(map(np.array, block)) for block in blocks])
+    assert (row.tolist(), column.tolist()) == ([0, 0, 0, 1, 2], [5, 7, 9, 8, 1])
+    assert value.tolist() == [0.1, 0.3, 0.4, 0.5, 0.2]
+
+
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), k=st.integers(1, 40), power=st.floats(0, 6), shift=st.floats(0, 30))
 def test_no_cosine_exceeds_its_bound(seed, k, power, shift):

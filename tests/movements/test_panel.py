@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from embaudit.canonical.equivalents import EquivalentModel, canonical_models
-from embaudit.gauges import Affine, GeneralLinear
+from embaudit.gauges import Affine, Diagonal, GeneralLinear
+from embaudit.kernels.stretch import Stretch, plainest
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe
 
@@ -45,6 +46,21 @@ def test_rows_made_where_they_are_asked_for_are_those_of_the_equal_model(number)
         np.testing.assert_allclose(one.rows(model, side)[:], made.factors(side), atol=1e-12)
         np.testing.assert_allclose(one.rows(model, side)[[3, 1]], made.factors(side)[[3, 1]], atol=1e-12)
         assert one.rows(model, side).shape == made.factors(side).shape
+
+
+def test_a_rescaling_is_no_product_of_matrices():
+    model = model_of()
+    gauge = Diagonal(model.rank, max_condition=3.0).sample(rng=0)
+    seen = EquivalentModel.by(gauge, "diagonal", "diagonal").rows(model, "right")
+    assert isinstance(seen.linear, Stretch)
+    np.testing.assert_array_equal(seen[:], gauge.act(model).right)
+    full = EquivalentModel.by(GeneralLinear(model.rank).sample(rng=0), "linear", "linear").rows(model, "right")
+    assert not isinstance(full.linear, Stretch)
+
+
+@pytest.mark.parametrize("linear", [np.diag([1.0, 0.0]), np.array([[1.0, 1.0], [0.0, 1.0]]), np.ones((2, 1))])
+def test_what_is_not_diagonal_or_loses_a_direction_stays_a_matrix(linear):
+    assert plainest(linear) is linear
 
 
 def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
