@@ -12,6 +12,7 @@ from embaudit.report.display import Display, drawn
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.blocks import BlockCosines
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class BlockDisplay(Display):
     """Local cosines as bars whose width is their weight: the area is the global cosine.
 
@@ -47,6 +48,13 @@ class BlockDisplay(Display):
         names = found.names[order] if len(order) <= cls.MAX_NAMES else None
         values = found.global_cosine, found.mean_cosine, found.norm_cosine
         return cls(found.cosines[order], found.weights[order], *values, names)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row a block, the highest cosine first: cosine, weight and, where these are shown, name."""
+        import pandas as pd
+
+        named = {} if self.names is None else {"name": list(self.names)}
+        return pd.DataFrame({**named, "cosine": self.cosines, "weight": self.weights})
 
     def _draw(self, ax: Any) -> None:
         edges = np.concatenate([[0.0], np.cumsum(self.weights)])

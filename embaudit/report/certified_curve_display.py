@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from embaudit.attacks import Attack
+    from embaudit.auditing import Audit
+    from embaudit.model import Role
     from embaudit.ranges import CertifiedNeighbours
 
 
@@ -24,7 +27,13 @@ def _nothing() -> NDArray[np.float64]:
     return np.empty(0)
 
 
-@dataclass(eq=False)
+def _title(found: CertifiedNeighbours, rows: str) -> str:
+    """Say which lists these are, and beside which shifts they are certified."""
+    shifts = "any shift" if found.max_shift is None else f"shifts up to {found.max_shift:.3g}"
+    return f"top {found.n} lists of {len(found.rows):,} {rows}{'' if found.max_shift == 0 else f', beside {shifts}'}"
+
+
+@dataclass(frozen=True, eq=False)
 class CertifiedCurveDisplay(Display):
     """The certified curve of a model, with attacks from the other side.
 
@@ -38,11 +47,6 @@ class CertifiedCurveDisplay(Display):
         Budgets of attacks and the share of entries each left in place: upper bounds of what stays.
     title : str
         Which lists.
-
-    Attributes
-    ----------
-    line_
-        The curve that `plot` drew.
 
     Examples
     --------
@@ -74,13 +78,39 @@ class CertifiedCurveDisplay(Display):
             if attack.objective == "neighbours"
         ]
         budgets, survived = np.array(sorted(points)).reshape(-1, 2).T
-        title = f"top {found.n} lists of {len(found.rows):,} {found.role} rows"
-        return cls(grid, found.curve(grid), budgets, survived, title)
+        return cls(grid, found.curve(grid), budgets, survived, _title(found, f"{found.role} rows"))
+
+    @classmethod
+    def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
+        """Take the lists that an audit certified against linear gauges, and the attacks on them.
+
+        Raises
+        ------
+        InputError
+            If no lists of that side were certified.
+        """
+        limits, model = audit.evidence.limits, audit.evidence.model
+        known = {one.role: one for one in limits.certificates if not one.max_shift}
+        if not known or role not in (None, *known):
+            raise must_be("role", "one of " + (", ".join(known) or "those with certified lists (none)"), repr(role))
+        about = next(iter(known)) if audit.evidence.role not in known else audit.evidence.role
+        chosen = known[about if role is None else role]
+        attacks = [attack for attack in limits.attacks if attack.role == chosen.role]
+        shown = cls.of(chosen.found, attacks=attacks)
+        return replace(shown, title=_title(chosen.found, f"{model.title(chosen.role)}s"))
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row a point: what it is ("certified" or "left by an attack"), κ and the share of entries."""
+        import pandas as pd
+
+        kinds = ["certified"] * len(self.kappas) + ["left by an attack"] * len(self.attack_kappas)
+        kappas = np.concatenate([self.kappas, self.attack_kappas])
+        return pd.DataFrame({"kind": kinds, "kappa": kappas, "share": np.concatenate([self.certified, self.survived])})
 
     def _draw(self, ax: Any) -> None:
-        (self.line_,) = ax.plot(self.kappas, self.certified, label="certified to stay")
+        (line,) = ax.plot(self.kappas, self.certified, label="certified to stay")
         if len(self.attack_kappas):
-            color = self.line_.get_color()
+            color = line.get_color()
             ax.plot(self.attack_kappas, self.survived, "v", color=color, label="left by the worst gauge found")
         ax.set(
             ylim=(-0.02, 1.02),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,6 +12,8 @@ from embaudit.foundation.words import visible
 
 if TYPE_CHECKING:
     from typing import Self
+
+    import pandas as pd
 
 
 def drawn(name: object) -> str:
@@ -23,32 +27,44 @@ def drawn(name: object) -> str:
     return visible(str(name)).replace("$", r"\$")
 
 
-@dataclass(eq=False)
-class Display:
+@dataclass(frozen=True, eq=False)
+class Display(ABC):
     """What every picture of a result shares; kinds of picture add their numbers and how these are drawn."""
 
     SIZE: ClassVar[tuple[float, float]] = (7, 4.5)
-    """Of a figure of its own, in inches."""
+    """`size`, where it is always the same."""
 
     ax_: Any = field(default=None, init=False, repr=False)
     """The axes drawn on, once plotted."""
     figure_: Any = field(default=None, init=False, repr=False)
     """Their figure."""
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure of its own, in inches."""
+        return self.SIZE
+
     def plot(self, ax: Any = None) -> Self:
-        """Draw on the axes given, or on new ones."""
+        """Draw on the axes given, or on new ones, and return the same numbers with what was drawn on."""
         if ax is None:
             from matplotlib import pyplot as plt
 
-            _, ax = plt.subplots(figsize=self.SIZE, layout="constrained")
+            _, ax = plt.subplots(figsize=self.size, layout="constrained")
         else:
             from matplotlib.axes import Axes
 
             if not isinstance(ax, Axes):
                 raise must_be("ax", "Axes of matplotlib", repr(ax), "None makes new ones")
         self._draw(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        drawn = copy(self)
+        for name, value in (("ax_", ax), ("figure_", ax.figure)):
+            object.__setattr__(drawn, name, value)
+        return drawn
 
+    @abstractmethod
+    def frame(self) -> pd.DataFrame:
+        """Return the numbers of the picture as a table."""
+
+    @abstractmethod
     def _draw(self, ax: Any) -> None:
         """Draw the numbers on axes."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.auditing import Audit
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 SHOWN = (0.05, 0.25, 0.75, 0.95)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class MovementDisplay(Display):
     """The middle 90 % and 50 % of |Δcos| over pairs, and its mean, a row for each equivalent model.
 
@@ -76,6 +77,13 @@ class MovementDisplay(Display):
         quantiles = np.array([[record.quantiles[level] for level in SHOWN] for record in moved])
         means = np.array([record.mean_abs for record in moved])
         return cls(names, quantiles, means, title)
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row an equivalent model: its name, mean |Δcos| and four quantiles."""
+        import pandas as pd
+
+        quantiles = {f"q{level:g}": values for level, values in zip(SHOWN, self.quantiles.T, strict=True)}
+        return pd.DataFrame({"model": list(self.names), "mean": self.means, **quantiles})
 
     def _draw(self, ax: Any) -> None:
         places = np.arange(len(self.means))

@@ -14,6 +14,7 @@ from embaudit.report.display import Display
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.canonical import Position
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 TICKS = {0.0: "0\nleft-whitened", 0.5: "½\nbalanced", 1.0: "1\nright-whitened"}
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class PositionDisplay(Display):
     """How large a gauge lies between a model and each exponent of the canonical family.
 
@@ -33,11 +34,6 @@ class PositionDisplay(Display):
         The nearest exponent and the condition number that remains there.
     title : str
         Which model.
-
-    Attributes
-    ----------
-    line_
-        The curve that `plot` drew.
 
     Examples
     --------
@@ -64,12 +60,18 @@ class PositionDisplay(Display):
         title = f"{n_left:,} {users}s × {n_right:,} {items}s, rank {where.rank}"
         return cls(exponents, conditions, where.exponent, float(np.exp(where.distance)), title)
 
+    def frame(self) -> pd.DataFrame:
+        """Return one row an exponent: it, and κ of the gauge that leads there."""
+        import pandas as pd
+
+        return pd.DataFrame({"exponent": self.exponents, "condition_number": self.conditions})
+
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import LogFormatter
 
-        (self.line_,) = ax.plot(self.exponents, self.conditions, label="gauge from the model")
+        (line,) = ax.plot(self.exponents, self.conditions, label="gauge from the model")
         label = f"nearest: {self.exponent:.2f}, κ = {self.condition:.3g}"
-        ax.plot([self.exponent], [self.condition], "o", color=self.line_.get_color(), label=label)
+        ax.plot([self.exponent], [self.condition], "o", color=line.get_color(), label=label)
         ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge", title=self.title)
         ax.set_xticks(list(EXPONENTS.values()), [TICKS[e] for e in EXPONENTS.values()])
         # 3 instead of 3 × 10⁰, and nothing that would overlap.

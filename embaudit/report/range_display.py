@@ -12,6 +12,7 @@ from embaudit.report.display import Display
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.ranges import CosineRange
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 MOST_PAIRS = 400
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class RangeDisplay(Display):
     """The ranges of some pairs in order of their cosine.
 
@@ -29,11 +30,6 @@ class RangeDisplay(Display):
         The cosine of each pair and the ends of its range, in ascending order of `before`.
     title : str
         Which pairs and which gauges.
-
-    Attributes
-    ----------
-    lines_
-        The ranges that `plot` drew.
 
     Examples
     --------
@@ -63,9 +59,15 @@ class RangeDisplay(Display):
         kind = type(found.group).__name__ + ("" if budget is None else f", κ ≤ {budget:g}")
         return cls(before[chosen], found.lower[chosen], found.upper[chosen], f"{found.role} pairs, {kind}")
 
+    def frame(self) -> pd.DataFrame:
+        """Return one row a pair: its cosine, and the ends of the range."""
+        import pandas as pd
+
+        return pd.DataFrame({"cosine": self.before, "lower": self.lower, "upper": self.upper})
+
     def _draw(self, ax: Any) -> None:
         place = np.arange(len(self.before))
-        self.lines_ = ax.vlines(place, self.lower, self.upper, lw=1.0, alpha=0.5)
+        ax.vlines(place, self.lower, self.upper, lw=1.0, alpha=0.5)
         ax.plot(place, self.before, ".", ms=3, color="black", label="cosine of the model")
         ax.axhline(0, lw=0.5, color="gray")
         ax.set(

@@ -13,6 +13,7 @@ from embaudit.report.display import Display, drawn
 if TYPE_CHECKING:
     from typing import Self
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from embaudit.reversals import Grouping, SimpsonReport
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True, eq=False)
 class SimpsonDisplay(Display):
     """The pooled line against the line of each group, over the rows."""
 
@@ -82,6 +83,14 @@ class SimpsonDisplay(Display):
             if len(own):
                 return np.array([own.min(), own.max()])
         return np.asarray(self.means[0][group] + np.array([-1.5, 1.5]) * self.spreads[group])
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row a group: its rows, means, the standard deviation of x, and the slope of its line."""
+        import pandas as pd
+
+        x, y = self.means
+        columns = {"n": self.n, "mean_x": x, "mean_y": y, "std_x": self.spreads, "slope": self.slopes}
+        return pd.DataFrame({"group": list(self.levels), **columns})
 
     def _draw(self, ax: Any) -> None:
         import matplotlib as mpl

@@ -23,7 +23,7 @@ def test_curve_and_mark():
     users, items = draw.standard_normal((40, 4)), draw.standard_normal((30, 4)) * [4, 2, 1, 0.5]
     where = position(at_exponent(FactorModel.from_user_item(users, items), 0.7))
     display = where.plot()
-    x, y = display.line_.get_data()
+    x, y = display.ax_.lines[0].get_data()
     assert x[[0, -1]].tolist() == [0, 1]
     ends = [np.exp(where.distances[name]) for name in ("left-whitened", "balanced", "right-whitened")]
     np.testing.assert_allclose(y[[0, 20, 40]], ends)

@@ -265,7 +265,7 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     assert len(shown.before) <= 50
     assert (np.diff(shown.before) >= 0).all()
     assert ((shown.lower <= shown.before + 1e-9) & (shown.before <= shown.upper + 1e-9)).all()
-    assert len(shown.lines_.get_segments()) == len(shown.before)
+    assert len(shown.ax_.collections[0].get_segments()) == len(shown.before)
     certified = certified_neighbours(model)
     attacks = [worst_gauge(model, group, objective="neighbours", n_starts=1, n_steps=2, rng=0)]
     axes = plt.figure().add_subplot()
@@ -273,7 +273,7 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     assert curve.ax_ is axes
     assert curve.survived[0] == 1 - attacks[0].achieved
     assert curve.attack_kappas.tolist() == [1.5]
-    np.testing.assert_array_equal(curve.line_.get_ydata(), certified.curve(curve.kappas))
+    np.testing.assert_array_equal(curve.ax_.lines[0].get_ydata(), certified.curve(curve.kappas))
     plt.close("all")
 
 

@@ -29,6 +29,7 @@ PARTS = {
     "Joined": "a sentence beside an evaluation",
     "RoleChange": "part of a comparison",
     "NetflixFigure": "a picture with its files",
+    "NetflixSetting": "part of such a picture",
     "NielsenFigure": "a picture with its files",
     "SimpsonFigure": "a picture with its files",
 }
@@ -132,6 +133,43 @@ def test_a_result_shows_itself_with_every_name_escaped(name):
 def test_hostile_names_reach_the_pages_at_all():
     shown = {name for name in NAMES if "&lt;script&gt;" in results()[name]._repr_html_()}
     assert {"Argmaxable", "BlockCosines", "Comparison", "SharedHalves", "SimpsonReport"} <= shown
+
+
+def test_a_picture_has_its_numbers_as_a_table():
+    frames = {name: results()[name].plot(Figure().add_subplot()).frame() for name in DRAWN}
+    assert {name: list(frame) for name, frame in frames.items()} == {
+        "Audit": ["model", "mean", "q0.05", "q0.25", "q0.75", "q0.95"],
+        "BlockCosines": ["name", "cosine", "weight"],
+        "CertifiedNeighbours": ["kind", "kappa", "share"],
+        "CosineRange": ["cosine", "lower", "upper"],
+        "Movement": ["model", "mean", "q0.05", "q0.25", "q0.75", "q0.95"],
+        "Position": ["exponent", "condition_number"],
+        "SimpsonReport": ["group", "n", "mean_x", "mean_y", "std_x", "slope"],
+    }
+    audit, moved = results()["Audit"], results()["Movement"]
+    assert frames["Audit"]["model"].tolist() == [one.name for one in audit.evidence.equivalents]
+    one = frames["Movement"].iloc[0]
+    assert one.tolist() == ["", moved.mean_abs, *(moved.quantiles[level] for level in (0.05, 0.25, 0.75, 0.95))]
+    lists, found = frames["CertifiedNeighbours"], results()["CertifiedNeighbours"]
+    assert lists["share"].tolist() == found.curve(lists["kappa"]).tolist()
+    assert set(lists["kind"]) == {"certified"}
+    blocks = frames["BlockCosines"]
+    assert (blocks["cosine"] * blocks["weight"]).sum() == pytest.approx(results()["BlockCosines"].global_cosine)
+    assert blocks["name"].tolist() == [HOSTILE]  # the other has no weight
+    spread, ranges = frames["CosineRange"], results()["CosineRange"]
+    assert sorted(spread["lower"]) == sorted(ranges.lower)
+    assert sorted(spread["cosine"]) == sorted(ranges.before)
+    assert sorted(spread["upper"]) == sorted(ranges.upper)
+    where = frames["Position"]
+    assert where["exponent"].iloc[[0, -1]].tolist() == [0, 1]
+    ends = [np.exp(results()["Position"].distances[name]) for name in ("left-whitened", "right-whitened")]
+    np.testing.assert_allclose(where["condition_number"].iloc[[0, -1]], ends)
+    groups, moments = frames["SimpsonReport"], results()["SimpsonReport"].groupings[0].moments
+    np.testing.assert_array_equal(groups["n"], moments.n)
+    np.testing.assert_array_equal(
+        groups[["mean_x", "mean_y", "slope"]], np.c_[moments.mean_x, moments.mean_y, moments.slope]
+    )
+    np.testing.assert_allclose(groups["std_x"], np.sqrt(moments.sxx / moments.n))
 
 
 @pytest.mark.parametrize("name", sorted(DRAWN))
