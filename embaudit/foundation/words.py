@@ -24,6 +24,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def two_decimals(value: float) -> str:
+    """Write a number with two decimals and no minus sign before zero.
+
+    Examples
+    --------
+    >>> two_decimals(-0.001), two_decimals(-0.123)
+    ('0.00', '-0.12')
+    """
+    return f"{round(float(value), 2) + 0.0:.2f}"
+
+
 ONCE = "with copies counted once"
 """How a figure over lists that hold one row of each group of copies is told from one over all rows."""
 

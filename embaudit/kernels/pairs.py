@@ -104,6 +104,23 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = N
     return np.clip(cosines, -1, 1, out=cosines)
 
 
+def cosine_matrix(x: Rows) -> Floats:
+    """Compute all p×p cosines, in [-1, 1]; for the sizes of a figure. A zero row has none: NaN.
+
+    Examples
+    --------
+    >>> cosine_matrix(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0]]))
+    array([[1. , 0.6, nan],
+           [0.6, 1. , nan],
+           [nan, nan, nan]])
+    """
+    unit = unit_rows(x)
+    cosines = np.clip(unit @ unit.T, -1, 1)
+    known = np.flatnonzero(~np.isnan(unit).any(axis=1))
+    cosines[known, known] = 1
+    return cosines
+
+
 def n_pairs(n_rows: int, n_columns: int | None = None) -> int:
     """Count the pairs i < j of `n_rows`, or all pairs of rows and columns."""
     return n_rows * (n_rows - 1) // 2 if n_columns is None else n_rows * n_columns

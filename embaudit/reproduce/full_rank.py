@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from embaudit.kernels.pairs import cosine_matrix
 from embaudit.model.equivalence import Equivalence, largest_gap
-from embaudit.reproduce.quality import cosine_matrix
 from embaudit.simulate import simulate_interactions
 from embaudit.solvers import ProductPenaltyMF
 

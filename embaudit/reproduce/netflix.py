@@ -15,14 +15,14 @@ from embaudit._version import __version__
 from embaudit.errors import InputError, escaped, must_be
 from embaudit.foundation.checked import Indices
 from embaudit.foundation.progress import track
-from embaudit.foundation.words import counted
+from embaudit.foundation.words import counted, two_decimals
 from embaudit.foundation.workers import ordered_map
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
 from embaudit.reproduce.netflix_models import measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, NetflixSetting, as_setting
-from embaudit.reproduce.pictures import rounded, save_files, two_decimals
+from embaudit.reproduce.pictures import rounded, save_files
 from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_records, summarise
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")

@@ -10,8 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Indices
-from embaudit.foundation.words import cut, visible
-from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
+from embaudit.foundation.words import two_decimals
+from embaudit.report.matrix_panel import Scale, draw_matrix, name_groups
+from embaudit.reproduce.pictures import STYLE, Picture, new_figure
 
 TITLES = {
     "g^1/2": r"Eq. 1, $D = g^{\,1/2}$",
@@ -20,13 +21,10 @@ TITLES = {
     "sigma^-1/2": r"Eq. 1, $D = \sigma^{\,-1/2}$",
     "Eq. 2": "Eq. 2",
 }
-COLOUR_MAP = "cividis"
-LOWEST = -0.25
+SCALE = Scale("cividis", -0.25, 1.0)
 """Cosines below are drawn alike: they are few, and the scale serves the many."""
-NAMED = 0.04
-"""Share of the items from which there is room for the name of a cluster."""
 LONGEST_NAME = 14
-"""Characters of a name at most."""
+"""Characters of the name of a cluster at most."""
 
 
 @dataclass(eq=False, repr=False)
@@ -58,7 +56,8 @@ class NetflixDisplay(Picture):
             truth = (self.clusters[:, None] == self.clusters).astype(np.float32)
             image = self._heatmap(axes[0], truth, "first labels" if self.labels else "true clusters")
             axes[0].set_xlabel("same cluster: 1\ndifferent: 0")
-            self._name_clusters(axes[0])
+            if self.labels:
+                name_groups(axes[0], [self.labels[cluster] for cluster in self.clusters], LONGEST_NAME, 6)
             for ax, (name, cosines) in zip(axes[1:], self.cosines.items(), strict=True):
                 image = self._heatmap(ax, cosines, TITLES.get(name, name))
                 row: Any = self.numbers.set_index("model").loc[name]
@@ -68,24 +67,8 @@ class NetflixDisplay(Picture):
             bar.set_label("item-item cosine")
         return self
 
-    def _name_clusters(self, ax: Any) -> None:
-        """Write the names of the clusters that are high enough for a line of text."""
-        middles = [np.flatnonzero(self.clusters == cluster).mean() for cluster in range(len(self.labels))]
-        sizes = np.bincount(self.clusters, minlength=len(self.labels))
-        high = np.flatnonzero(sizes >= NAMED * len(self.clusters))[: len(self.labels)]
-        names = [cut(visible(self.labels[cluster]), LONGEST_NAME).replace("$", r"\$") for cluster in high]
-        ax.set_yticks([middles[cluster] for cluster in high], labels=names, minor=True)
-        ax.tick_params(axis="y", which="minor", length=0, labelsize=6)
-
     def _heatmap(self, ax: Any, values: NDArray[np.float32], title: str) -> Any:
-        image = ax.imshow(values, vmin=LOWEST, vmax=1, cmap=COLOUR_MAP, aspect="equal")
-        ax.set_title(title)
-        edges = np.flatnonzero(np.diff(self.clusters)) + 0.5
-        ax.set_xticks(edges, labels=[])
-        ax.set_yticks(edges, labels=[])
-        ax.tick_params(length=2.5, width=0.6)
-        ax.spines[:].set_visible(False)
-        return image
+        return draw_matrix(ax, values, title, self.clusters, SCALE)
 
 
 @dataclass(eq=False, repr=False)

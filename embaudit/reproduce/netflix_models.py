@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
+from embaudit.kernels.pairs import cosine_matrix
 from embaudit.model import FactorModel
 from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_setting import NetflixSetting
-from embaudit.reproduce.quality import cluster_recovery, cosine_matrix, nearest, top_overlap
+from embaudit.reproduce.quality import cluster_recovery, nearest, top_overlap
 from embaudit.simulate import SimulatedInteractions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
 

@@ -12,12 +12,13 @@ import pandas as pd
 from embaudit._version import __version__
 from embaudit.foundation.checked import MOST_COUNT, Floats, Indices, as_count
 from embaudit.foundation.typed import typed
+from embaudit.foundation.words import two_decimals
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
 from embaudit.reproduce.nielsen_display import NielsenDisplay
-from embaudit.reproduce.pictures import rounded, save_files, two_decimals
+from embaudit.reproduce.pictures import rounded, save_files
 from embaudit.softmax import shared_halves
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.reproduce.pictures import COLOURS, MARKERS, STYLE, Picture, new_figure, two_decimals
+from embaudit.foundation.words import two_decimals
+from embaudit.reproduce.pictures import COLOURS, MARKERS, STYLE, Picture, new_figure
 
 TITLES = {"given": "as given", "made opposite": "labels 0 and 1 made opposite", "made parallel": "… made parallel"}
 

@@ -77,17 +77,6 @@ def _rendered(figure: Any, **options: Any) -> bytes:
     return buffer.getvalue()
 
 
-def two_decimals(value: float) -> str:
-    """Write a number with two decimals and no minus sign before zero.
-
-    Examples
-    --------
-    >>> two_decimals(-0.001), two_decimals(-0.123)
-    ('0.00', '-0.12')
-    """
-    return f"{round(float(value), 2) + 0.0:.2f}"
-
-
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Round the floating-point columns of a table to `DIGITS` decimals; tiny numbers keep two digits instead."""
 

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices, Matrix
+from embaudit.foundation.checked import Floats, Indices
 from embaudit.kernels.largest import Largest
 from embaudit.kernels.ranks import area_under_curve
-from embaudit.kernels.rows import unit_rows
 
 N_NEIGHBOURS = 10
 
@@ -31,21 +30,6 @@ class Recovery:
     def to_dict(self) -> dict[str, float]:
         """Return the four numbers by name."""
         return asdict(self)
-
-
-def cosine_matrix(vectors: Matrix) -> Floats:
-    """Compute all p×p cosines, in [-1, 1]; for the sizes of a figure.
-
-    Examples
-    --------
-    >>> cosine_matrix(np.array([[1.0, 0.0], [3.0, 4.0]]))
-    array([[1. , 0.6],
-           [0.6, 1. ]])
-    """
-    unit = unit_rows(vectors)
-    cosines = np.clip(unit @ unit.T, -1, 1)
-    np.fill_diagonal(cosines, 1)
-    return cosines
 
 
 def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:

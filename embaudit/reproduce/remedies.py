@@ -17,10 +17,11 @@ from scipy import sparse
 
 from embaudit.canonical import identified_factors
 from embaudit.foundation.checked import Floats
+from embaudit.kernels.pairs import cosine_matrix
 from embaudit.model import FactorModel
 from embaudit.reproduce.netflix_models import EQ2, Solved, rescaled
 from embaudit.reproduce.netflix_setting import NetflixSetting
-from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
+from embaudit.reproduce.quality import cluster_recovery
 from embaudit.solvers import ProductPenaltyMF
 
 NEGATIVES = 5

@@ -13,7 +13,8 @@ from embaudit._version import __version__
 from embaudit.blocks import block_cosines
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
-from embaudit.reproduce.pictures import rounded, save_files, two_decimals
+from embaudit.foundation.words import two_decimals
+from embaudit.reproduce.pictures import rounded, save_files
 from embaudit.reproduce.simpson_display import SimpsonDisplay
 from embaudit.reversals import Grouping
 from embaudit.reversals import simpson as find_reversals

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from embaudit.reproduce.pictures import STYLE, Picture, new_figure, two_decimals
+from embaudit.foundation.words import two_decimals
+from embaudit.reproduce.pictures import STYLE, Picture, new_figure
 
 GROUP_STYLE = (("#0072b2", "o"), ("#e69f00", "s"))
 LINE_STYLES = ("-", "--", ":")

@@ -15,12 +15,13 @@ from scipy import sparse
 from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
+from embaudit.kernels.pairs import cosine_matrix
 from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.full_rank import full_rank_checks
 from embaudit.reproduce.netflix import spread
 from embaudit.reproduce.netflix_models import EQ2, SCALINGS, measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING
-from embaudit.reproduce.quality import cluster_recovery, cosine_matrix
+from embaudit.reproduce.quality import cluster_recovery
 from embaudit.reproduce.remedies import REMEDIES, inverse_propensity, negative_sampling, normalise_rows, summarise
 from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 

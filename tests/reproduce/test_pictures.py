@@ -18,8 +18,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from embaudit.errors import InputError
+from embaudit.foundation.words import two_decimals
 from embaudit.reproduce import nielsen
-from embaudit.reproduce.pictures import COLOURS, plain, png_bytes, rounded, save_files, two_decimals
+from embaudit.reproduce.pictures import COLOURS, plain, png_bytes, rounded, save_files
 
 NAMES = ("netflix", "nielsen", "simpson", "remedies")
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 from embaudit.errors import InputError
-from embaudit.reproduce.quality import area_under_curve, cluster_recovery, cosine_matrix, nearest, top_overlap
+from embaudit.kernels.pairs import cosine_matrix
+from embaudit.reproduce.quality import area_under_curve, cluster_recovery, nearest, top_overlap
 
 
 @pytest.fixture
