@@ -63,6 +63,8 @@ from .ranges import range_summary as range_summary
 from .ranges import shift_to_reach as shift_to_reach
 from .remedy import Remedy as Remedy
 from .remedy import fix as fix
+from .report.pictures import plot_heatmap as plot_heatmap
+from .report.pictures import plot_prediction_cosines as plot_prediction_cosines
 from .reversals import SimpsonReport as SimpsonReport
 from .reversals import similarity_reversal as similarity_reversal
 from .reversals import simpson as simpson

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -127,6 +127,36 @@ class Audit(Drawn):
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
         return self._drawn(ax, role=role)
+
+    @typed
+    def plot_heatmap(
+        self,
+        ax: Any = None,
+        *,
+        role: Role | str | None = None,
+        groups: str | Iterable[Any] | None = None,
+        show: Sequence[str] = (),
+        n_rows: int = 400,
+        beside: Sequence[str] | None = None,
+    ) -> Display:
+        """Draw the cosines between some rows of a side, beside those in the equal models of this audit.
+
+        The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
+        """
+        rows = {"role": role, "groups": groups, "show": show, "n_rows": n_rows}
+        return self._drawn(ax, "heatmap", beside=beside, **rows)
+
+    @typed
+    def plot_prediction_cosines(
+        self, ax: Any = None, *, role: Role | str | None = None, n_pairs: int = 100_000
+    ) -> Display:
+        """Draw the cosine at hand against the prediction cosine; see `embaudit.plot_prediction_cosines`."""
+        return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
+
+    @typed
+    def plot_certified_curve(self, ax: Any = None, *, role: Role | None = None) -> Display:
+        """Draw the share of neighbour lists that is certain to stay against κ, and what attacks left in place."""
+        return self._drawn(ax, "certified", role=role)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each equivalent model and role: how its cosines moved, how its predictions did.

@@ -71,7 +71,7 @@ class Drawn(Result, Protocol):
         """
         return self._drawn(ax)
 
-    def _drawn(self, ax: Any, **options: Any) -> Display:
+    def _drawn(self, ax: Any, picture: str = "", **options: Any) -> Display:
         from embaudit.report.displays import display
 
-        return display(self, **options).plot(ax)
+        return display(self, picture, **options).plot(ax)

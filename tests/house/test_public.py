@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from imitations import imitation
+from matplotlib.figure import Figure
 
 import embaudit as ea
 
@@ -79,6 +80,12 @@ TRUTH = ["a", "b"] * 10
 GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
 HEAD = ea.FactorModel.from_softmax(RIGHT)
 TABLE = pd.DataFrame({"x": RIGHT[:, 0], "y": RIGHT[:, 1], "group": TRUTH})
+
+
+def axes():
+    return Figure().add_subplot()
+
+
 RANDOM = {
     "audit": lambda rng: ea.audit(MODEL, n_gauges=1, n_pairs=100, rng=rng).to_dict(),
     "compare": lambda rng: ea.compare(MODEL, MODEL, rng=rng).to_dict(),
@@ -89,6 +96,8 @@ RANDOM = {
     "levels": lambda rng: ea.levels(MODEL, rng=rng).to_dict(),
     "movement": lambda rng: ea.movement(MODEL, MODEL, rng=rng).to_dict(),
     "pinned_test": lambda rng: ea.pinned_test(HEAD.replace(link=ea.Softmax(unit_rows=True)), rng=rng).moved,
+    "plot_heatmap": lambda rng: ea.plot_heatmap(MODEL, axes(), n_rows=9, rng=rng).frame().to_numpy(),
+    "plot_prediction_cosines": lambda rng: ea.plot_prediction_cosines(MODEL, axes(), n_pairs=9, rng=rng).pairs,
     "probe_inputs": lambda rng: ea.probe_inputs(HEAD, 4, rng=rng).tolist(),
     "range_summary": lambda rng: ea.range_summary(MODEL, n_pairs=9, rng=rng),
     "simpson": lambda rng: ea.simpson(TABLE, x="x", y="y", n_permutations=9, rng=rng).to_frame().to_numpy(),
@@ -134,6 +143,8 @@ SIDES = {
     "fix": lambda role: ea.fix(MODEL, role=role).vectors(),
     "identified_cosines": lambda role: ea.identified_cosines(MODEL, role=role),
     "identified_factors": lambda role: ea.identified_factors(MODEL, role),
+    "plot_heatmap": lambda role: ea.plot_heatmap(MODEL, axes(), role=role).frame().to_numpy(),
+    "plot_prediction_cosines": lambda role: ea.plot_prediction_cosines(MODEL, axes(), role=role).predicted,
     "normalisation_test": lambda role: ea.normalisation_test(MODEL, role=role),
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "side": lambda role: MODEL.side(role).labels,

@@ -10,10 +10,13 @@ from types import FunctionType
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from sklearn.base import BaseEstimator
 
 import embaudit as ea
 
+AXES = Figure().add_subplot()
 DRAW = np.random.default_rng(0)
 LEFT, RIGHT, TABLE = DRAW.normal(size=(9, 3)), DRAW.normal(size=(8, 3)), np.abs(DRAW.normal(size=(9, 8)))
 MODEL = ea.FactorModel.from_user_item(LEFT, RIGHT, item_bias=RIGHT[:, 0])
@@ -92,6 +95,11 @@ CALLS = {
     ea.at_exponent: {"model": MODEL, "exponent": 0.5},
     ea.audit: {"model": MODEL, "n_gauges": 1, "n_pairs": 5, "groups": ["translation"], "roles": ["right"]},
     AUDIT.plot: {},
+    AUDIT.plot_heatmap: {"ax": AXES, "beside": []},
+    AUDIT.plot_prediction_cosines: {"ax": AXES},
+    AUDIT.plot_certified_curve: {"ax": AXES},
+    ea.plot_heatmap: {"model": MODEL, "ax": AXES, "beside": []},
+    ea.plot_prediction_cosines: {"model": MODEL, "ax": AXES},
     ea.block_cosines: {"x": TABLE, "y": TABLE},
     BLOCKS.block_factors: {"threshold": 0.5},
     BLOCKS.largest_gaps: {},
@@ -273,6 +281,7 @@ def test_what_is_of_a_wrong_type_is_refused_in_one_sentence(call, folder, monkey
             assert sentence or may_be_taken or one.kind is one.VAR_KEYWORD, f"{name}={value!r} was taken for {said}"
             assert len(sentence) < 700
             assert "\n" not in sentence
+    plt.close("all")
 
 
 NO_RESULTS = {"Link", "Softmax", "Pairs", "Equivalence", "InputError", "EquivalenceError"}

@@ -1,0 +1,178 @@
+"""PredictionDisplay: the cosine at hand against the cosine of what is predicted, drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from embaudit.canonical import identified_cosines, in_span
+from embaudit.errors import must_be
+from embaudit.foundation.checked import MOST_COUNT, RNG, as_count, as_generator
+from embaudit.foundation.words import counted
+from embaudit.kernels.pairs import all_pairs, n_pairs, sample_pairs
+from embaudit.model import Pairs, Softmax
+from embaudit.model.sizes import require_ordinary_size
+from embaudit.report.display import Display
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import pandas as pd
+
+    from embaudit.auditing import Audit
+    from embaudit.foundation.checked import Floats, Indices
+    from embaudit.model import FactorModel, Role
+
+MOST_POINTS = 10_000
+"""Pairs up to which each is a point; more are counted in hexagons."""
+CELLS = 50
+"""Hexagons in a row."""
+
+
+def predicted_word(model: FactorModel, role: Role) -> str:
+    """Call the cosine of what is predicted: of the labels of a head it is that of their logits.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> head = FactorModel.from_softmax([[1.0], [2.0]], embeddings=[[1.0]])
+    >>> predicted_word(head, "right"), predicted_word(head, "left")
+    ('logit cosine', 'prediction cosine')
+    """
+    return "logit cosine" if role == "right" and isinstance(model.link, Softmax) else "prediction cosine"
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionDisplay(Display):
+    """Pairs of one side by the cosine at hand and by their prediction cosine: points, or counts where they are many.
+
+    Parameters
+    ----------
+    pairs : array of shape (m, 2)
+        Row numbers.
+    cosines, predicted : array of shape (m,)
+        The cosine at hand and the prediction cosine of each pair; both are there.
+    n_pairs : int
+        Pairs of all rows with a direction that are not set aside.
+    n_undefined : int
+        Pairs looked at whose prediction cosine does not exist; they are not among `pairs`.
+    kind : str
+        Which pairs, such as "item-item".
+    word : str
+        "prediction cosine", or "logit cosine" of a softmax head.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[2.0, 0.0], [0.0, 1.0]], [[1.0, 1.0], [1.0, -1.0], [0.0, 0.0]])
+    >>> PredictionDisplay.of(model).frame().round(9)
+       first  second  cosine  prediction_cosine
+    0      0       1     0.0                0.6
+    """
+
+    SIZE: ClassVar[tuple[float, float]] = (5.2, 4.6)
+
+    pairs: Indices
+    cosines: Floats
+    predicted: Floats
+    n_pairs: int
+    n_undefined: int
+    kind: str
+    word: str
+
+    @classmethod
+    def of(cls, model: FactorModel, *, role: Role | str = "right", n_pairs: int = 100_000, rng: RNG = 0) -> Self:
+        """Take all pairs of a side, or so many drawn ones where there are more.
+
+        Raises
+        ------
+        InputError
+            If the other side is missing, or the side has fewer than two rows with a direction.
+        """
+        side = model.side_name(role)
+        require_ordinary_size(model)
+        size = as_count(n_pairs, "n_pairs", most=MOST_COUNT)
+        (rows, total), draw = _drawn_from(model, side), as_generator(rng)
+        pairs = rows[all_pairs(len(rows)) if total <= size else sample_pairs(len(rows), size, rng=draw)]
+        model = in_span(model)
+        predicted = identified_cosines(model, role=side, pairs=pairs)
+        known = ~np.isnan(predicted)
+        kind, word = Pairs(side).titled(model), predicted_word(model, side)
+        cosines = model.cosines(side, pairs[known])
+        return cls(pairs[known], cosines, predicted[known], total, int((~known).sum()), kind, word)
+
+    @classmethod
+    def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
+        """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
+        about = audit.evidence.role if audit.evidence.role != "cross" else "right"
+        chosen = about if role is None else role
+        return cls.of(audit.model, role=chosen, n_pairs=n_pairs, rng=audit.evidence.seed)
+
+    @property
+    def taken(self) -> str:
+        """Which pairs these are, in words."""
+        seen = len(self.pairs) + self.n_undefined
+        some = f"all {seen:,}" if seen == self.n_pairs else f"a sample of {seen:,} of {self.n_pairs:,}"
+        without = f", {self.n_undefined:,} without a {self.word} left out" if self.n_undefined else ""
+        return f"{some} {self.kind} pairs{without}"
+
+    @property
+    def correlation(self) -> float:
+        """Pearson's r of the two over these pairs; NaN where one of them does not vary."""
+        if len(self.pairs) < 2 or min(np.ptp(self.cosines), np.ptp(self.predicted)) == 0:
+            return float("nan")
+        return float(np.corrcoef(self.cosines, self.predicted)[0, 1])
+
+    @property
+    def caption(self) -> str:
+        """What the picture shows, and of how many pairs."""
+        r = "" if np.isnan(self.correlation) else f" Pearson's r of these is {self.correlation:.2f}."
+        return f"Cosine at hand against {self.word}: {self.taken}.{r}"
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row a pair: the numbers of its rows, the cosine at hand, and its prediction (or logit) cosine."""
+        import pandas as pd
+
+        first, second = self.pairs.T
+        columns = {"first": first, "second": second, "cosine": self.cosines}
+        return pd.DataFrame({**columns, self.word.replace(" ", "_"): self.predicted})
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot([-1, 1], [-1, 1], color="#888888", linestyle="--", linewidth=0.8, zorder=0)
+        if len(self.pairs) > MOST_POINTS:
+            self._draw_counts(ax)
+        else:
+            # A vector picture of thousands of points would be slow to open.
+            dense = len(self.pairs) > 1_000
+            ax.scatter(self.predicted, self.cosines, s=8, color="#0072b2", alpha=0.4, linewidths=0, rasterized=dense)
+        r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
+        ax.set_title(f"{self.taken}{r}", fontsize="medium")
+        ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
+        ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")
+        ax.set(xlabel=self.word, ylabel="cosine at hand")
+
+    def _draw_counts(self, ax: Any) -> None:
+        counted_in = ax.hexbin(
+            self.predicted,
+            self.cosines,
+            gridsize=CELLS,
+            extent=(-1, 1, -1, 1),
+            bins="log",
+            mincnt=1,
+            cmap="cividis",
+            linewidths=0.1,
+            rasterized=True,
+        )
+        ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
+
+
+def _drawn_from(model: FactorModel, side: Any) -> tuple[Indices, int]:
+    """Return the rows of a side about which anybody asks and that have a direction, and how many pairs they form."""
+    rows = model.side(side).asked
+    rows = rows[model.side(side).norms[rows] > 0]
+    if len(rows) < 2:
+        title = model.title(side)
+        raise must_be(f"{title} factors", "two rows or more with a direction", counted(len(rows), "row"))
+    return rows, n_pairs(len(rows))

@@ -1,0 +1,492 @@
+"""Scatters and heatmaps of models: every number against its definition, every sentence against what was drawn."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, replace
+from itertools import combinations
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from models import random_model
+
+import embaudit as ea
+from embaudit.auditing import evidence
+from embaudit.auditing.equivalents import equivalent_models
+from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.gauges import Gauge
+from embaudit.kernels.pairs import cosine_matrix
+from embaudit.report import heatmap_rows
+from embaudit.report.heatmap_rows import groups_of, leaf_order, taken_rows
+from embaudit.report.heatmaps import heatmap
+from embaudit.report.matrix_panel import edges_of
+from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
+
+mpl.use("agg")
+
+MODEL = random_model(1, n=25, p=20, k=4, scales=([3.0, 1.0, 1.0, 0.3], 1.0), means=(0.5, 0.3))
+LETTERS = ["b", "a", None, "b"] * 5
+
+
+def cosine(x, y):
+    return float(x @ y / np.sqrt((x @ x) * (y @ y)))
+
+
+def between_columns(scores):
+    """Cosines of all pairs of columns, one at a time."""
+    return [cosine(scores[:, i], scores[:, j]) for i, j in combinations(range(scores.shape[1]), 2)]
+
+
+def centred(scores, *axes):
+    for axis in axes:
+        scores = scores - scores.mean(axis=axis, keepdims=True)
+    return scores
+
+
+def unit(x):
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+BY_DEFINITION = {
+    "scores as they are": (MODEL, MODEL.left @ MODEL.right.T),
+    "a free item bias takes the mean over users": (
+        MODEL.replace(right_bias=np.ones(20)),
+        centred(MODEL.left @ MODEL.right.T, 0),
+    ),
+    "a free user bias takes the mean over items": (
+        MODEL.replace(left_bias=np.ones(25)),
+        centred(MODEL.left @ MODEL.right.T, 1),
+    ),
+    "logits of a head with bias are centred twice": (
+        MODEL.replace(link="softmax", right_bias=np.arange(20.0)),
+        centred(MODEL.left @ MODEL.right.T, 0, 1),
+    ),
+    "a model that predicts cosines": (MODEL.replace(link="cosine"), unit(MODEL.left) @ unit(MODEL.right).T),
+}
+
+
+@pytest.mark.parametrize("name", BY_DEFINITION)
+def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
+    model, scores = BY_DEFINITION[name]
+    shown = PredictionDisplay.of(model)
+    frame = shown.frame()
+    assert frame[["first", "second"]].to_numpy().tolist() == [list(pair) for pair in combinations(range(20), 2)]
+    np.testing.assert_allclose(frame["cosine"], between_columns(model.right.T), atol=1e-12)
+    np.testing.assert_allclose(frame.iloc[:, 3], between_columns(scores), atol=1e-9)
+    word = "logit cosine" if name.startswith("logits") else "prediction cosine"
+    assert (shown.word, frame.columns[3]) == (word, word.replace(" ", "_"))
+    assert shown.correlation == pytest.approx(
+        np.corrcoef(between_columns(model.right.T), between_columns(scores))[0, 1]
+    )
+
+
+def test_left_pairs_are_compared_by_their_rows_of_scores():
+    shown = PredictionDisplay.of(MODEL, role="user")
+    np.testing.assert_allclose(shown.predicted, between_columns(MODEL.right @ MODEL.left.T), atol=1e-9)
+    assert shown.caption.startswith("Cosine at hand against prediction cosine: all 300 user-user pairs. Pearson's r of")
+
+
+def test_pairs_are_all_up_to_the_number_asked_for_and_a_sample_of_them_above():
+    assert PredictionDisplay.of(MODEL, n_pairs=190).taken == "all 190 item-item pairs"
+    few = PredictionDisplay.of(MODEL, n_pairs=189)
+    assert few.taken == "a sample of 189 of 190 item-item pairs"
+    assert "a sample of 189 of 190 item-item pairs" in few.caption
+    assert len(few.frame()) == 189
+    assert (few.pairs[:, 0] < few.pairs[:, 1]).all()
+    for first, second, at_hand, _ in few.frame().itertuples(index=False):
+        assert at_hand == pytest.approx(cosine(MODEL.right[int(first)], MODEL.right[int(second)]))
+    other = PredictionDisplay.of(MODEL, n_pairs=189, rng=1)
+    assert other.pairs.tolist() != few.pairs.tolist() == PredictionDisplay.of(MODEL, n_pairs=189, rng=0).pairs.tolist()
+
+
+def test_copies_lie_at_one_and_rows_without_direction_or_predictions_nowhere():
+    items = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
+    users = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])  # nobody sees the last column
+    shown = PredictionDisplay.of(ea.FactorModel.from_user_item(users, items))
+    assert shown.pairs.tolist() == [[0, 1], [0, 4], [1, 4]]
+    assert (shown.cosines[0], shown.predicted[0]) == (pytest.approx(1), pytest.approx(1))
+    assert (shown.n_pairs, shown.n_undefined) == (6, 3)
+    assert shown.taken == "all 6 item-item pairs, 3 without a prediction cosine left out"
+
+
+def test_rows_set_aside_stand_in_no_pair():
+    aside = np.arange(20) < 17
+    assert PredictionDisplay.of(MODEL.replace(right_aside=aside)).pairs.tolist() == [[17, 18], [17, 19], [18, 19]]
+
+
+def test_where_nothing_varies_no_correlation_is_told():
+    shown = PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [2.0], [5.0]]))
+    assert np.isnan(shown.correlation)
+    assert shown.caption == "Cosine at hand against prediction cosine: all 3 item-item pairs."
+    assert shown.plot(Figure().add_subplot()).ax_.get_title() == "all 3 item-item pairs"
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(ea.InputError, match=r"^the prediction cosine must be read from the predictions, user"):
+        ea.plot_prediction_cosines(ea.FactorModel.from_vectors(MODEL.right))
+    with pytest.raises(ea.InputError, match=r'^role must be one of "left", "right"; got \'cross\'\.$'):
+        ea.plot_prediction_cosines(MODEL, role="cross")
+    with pytest.raises(ea.InputError, match=r"^item factors must be two rows or more with a direction; got 1 row\.$"):
+        PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0]], [[1.0], [0.0]]))
+
+
+def with_points(count):
+    draw = np.random.default_rng(0)
+    cosines = np.clip(draw.normal(size=(2, count)), -1, 1)
+    return PredictionDisplay(np.zeros((count, 2), int), *cosines, count, 0, "item-item", "prediction cosine")
+
+
+def test_many_pairs_are_counted_and_every_one_of_them_is():
+    points = with_points(MOST_POINTS).plot(Figure().add_subplot()).ax_.collections
+    assert [len(one.get_offsets()) for one in points] == [MOST_POINTS]
+    shown = with_points(MOST_POINTS + 1).plot(Figure().add_subplot())
+    (hexagons,) = shown.ax_.collections
+    # A tenth of the values lies at an end of either axis, where hexagons end, too.
+    assert hexagons.get_array().sum() == MOST_POINTS + 1
+    assert hexagons.get_array().min() == 1
+    assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["cosine at hand", "pairs in a hexagon"]
+    assert shown.ax_.get_xlabel() == "prediction cosine"
+    assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)
+
+
+def test_points_are_drawn_by_prediction_across_and_cosine_up():
+    shown = PredictionDisplay.of(MODEL).plot(Figure().add_subplot())
+    np.testing.assert_array_equal(shown.ax_.collections[0].get_offsets(), np.c_[shown.predicted, shown.cosines])
+    assert [line.get_xydata().tolist() for line in shown.ax_.lines] == [[[-1, -1], [1, 1]]]
+    assert shown.ax_.get_title() == f"all 190 item-item pairs\nPearson's r of these {shown.correlation:.2f}"
+
+
+def test_a_picture_is_a_value_and_leaves_pyplot_alone_where_axes_are_given():
+    plt.close("all")
+    for shown in (PredictionDisplay.of(MODEL), heatmap(MODEL, groups=LETTERS)):
+        with pytest.raises(FrozenInstanceError):
+            shown.kind = "other"
+        drawn = shown.plot(Figure(figsize=(9, 4)).add_subplot())
+        assert plt.get_fignums() == []
+        assert (shown.ax_, shown.figure_) == (None, None)
+        assert drawn.ax_.figure is drawn.figure_
+        assert drawn.frame().equals(shown.frame())
+
+
+def by_loops(x, rows):
+    return [cosine(x[i], x[j]) for i, j in combinations(rows, 2)]
+
+
+def test_every_panel_holds_the_cosines_of_its_model():
+    made = {one.name: one for one in equivalent_models(MODEL, n_gauges=1, rng=np.random.default_rng(3))}
+    wanted = ["exponent 0.5 (balanced)", "linear 1", "prediction cosine"]
+    shown = heatmap(MODEL, groups=LETTERS, beside=wanted, equals=tuple(made.values()))
+    rows, frame = shown.taken.rows, shown.frame()
+    assert frame[["first", "second"]].to_numpy().tolist() == [list(pair) for pair in combinations(rows.tolist(), 2)]
+    columns = [name for name in frame if name not in ("first", "second") and "_" not in name]
+    kappas = [f"{name}, κ = {made[name].condition_number:.3g}" for name in wanted[:2]]
+    assert columns == ["model at hand", *kappas, "prediction cosine"]
+    np.testing.assert_allclose(frame["model at hand"], by_loops(MODEL.right, rows), atol=1e-12)
+    for name, column in zip(wanted, kappas, strict=False):
+        equal = made[name].of(MODEL)
+        np.testing.assert_allclose(equal.scores(), MODEL.scores(), atol=1e-9)
+        np.testing.assert_allclose(frame[column], by_loops(equal.right, rows), atol=1e-9)
+        assert np.abs(frame[column] - frame["model at hand"]).max() > 0.05
+    np.testing.assert_allclose(frame["prediction cosine"], by_loops(MODEL.scores().T, rows), atol=1e-9)
+    assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions", "of the same model"]
+
+
+@pytest.mark.parametrize("name", BY_DEFINITION)
+def test_the_panel_of_predictions_is_that_of_the_definition(name):
+    model, scores = BY_DEFINITION[name]
+    shown = heatmap(model, beside=["logit cosine" if name.startswith("logits") else "prediction cosine"])
+    expected = np.eye(20)
+    expected[np.triu_indices(20, 1)] = between_columns(scores)
+    expected = np.triu(expected) + np.triu(expected, 1).T
+    rows = shown.taken.rows
+    np.testing.assert_allclose(shown.panels[1].cosines, expected[np.ix_(rows, rows)], atol=1e-9)
+
+
+def test_the_furthest_is_that_of_the_largest_mean_change_and_no_prediction_cosine():
+    made = equivalent_models(MODEL, n_gauges=3, rng=np.random.default_rng(3))
+    shown = heatmap(MODEL, equals=made)
+    moved = {}
+    for one in made:
+        if one.exponent != 0:
+            change = np.subtract(by_loops(one.of(MODEL).right, range(20)), by_loops(MODEL.right, range(20)))
+            moved[one.name] = np.abs(change).mean()
+    first = max(moved, key=moved.get)
+    assert len(made) == len(moved) + 1 == 10
+    assert [panel.name.split(",")[0] for panel in shown.panels] == ["model at hand", first, "prediction cosine"]
+    assert shown.panels[1].note == "same predictions, furthest of 9"
+    assert shown.means(shown.panels[1])["moved"] == pytest.approx(moved[first])
+    assert heatmap(MODEL, equals=made, beside=["furthest"]).panels[1].name == shown.panels[1].name
+    left = heatmap(MODEL, role="left", equals=[one for one in made if one.exponent is not None]).panels[1].name
+    assert not left.startswith("exponent 1 ")  # whose left cosines are prediction cosines
+
+
+class Wrong(EquivalentModel):
+    """Says that it predicts the same, and does not."""
+
+    def of(self, model):
+        return super().of(model).replace(left=1.001 * model.left)
+
+
+def test_a_panel_whose_predictions_differ_says_so():
+    wrong = Wrong.by(Gauge.diagonal([1.0, 1.0, 1.0, 2.0]), "odd", "diagonal")
+    panel = heatmap(MODEL, equals=[wrong], beside=["odd"]).panels[1]
+    assert (panel.name, panel.note) == ("odd, κ = 2", "predictions differ by more than rounding")
+
+
+def test_one_side_alone_has_equal_models_and_no_predictions():
+    alone = ea.FactorModel.from_vectors(MODEL.right)
+    usual = heatmap(alone)
+    assert [panel.note for panel in usual.panels] == ["", "same predictions, furthest of 5"]
+    with pytest.raises(
+        ea.InputError,
+        match=r'^beside must be of equal models where items alone are at hand; got "prediction cosine"; load the users',
+    ):
+        heatmap(alone, beside=["prediction cosine"])
+
+
+def test_unknown_models_are_refused_with_the_nearest_name():
+    with pytest.raises(ea.InputError) as refused:
+        heatmap(MODEL, beside=["predicted cosine"])
+    assert str(refused.value) == (
+        'beside must be names such as "furthest", "prediction cosine"; got \'predicted cosine\'; '
+        "the nearest one is prediction cosine."
+    )
+    with pytest.raises(ea.InputError, match=r'^beside must be "prediction cosine" alone; got "furthest"; there is no'):
+        heatmap(MODEL, beside=["furthest"], equals=[])
+
+
+def test_rows_stand_by_label_then_by_length_or_interactions():
+    found = taken_rows(MODEL, "right", groups=LETTERS)
+    norms = np.linalg.norm(MODEL.right, axis=1)
+    expected = [row for label in "ab" for row in sorted(range(20), key=lambda i: -norms[i]) if LETTERS[row] == label]
+    assert found.rows.tolist() == expected
+    assert found.groups == ("a",) * 5 + ("b",) * 10
+    assert found.said == "all 15 items with a direction and a label, by label, then by length"
+    counts = np.arange(20.0)
+    counted = taken_rows(MODEL.replace(right_counts=counts), "right", groups=LETTERS)
+    assert counted.rows.tolist() == [17, 13, 9, 5, 1, 19, 16, 15, 12, 11, 8, 7, 4, 3, 0]
+    assert counted.said.endswith("by label, then by interactions")
+
+
+def test_groups_are_read_from_labels_or_a_table_alike(tmp_path):
+    table = tmp_path / "movies.csv"
+    lines = [f"{i},{label or ''}" for i, label in zip(range(100, 120), LETTERS, strict=True)]
+    table.write_text("id,kind\n" + "\n".join(lines))
+    model = MODEL.replace(right_ids=np.arange(100, 120))
+    assert groups_of(model.right_side, f"{table}:kind") == groups_of(model.right_side, LETTERS)
+    several = groups_of(model.right_side, ["b|a", "nan", float("nan"), "(no genres listed)", " x "] * 4)
+    assert (several.of[:5], several.first) == (("b", "", "", "", "x"), True)
+    assert not groups_of(model.right_side, np.arange(20)).first
+    shown = taken_rows(model, "right", groups=["b|a", "a", "c", "a"] * 5)
+    assert shown.said.endswith("by the first label of each, then by length")
+
+
+def test_numbers_come_by_value_and_rows_named_without_label_last():
+    model = ea.FactorModel.from_vectors(np.eye(4), ids=list("pqrs"))
+    assert taken_rows(model, "right", groups=[10, 9, 2, 10]).groups == ("2", "9", "10", "10")
+    named = taken_rows(model, "right", groups=["z", None, "y", "x"], show=["p", "q", "r"])
+    assert (named.rows.tolist(), named.groups) == ([2, 0, 1], ("y", "z", ""))
+    assert named.said == "3 items named, by label, then by length"
+
+
+@pytest.mark.parametrize(
+    ("groups", "words"),
+    [
+        (["a"] * 19, "groups must be a label for each of 20 items, or FILE:COLUMN; got 19."),
+        (3, 'groups must be a list, such as ["Comedy", "Drama"]; got 3.'),
+        ("genres", "groups must be FILE:COLUMN, such as movies.csv:genres; got 'genres'; pass a label"),
+        ("no.csv:genres", "no.csv"),
+        (["a"] + [None] * 19, "item factors must be two rows or more to show; got 1 row."),
+    ],
+)
+def test_groups_that_cannot_be_read_are_refused(groups, words):
+    with pytest.raises(ea.InputError) as refused:
+        heatmap(MODEL.replace(right_ids=np.arange(20)), groups=groups)
+    assert words in str(refused.value)
+
+
+def test_more_rows_than_asked_for_are_sampled_and_it_is_said():
+    assert taken_rows(MODEL, "right", n_rows=20).said.startswith("all 20 items with a direction, like beside like")
+    found = taken_rows(MODEL, "right", n_rows=19)
+    assert found.said == "19 of 20 items with a direction, drawn at random, like beside like in the first panel"
+    assert len(set(found.rows.tolist())) == 19
+    aside = taken_rows(MODEL.replace(right_aside=np.arange(20) < 5), "right", n_rows=9)
+    assert aside.said.startswith("9 of 15 items with a direction that are not set aside, drawn at random")
+    assert aside.rows.min() >= 5
+    for wrong in (1, 1001, 2.0):
+        with pytest.raises(ea.InputError, match="n_rows must be an integer from 2 to 1000"):
+            heatmap(MODEL, n_rows=wrong)
+
+
+def test_not_more_rows_are_named_than_a_picture_holds(monkeypatch):
+    monkeypatch.setattr(heatmap_rows, "MOST_ROWS", 3)
+    assert len(taken_rows(MODEL, "right", show=["0", "1", "2"], n_rows=2).rows) == 3
+    with pytest.raises(ea.InputError, match=r"^show must be at most 3 rows; got 4\.$"):
+        taken_rows(MODEL, "right", show=["0", "1", "2", "3"], n_rows=2)
+    with pytest.raises(ea.InputError, match=r"^show must be an id or title in the model; got 'x'"):
+        taken_rows(MODEL, "right", show=["0", "x"], n_rows=2)
+
+
+def test_like_stands_beside_like_and_rows_without_cosine_come_last():
+    draw = np.random.default_rng(0)
+    kinds = draw.permutation(np.repeat([0, 1, 2], 5))
+    rows = np.eye(3)[kinds] + 0.1 * draw.normal(size=(15, 3))
+    rows = np.insert(rows, 4, 0, axis=0)
+    order = leaf_order(cosine_matrix(rows))
+    assert sorted(order.tolist()) == list(range(16))
+    assert order[-1] == 4
+    assert len(edges_of(np.insert(kinds, 4, 9)[order][:-1])) == 2
+    assert leaf_order(np.full((2, 2), np.nan)).tolist() == [0, 1]
+
+
+def test_copies_are_one_and_what_has_no_cosine_is_grey_and_said():
+    items = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    users = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    model = ea.FactorModel.from_user_item(users, items, item_ids=list("abcd"))
+    shown = heatmap(model, groups=["x", "x", "y", "y"], show=list("abcd"), beside=["prediction cosine"])
+    assert shown.names == ("b", "a", "c", "d")
+    first, second = (panel.cosines for panel in shown.panels)
+    assert [first[0, 1], second[0, 1]] == pytest.approx([1, 1])
+    assert np.isnan(first).sum(axis=1).tolist() == [1, 1, 1, 4]
+    assert np.isnan(second).sum(axis=1).tolist() == [2, 2, 4, 4]
+    assert shown.said == "item-item cosines of 4 items named, by label, then by length; grey where there is none"
+    assert shown.means(shown.panels[0]) == {"within": pytest.approx(1), "between": pytest.approx(0.2**0.5)}
+    assert shown.means(shown.panels[1]) == {"within": pytest.approx(1), "moved": pytest.approx(0, abs=1e-12)}
+
+
+def test_means_are_those_of_pairs_within_and_between_labels():
+    shown = heatmap(MODEL, groups=LETTERS, beside=["prediction cosine"])
+    frame = shown.frame()
+    same = frame["first_group"] == frame["second_group"]
+    for panel in shown.panels:
+        means = shown.means(panel)
+        assert means["within"] == pytest.approx(frame.loc[same, panel.name].mean())
+        assert means["between"] == pytest.approx(frame.loc[~same, panel.name].mean())
+    assert means["moved"] == pytest.approx((frame["prediction cosine"] - frame["model at hand"]).abs().mean())
+    odd = replace(shown, taken=replace(shown.taken, groups=("a", "a", *[""] * 13)))
+    assert odd.means(odd.panels[0]) == {"within": pytest.approx(frame["model at hand"][0])}
+
+
+def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
+    shown = ea.plot_heatmap(MODEL, Figure(figsize=(9, 4)).add_subplot(), groups=LETTERS)
+    place, words, *panels, bar = shown.figure_.axes
+    assert shown.ax_ is place
+    assert not place.axison
+    assert not words.axison
+    assert words.texts[0].get_text().replace("\n", " ") == shown.said
+    assert len(panels) == len(shown.panels) == 3
+    for ax, panel in zip(panels, shown.panels, strict=True):
+        (image,) = ax.images
+        assert (image.get_clim(), image.get_cmap().name) == ((-1.0, 1.0), "RdBu_r")
+        assert image.get_cmap()(np.nan) == mpl.colors.to_rgba("#9a9a9a")
+        assert image.get_cmap()(0.5)[:3] == pytest.approx((0.97, 0.97, 0.97), abs=0.01)
+        np.testing.assert_array_equal(image.get_array(), panel.cosines)
+        assert ax.get_title() == f"{panel.name}\n{panel.note}"
+        assert ax.get_xticks().tolist() == ax.get_yticks().tolist() == [4.5]
+    means = [shown.means(panel) for panel in shown.panels]
+    texts = [f"mean within {m['within']:.2f}, between {m['between']:.2f}".replace("-0.00", "0.00") for m in means]
+    texts[1:] = [f"{text}\nmean |Δcos| {m['moved']:.2f}" for text, m in zip(texts[1:], means[1:], strict=True)]
+    assert [ax.get_xlabel() for ax in panels] == texts
+    assert [label.get_text() for label in panels[0].get_yticklabels(minor=True)] == ["a", "b"]
+    assert panels[0].get_yticks(minor=True).tolist() == [2, 9.5]
+    assert bar.get_ylabel() == "cosine"
+
+
+def test_few_rows_are_named_and_many_are_not():
+    large = random_model(0, n=None, p=41, k=3, right_names=[f"${i}" for i in range(41)])
+    for count, named in ((40, 40), (41, 0)):
+        shown = heatmap(large, beside=[], n_rows=count).plot(Figure().add_subplot())
+        labels = [label.get_text() for label in shown.figure_.axes[2].get_yticklabels()]
+        assert labels == [rf"\${row}" for row in shown.taken.rows][:named]
+    assert shown.figure_.axes[2].get_xlabel() == ""
+
+
+def test_free_axes_hold_no_panels():
+    with pytest.raises(
+        ea.InputError, match=r"^ax must be Axes of a grid, whose place panels can share; got free ones; "
+    ):
+        heatmap(MODEL, beside=[]).plot(Figure().add_axes((0, 0, 1, 1)))
+
+
+def test_a_figure_of_its_own_is_as_wide_as_its_panels():
+    one, two = (heatmap(MODEL, beside=beside) for beside in ([], ["prediction cosine"]))
+    assert two.size[0] - one.size[0] == pytest.approx(3.1)
+    drawn = one.plot()
+    assert tuple(drawn.figure_.get_size_inches()) == one.size
+    plt.close(drawn.figure_)
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return ea.audit(MODEL, n_gauges=2, n_pairs=100, n_neighbours=3)
+
+
+def test_an_audit_draws_its_own_equal_models_and_the_worst_found(audit):
+    names = [one.name for one in audit.evidence.equivalents]
+    shown = audit.plot_heatmap(Figure().add_subplot(), beside=["worst gauge found", names[3]], groups=LETTERS)
+    worst = min(
+        (a for a in audit.evidence.limits.attacks if a.role == "right"), key=lambda a: a.objective != "neighbours"
+    )
+    equal = worst.gauge.act(MODEL)
+    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(equal.right, shown.taken.rows), atol=1e-9)
+    assert shown.panels[1].name == f"worst gauge found, κ = {worst.gauge.condition_number:.3g}"
+    assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions"]
+    usual = audit.plot_heatmap(Figure().add_subplot())
+    assert usual.panels[1].note == f"same predictions, furthest of {len(names)}"  # with the worst, less exponent 0
+    assert audit.plot_heatmap(Figure().add_subplot(), role="user", beside=[]).kind == "user-user"
+
+
+def test_an_audit_draws_prediction_cosines_of_the_side_it_speaks_of(audit):
+    shown = audit.plot_prediction_cosines(Figure().add_subplot(), n_pairs=100)
+    assert shown.frame().equals(PredictionDisplay.of(MODEL, n_pairs=100, rng=0).frame())
+    assert audit.plot_prediction_cosines(Figure().add_subplot(), role="left").kind == "user-user"
+    about = replace(audit, evidence=replace(audit.evidence, about="left"))
+    assert about.plot_prediction_cosines(Figure().add_subplot()).kind == "user-user"
+    assert about.plot_heatmap(Figure().add_subplot(), beside=[]).kind == "user-user"
+    across = replace(audit, evidence=replace(audit.evidence, about="cross"))
+    assert across.plot_prediction_cosines(Figure().add_subplot()).kind == "item-item"
+    assert across.plot_heatmap(Figure().add_subplot(), beside=[]).kind == "item-item"
+
+
+def test_an_audit_draws_what_is_certain_to_stay(audit):
+    shown = audit.plot_certified_curve(Figure().add_subplot())
+    limits = audit.evidence.limits
+    (found,) = [one.found for one in limits.certificates if one.role == "right"]
+    frame = shown.frame()
+    certain = frame[frame["kind"] == "certified"]
+    np.testing.assert_array_equal(certain["share"], found.curve(certain["kappa"]))
+    attacks = [a.achieved for a in limits.attacks if a.role == "right" and a.objective == "neighbours"]
+    assert frame.loc[frame["kind"] == "left by an attack", "share"].tolist() == [1 - share for share in attacks]
+    assert shown.title == "top 3 lists of 20 items"
+    assert audit.plot_certified_curve(Figure().add_subplot(), role="left").title == "top 3 lists of 25 users"
+    with pytest.raises(ea.InputError, match=r"^role must be one of right, left; got 'cross'\.$"):
+        audit.plot_certified_curve(role="cross")
+
+
+def test_lists_certified_beside_shifts_say_so():
+    head = MODEL.replace(link="softmax")
+    for length, words in ((0.25, ", beside shifts up to 0.25"), (None, ", beside any shift")):
+        group = ea.gauges.Translation(4, max_shift=length)
+        title = ea.certified_neighbours(head, n=2, group=group).plot(Figure().add_subplot()).title
+        assert title == f"top 2 lists of 20 right rows{words}"
+
+
+def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch, without_attacks):
+    monkeypatch.setattr(evidence, "PANEL", 12)
+    # A column that no input has: there is no gauge to the canonical models.
+    inputs = np.column_stack([MODEL.left[:, :3], np.zeros(25)])
+    head = ea.FactorModel.from_softmax(
+        MODEL.right, np.zeros(20), embeddings=inputs, labels=[f"l{i}" for i in range(20)]
+    )
+    found = ea.audit(head, n_gauges=1, n_pairs=50, n_neighbours=3)
+    assert found.evidence.model.n_right == 12
+    shown = found.plot_heatmap(Figure().add_subplot(), beside=["exponent 0.5 (balanced)", "logit cosine"])
+    assert shown.said.startswith("label-label cosines of all 20 labels")
+    balanced = ea.at_exponent(head, 0.5)
+    np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(balanced.right, shown.taken.rows), atol=1e-9)
+    np.testing.assert_allclose(
+        shown.frame().iloc[:, -1], by_loops(centred(head.scores(), 0, 1).T, shown.taken.rows), atol=1e-9
+    )
+    assert [panel.note for panel in shown.panels[1:]] == ["same predictions", "of the same model"]
