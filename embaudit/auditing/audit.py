@@ -15,7 +15,7 @@ from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
-from embaudit.auditing.objectives import training_objective
+from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import RNG, as_list, as_seed
@@ -25,9 +25,8 @@ from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
-from embaudit.model import FactorModel, Link, Role
+from embaudit.model import FactorModel, Role
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.objectives import Status
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -312,7 +311,7 @@ def audit(
     source = source_of(model) if source is None else source
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
-    model = declare(_with_objective(read, objective), soft_cap, normalised=normalised)
+    model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
     evidence = gather(
         model,
         groups=() if groups is None else as_list(groups, "groups", '["linear"]'),
@@ -327,16 +326,3 @@ def audit(
         rng=seed,
     )
     return Audit(model, evidence, source, intake)
-
-
-def _with_objective(model: FactorModel, name: str | None) -> FactorModel:
-    """Note how the model was trained, in a way that makes models of its link.
-
-    Vectors alone have the identity link for want of a better one: cosines that were trained are what they score by.
-    """
-    name = model.objective if name is None else name
-    if name is None:
-        return model
-    trained = training_objective(name).status is Status.TRAINED
-    link = Link.COSINE if trained and model.left is None and model.link == "identity" else model.link
-    return model if (name, link) == (model.objective, model.link) else model.replace(objective=name, link=link)

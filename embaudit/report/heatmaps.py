@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.alone import said_of
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
+from embaudit.auditing.objectives import with_objective
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
@@ -76,7 +78,7 @@ def heatmap(
     """
     side, draw = model.side_name(role), as_generator(rng)
     require_ordinary_size(model)
-    model = in_span(model)
+    model = in_span(with_objective(model))
     taken = taken_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
     names = None if beside is None else as_list(beside, "beside", '["furthest", "prediction cosine"]')
     if equals is None:
@@ -148,7 +150,7 @@ class _Chooser:
         """Make the panel of an equal model, with what became of its predictions."""
         one, some = self.equals[name], Sample.of(with_probes(self.model, draw), draw)
         same = some.drift(one.of(some.model), one.amplification).ok
-        note = "same predictions" if same else "predictions differ by more than rounding"
+        note = said_of(self.model, "same predictions" if same else "predictions differ by more than rounding")
         kappa = "" if np.isnan(one.condition_number) else f", κ = {one.condition_number:.3g}"
         return Panel(f"{name}{kappa}", note, self.cosines(one.rows(self.model, self.side)))
 

@@ -238,7 +238,7 @@ def test_a_panel_whose_predictions_differ_says_so():
 def test_one_side_alone_has_equal_models_and_no_predictions():
     alone = ea.FactorModel.from_vectors(MODEL.right)
     usual = heatmap(alone)
-    assert [panel.note for panel in usual.panels] == ["", "same predictions, furthest of 5"]
+    assert [panel.note for panel in usual.panels] == ["", "same scores, furthest of 5"]
     with pytest.raises(
         ea.InputError,
         match=r'^beside must be of equal models where items alone are at hand; got "prediction cosine"; load the users',
