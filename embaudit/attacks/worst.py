@@ -25,7 +25,7 @@ from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
-from embaudit.foundation.words import ONCE, beside, percent
+from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows, percent
 from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
@@ -55,6 +55,8 @@ class Attack(Result):
     """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
     lost_without_twins: float = float("nan")
     """Share of entries that it drives out of lists with one row of each group of twins; NaN where none were made."""
+    typical_row: float | None = None
+    """Median length of the rows that a shift moves, where its length is told in such."""
 
     @property
     def gap(self) -> float:
@@ -69,7 +71,7 @@ class Attack(Result):
         return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
     def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
-        """Say in one sentence what was found and what is proven.
+        r"""Say in one sentence what was found and what is proven.
 
         Parameters
         ----------
@@ -79,13 +81,17 @@ class Attack(Result):
         Examples
         --------
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
-        >>> worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
-        'The worst gauge found within κ = 3 moves item-item cosines by 0.80 on average. Proven: by at most 0.80.'
+        >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
+        >>> print(*found.split(". "), sep="\n")
+        The worst gauge found within κ = 3 moves the 1 item-item cosine it was sought for by 0.80 on average
+        Proven: by at most 0.80.
         """
         reached = self.reached(roles)
         if self.objective == "movement":
             return f"{reached}. Proven: by at most {self.bound:.2f}."
         ties = ", because of ties" if self._budget == 1 and self.bound > 0 else ""
+        if not ties and percent(self.bound) == "100 %":
+            return f"{reached}. More is not ruled out."
         return f"{reached}. Proven: at most {percent(self.bound)}{ties}."
 
     @property
@@ -98,12 +104,16 @@ class Attack(Result):
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
         found = f"The worst gauge found within κ = {self._budget:g}"
         if isinstance(self.group, Affine):
-            found += f" and shifts of {right if self.group.side == 'right' else left}s up to {self.group.max_shift:.3g}"
+            title = right if self.group.side == "right" else left
+            most = f"{self.group.max_shift:.3g}"
+            if self.typical_row is not None and self.group.max_shift is not None:
+                most = in_typical_rows(self.group.max_shift / self.typical_row)
+            found += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
-            return f"{found} moves {pairs} cosines by {self.achieved:.2f} on average"
-        return (
-            f"{found} drives out {beside(self.achieved, self.lost_without_twins, ONCE)} of the entries of {pairs} lists"
-        )
+            sought = counted(self.n_items, f"{pairs} cosine")
+            return f"{found} moves the {sought} it was sought for by {self.achieved:.2f} on average"
+        lost, sought = beside(self.achieved, self.lost_without_twins, ONCE), counted(len(self.table), f"{pairs} list")
+        return f"{found} drives out {lost} of the entries of the {sought} it was sought for"
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

@@ -144,7 +144,8 @@ def _off_origin(known: Known) -> _Found | None:
     changed, decides = known["origin"].value or 0.0, known["origin-decides"]
     effect = f"moves them by {decides.value:.2f} on average and changes"
     if changed >= CHANGED:
-        effect = f"changes {percent(changed)} of nearest labels, but"
+        copies = ", copies included," * ("twins" in known)
+        effect = f"changes {percent(changed)} of nearest labels{copies or ','} but"
     because = f"subtracting the average row from every row {effect} no probability"
     return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
 
@@ -173,7 +174,7 @@ def _moving(known: Known) -> _Found | None:
     """Name what moves them most plainly: what is predicted, an equal model at hand, or training itself."""
     for name, least in (("listed", CHANGED), ("differs", MOVES)):
         if name in known and (known[name].value or 0.0) >= least:
-            because = f"equal models have other cosines. {known[name].text.removesuffix('.')}"
+            because = f"models that predict exactly the same have other cosines. {known[name].text.removesuffix('.')}"
             return _Found(Word.NO, because, (name, "free"))
     if known["free"].kind is Kind.SHOWN:
         because = f"an equal model at hand moves them by up to {known['free'].value:.2f}"

@@ -15,13 +15,17 @@ from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
+from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from embaudit.attacks import Attack
     from embaudit.model import FactorModel
 
+WORST = "worst"
+"""The kind of the models that attacks found."""
 GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation, Affine)
 """The gauge groups an audit draws from on its own."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
@@ -111,6 +115,29 @@ def equivalent_models(
         raise must_be(
             "group", f"a family that keeps the {model.predicts.title} of this model", ", ".join(map(str, groups))
         )
+    return found
+
+
+def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[EquivalentModel]:
+    """List the models that attacks made of this one: the worst found for the cosines of a side, or for its lists.
+
+    Examples
+    --------
+    >>> from embaudit.attacks import worst_gauge
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
+    >>> attack = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0)
+    >>> [(one.name, one.kind) for one in attacked_models(model, [attack])]
+    [('worst found for item cosines', 'worst')]
+    """
+    found = []
+    # In fewer dimensions than the rows have a gauge says nothing of the others.
+    for attack in (one for one in attacks if one.gauge.rank == model.rank):
+        group, lists = attack.group, attack.objective == "neighbours"
+        name = f"worst found for {model.title(Pairs(attack.role).side)} {'lists' if lists else 'cosines'}"
+        name += ", with a shift" * isinstance(group, Affine)
+        shift = float(np.linalg.norm(group.shift_of(attack.gauge))) if isinstance(group, Affine) else None
+        found.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
     return found
 
 

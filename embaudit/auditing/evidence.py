@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.equivalents import equivalent_models
+from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, panel_size
 from embaudit.auditing.limits import Limits, limits
@@ -100,6 +100,11 @@ class Evidence:
         if self.about is not None:
             return self.about
         return "right" if "right" in self.roles else next(iter(self.roles))
+
+    @property
+    def n_visited(self) -> int:
+        """How many equal models were made and had their predictions checked, those of a head's own labels included."""
+        return len(self.drift) + (0 if self.head is None else len(self.head.verifiable))
 
     @property
     def predictions_hold(self) -> bool:
@@ -220,11 +225,12 @@ def gather(
     probe = MovementProbe(model, chosen, rng=draw, **sizes)
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
-        visited = tuple(_visits(equivalents, checked, probe, draw))
-        movements = tuple(moved for _, moved in visited)
+        visited = [*_visits(equivalents, checked, probe, draw)]
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
-        furthest = _furthest(equivalents, movements)
+        # A search is judged by the pairs and lists of all models, not by those that it was made for.
+        attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
+        visited += _visits(attacked, checked, probe, np.random.default_rng(rng))
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
     return Evidence(
@@ -232,9 +238,9 @@ def gather(
         fibre=fibre,
         seed=rng,
         max_condition=max_condition,
-        equivalents=tuple(equivalents),
+        equivalents=(*equivalents, *attacked),
         drift=tuple(change for change, _ in visited),
-        movement=movements,
+        movement=tuple(moved for _, moved in visited),
         limits=bounds,
         position=position(model) if model.left is not None else None,
         chosen=bool(show),
@@ -242,7 +248,7 @@ def gather(
         about=about,
         head=head,
         norm=_norm(whole, final_norm, n_neighbours, rng),
-        traits=_traits(whole, model, chosen, furthest, n_neighbours, rng),
+        traits=_traits(whole, model, chosen, furthest, visited[0][1], n_neighbours, rng),
     )
 
 
@@ -261,11 +267,11 @@ def _visits(
 
 
 def _furthest(
-    equivalents: Sequence[EquivalentModel], movements: Sequence[tuple[Movement, ...]]
+    equivalents: Sequence[EquivalentModel], visited: Sequence[tuple[Drift, tuple[Movement, ...]]]
 ) -> dict[Role, EquivalentModel]:
     """Find for each role with lists the equivalent model where they changed most."""
     found: dict[Role, tuple[float, EquivalentModel]] = {}
-    for one, records in zip(equivalents, movements, strict=True):
+    for one, (_, records) in zip(equivalents, visited, strict=True):
         for record in records:
             if record.top_n and record.top_n_overlap < found.get(record.role, (np.inf, one))[0]:
                 found[record.role] = record.top_n_overlap, one
@@ -295,12 +301,16 @@ def _traits(
     looked_at: FactorModel,
     roles: Sequence[Role],
     furthest: Mapping[Role, EquivalentModel],
+    records: Sequence[Movement],
     n_neighbours: int,
     rng: int,
 ) -> tuple[Traits, ...]:
     """Look at all rows as they are stored; an equal model is of use where it was made of these."""
     equal = furthest if looked_at is whole and not isinstance(whole.link, Softmax) else {}
-    return all_traits(whole, roles, n_neighbours=n_neighbours, equal=equal, rng=np.random.default_rng(rng))
+    # Figures of the same lists are the same figures.
+    asked = {record.role: record.lists.rows for record in records if equal and record.lists is not None}
+    draw = np.random.default_rng(rng)
+    return all_traits(whole, roles, n_neighbours=n_neighbours, equal=equal, asked=asked, rng=draw)
 
 
 def _examples(

@@ -216,7 +216,8 @@ class _Search:
                 n_steps=n_steps,
                 rng=draw,
             )
-            return found if kind == "movement" else replace(found, lost_without_twins=self._lost(found, role, n))
+            once = float("nan") if kind == "movement" else self._lost(found, role, n)
+            return replace(found, lost_without_twins=once, typical_row=side.median_length)
 
         each = zip(tried, self.draw.spawn(len(tried)), strict=True)
         yield from track(ordered_map(attacked, each), "searching the worst gauge", len(tried))

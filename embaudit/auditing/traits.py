@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from embaudit.canonical.equivalents import EquivalentModel
+    from embaudit.foundation.checked import Indices
     from embaudit.kernels.seen import Seen
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
@@ -92,6 +93,7 @@ def traits_of(
     *,
     n_neighbours: int = 10,
     equal: EquivalentModel | None = None,
+    asked: Indices | None = None,
     rng: np.random.Generator,
 ) -> Traits:
     """Look at the rows of one side.
@@ -106,6 +108,8 @@ def traits_of(
         Length of the lists.
     equal : EquivalentModel, optional
         Where to see which neighbours stay.
+    asked : integer array, optional
+        The rows whose lists are looked at; drawn by default.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
@@ -124,7 +128,8 @@ def traits_of(
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     if alive < FEWEST:
         return plainly
-    lists = _lists(side, min(n_neighbours, alive - 2), rng)
+    rows = _drawn(side, rng) if asked is None else asked
+    lists = neighbours(side.rows, min(n_neighbours, alive - 2), rows=rows)
     after = None if equal is None else equal.rows(model, role)
     counted_in = role == "right" and counts_bias(model)
     return replace(
@@ -137,17 +142,18 @@ def traits_of(
         tail=None if after is None else tail(side, after, lists, rng),
         equal=None if equal is None else equal.name,
         bias_columns=bias_columns(side, lists, both=model.left_bias is not None) if counted_in else None,
-        **_without_twins(side, copies, after, n_neighbours),
+        **_without_twins(side, copies, after, n_neighbours, asked),
     )
 
 
-def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int) -> dict[str, Any]:
+def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int, asked: Indices | None) -> dict[str, Any]:
     """Look at lists of the rows that stand for a group, or for themselves."""
     kept = np.unique(copies.first[side.directed])
     if len(kept) == len(side.directed) or not FEWEST <= len(kept) <= COPIED:
         return {}
     own, some = np.random.default_rng(0), side.take(kept)
-    lists = _lists(some, min(n, len(kept) - 2), own)
+    rows = _drawn(some, own) if asked is None else np.searchsorted(kept, np.unique(copies.first[asked]))
+    lists = neighbours(some.rows, min(n, len(kept) - 2), rows=rows)
     found = hubs(lists) if len(kept) >= ONE_IN else None
     return {
         "hubs_without_twins": None if found is None else replace(found, few=tuple(kept[list(found.few)].tolist())),
@@ -155,9 +161,8 @@ def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int) -> dic
     }
 
 
-def _lists(side: Side, n: int, rng: np.random.Generator) -> NeighbourLists:
-    size = max(50, min(QUERIES, SEARCHED // len(side.directed)))
-    return neighbours(side.rows, n, rows=sample_rows(side.directed, size, rng))
+def _drawn(side: Side, rng: np.random.Generator) -> Indices:
+    return sample_rows(side.directed, max(50, min(QUERIES, SEARCHED // len(side.directed))), rng)
 
 
 def _orthonormal(side: Side) -> bool:
@@ -177,13 +182,14 @@ def all_traits(
     *,
     n_neighbours: int = 10,
     equal: Mapping[Role, EquivalentModel] | None = None,
+    asked: Mapping[Role, Indices] | None = None,
     rng: np.random.Generator,
 ) -> tuple[Traits, ...]:
     """Look at every side that takes part in the pairs asked about and has cosines."""
     sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    known = equal or {}
+    known, rows = equal or {}, asked or {}
     return tuple(
-        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), rng=rng)
+        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), asked=rows.get(side), rng=rng)
         for side in sides
         if len(model.side(side).directed) > 1
     )

@@ -68,6 +68,20 @@ class EquivalentModel:
             shift = max(float(np.linalg.norm(gauge.left_shift)), float(np.linalg.norm(gauge.right_shift)))
         return cls(name, kind, title or name, gauge.condition_number, shift, gauge, exponent)
 
+    def shift_in(self, model: FactorModel) -> float:
+        """Return the length of its shift in typical (median) rows of the side that is shifted.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_softmax([[3.0, 4.0], [0.0, 5.0], [1.0, 0.0]])
+        >>> EquivalentModel.by(Gauge.translation(2, right=[0.0, 10.0]), "one", "translation").shift_in(model)
+        2.0
+        """
+        if not self.shift or self.gauge is None:
+            return 0.0
+        right, left = np.linalg.norm(self.gauge.right_shift), np.linalg.norm(self.gauge.left_shift)
+        return self.shift / model.side("right" if right >= left else "left").median_length
+
     def called(self, role: Role) -> str:
         """Name it to people by what its cosines of one kind of pairs are.
 

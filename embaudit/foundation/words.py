@@ -118,6 +118,17 @@ def listed(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def in_typical_rows(length: float) -> str:
+    """Write a length that is told in typical (median) rows.
+
+    Examples
+    --------
+    >>> in_typical_rows(1.0), in_typical_rows(0.1), in_typical_rows(2.66)
+    ('1 typical row', '0.1 typical rows', '2.66 typical rows')
+    """
+    return f"{length:.3g} typical row{'' if f'{length:.3g}' == '1' else 's'}"
+
+
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun.
 

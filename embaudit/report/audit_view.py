@@ -236,7 +236,7 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "model", str(audit.model).removeprefix("FactorModel")[1:-1]
     yield "input", audit.source or "in memory"
     yield "fingerprint", audit.fingerprint
-    yield "equivalent models visited", f"{len(evidence.equivalents):,}"
+    yield "equal models visited", f"{evidence.n_visited:,}"
     yield "budget", f"κ ≤ {evidence.max_condition:g}"
     yield "seed", str(evidence.seed)
     yield "embaudit", __version__

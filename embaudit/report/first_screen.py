@@ -8,25 +8,29 @@ from __future__ import annotations
 from functools import partial
 from itertools import chain, pairwise, repeat
 from shlex import join, split
+from string import ascii_lowercase
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
-from embaudit.foundation.words import copied, counted, cut, percent, row_called
+from embaudit.auditing.equivalents import WORST
+from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
 from embaudit.report.next_steps import next_steps
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import Role, SideName
+    from embaudit.movements.moved import Movement
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.next_steps import Asked
 
@@ -35,6 +39,8 @@ FINDINGS = 3
 """Findings that have a line."""
 NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
+FEWEST = 4
+"""Lines of neighbours that go before findings behind the first."""
 OWN = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
 KAPPA = 1.5
@@ -43,6 +49,8 @@ SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ
 """What stands over the columns of the table."""
 ANSWERED = {"chosen", "one-side"}
 """Claims of the answer that say what the first finding about identification would say again."""
+ROUNDING = 1e-6
+"""Largest figure up to which rounding may be all that moved."""
 COLUMN = WIDTH // 2 - 2
 """Characters of one list of neighbours."""
 
@@ -61,7 +69,7 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     """
     answer, table, below = _answer(audit, asked.path), _tabulated(audit), [*_commands(audit, asked)]
     room = HEIGHT - len(answer) - len(table) - len(below)
-    near = _neighbours(audit, NEIGHBOURS)
+    near = _neighbours(audit, FEWEST)
     known = _findings(audit)[: max(1, min(FINDINGS, room - len(near)))]
     lists = (_neighbours(audit, most) for most in range(NEIGHBOURS, 0, -1))
     near = next((some for some in lists if len(some) <= room - len(known)), [])
@@ -109,11 +117,12 @@ def movement_grid(evidence: Evidence) -> Grid:
     >>> movement_grid(audit(line).evidence).rows
     (('item-item', '0.00', '0 %'), ('user-user', '0.00', '–'), ('user-item', '0.00', '–'))
     """
-    near = _nearest(evidence)
+    near, letters = _nearest(evidence), sources(evidence)
+    several = len(letters) > 1
     columns = {
         "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
-        "mean move": [_number(_moved(evidence, role)) for role in evidence.roles],
-        f"{near} lost": [percent(_lost(evidence, role)) for role in evidence.roles],
+        "mean move": [_seen(_number, _moved(evidence, role), letters if several else {}) for role in evidence.roles],
+        f"{near} lost": [_seen(percent, _lost(evidence, role), letters if several else {}) for role in evidence.roles],
         "range (median)": [_number(_width(evidence, role)) for role in evidence.roles],
         f"{near} sure to stay": [percent(_certified(evidence, role)) for role in evidence.roles],
     }
@@ -131,8 +140,54 @@ def _number(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.2f}"
 
 
-def _moved(evidence: Evidence, role: Role) -> float:
-    return max((record.mean_abs for _, record in evidence.visits(role)), default=np.nan)
+class _Most(NamedTuple):
+    """The largest figure that was seen, and the equal model that it was seen in; no name where nothing moved."""
+
+    value: float
+    called: str = ""
+
+
+NOTHING = _Most(float("nan"))
+
+
+def _seen(written: Callable[[float], str], most: _Most, letters: Mapping[str, str]) -> str:
+    return f"{written(most.value)} {letters.get(most.called, '')}".rstrip()
+
+
+def sources(evidence: Evidence) -> dict[str, str]:
+    """Give a letter to each model that the largest figures were seen in.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.6, 0.8], [0.0, 2.0]])
+    >>> list(sources(audit(model, groups=["canonical"]).evidence).values())
+    ['a', 'b']
+    """
+    most = [found(evidence, role) for role in evidence.roles for found in (_moved, _lost)]
+    return dict(zip(dict.fromkeys(one.called for one in most if one.called), ascii_lowercase, strict=False))
+
+
+def _named(evidence: Evidence, made: EquivalentModel) -> str:
+    """Name an equal model as tables do; those that were searched for are told by how far they go."""
+    if made.kind != WORST:
+        return made.title
+    shift = f", a shift of {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
+    return f"worst found (κ = {made.condition_number:.3g}{shift})"
+
+
+def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
+    """Find the equal model with the largest figure; one that rounding alone made names no model."""
+    found = [(figure(record), made) for made, record in evidence.visits(role) if not np.isnan(figure(record))]
+    if not found:
+        return NOTHING
+    value, made = max(found, key=lambda one: one[0])
+    return _Most(value, _named(evidence, made) if value > ROUNDING else "")
+
+
+def _moved(evidence: Evidence, role: Role) -> _Most:
+    return _largest(evidence, role, lambda record: record.mean_abs)
 
 
 def _width(evidence: Evidence, role: Role) -> float:
@@ -150,19 +205,20 @@ def _certified(evidence: Evidence, role: Role) -> float:
     return np.nan
 
 
-def _lost(evidence: Evidence, role: Role) -> float:
-    """Return the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
+def _lost(evidence: Evidence, role: Role) -> _Most:
+    """Find the largest share of neighbours that an equal model at hand replaces, a prediction cosine among them.
 
     Lists hold one row of each group of copies.
     """
-    records = [record for _, record in evidence.visits(role)]
     counterpart = None if evidence.predicted is None else evidence.predicted.of(role)
-    if counterpart is not None and evidence.model.predicts is not Equivalence.COSINES:
-        records.append(counterpart)
-    lost = [1 - record.overlap_without_twins for record in records if record.top_n]
-    for attack in evidence.limits.attacks:
-        lost += [attack.lost_without_twins] if (attack.role, attack.objective) == (role, "neighbours") else []
-    return max((share for share in lost if not np.isnan(share)), default=np.nan)
+    most = _largest(evidence, role, _gone)
+    if counterpart is None or evidence.model.predicts is Equivalence.COSINES or np.isnan(_gone(counterpart)):
+        return most
+    return most if most.value >= _gone(counterpart) else _Most(_gone(counterpart), f"by {seen_of(evidence.model)}")
+
+
+def _gone(record: Movement) -> float:
+    return 1 - record.overlap_without_twins if record.top_n else float("nan")
 
 
 def _table(grid: Grid) -> list[str]:
@@ -286,6 +342,11 @@ def key(audit: Audit, grid: Grid) -> str:
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
     proven = any(heading.startswith("range") or heading.endswith("stay") for heading in grid.headings)
     text = alone + " κ: largest / smallest stretch." * proven
+    letters = sources(audit.evidence)
+    if len(letters) == 1:
+        text += f" Most seen in: {next(iter(letters))}."
+    elif letters:
+        text += "".join(f" {letter}: {called}." for called, letter in letters.items())
     if copies and any("nearest" in heading for heading in grid.headings):
-        text += " Copies count once."
+        text += " Copies count once in lists."
     return text

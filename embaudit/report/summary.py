@@ -9,7 +9,7 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import ONCE, beside, copied, counted, percent, visible
+from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
@@ -37,14 +37,14 @@ WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
 
 
-def _stretch(models: Sequence[EquivalentModel]) -> str:
+def _stretch(models: Sequence[EquivalentModel], at_hand: FactorModel) -> str:
     """Write the largest κ, and the longest shift where there is one; a dash where no gauge makes the models."""
-    kappa, shift = max(model.condition_number for model in models), max(model.shift for model in models)
+    kappa, shift = max(model.condition_number for model in models), max(model.shift_in(at_hand) for model in models)
     text = "–" if np.isnan(kappa) else f"{kappa:.3g}"
-    return f"{text}, shift {shift:.2g}" if shift else text
+    return f"{text}, {in_typical_rows(shift)}" if shift else text
 
 
-def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...]:
+def _movement_row(title: str, visits: list[Visit], top_n: int, at_hand: FactorModel) -> tuple[str, ...]:
     models, moved, drifts = zip(*visits, strict=True)
 
     def mean(field: str) -> float:
@@ -53,7 +53,7 @@ def _movement_row(title: str, visits: list[Visit], top_n: int) -> tuple[str, ...
     spearman = mean("spearman")
     cells = [
         title if len(visits) == 1 else f"{len(visits)} {title}",
-        _stretch(models),
+        _stretch(models, at_hand),
         f"{mean('mean_abs'):.3f}",
         f"{max(record.max_abs for record in moved):.2f}",
         percent(mean("sign_flips")),
@@ -101,7 +101,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note(first),
             headings=(*headings, said_of(evidence.model, "predictions moved")),
-            rows=tuple(_movement_row(title, some, first.top_n) for title, some in families(audit, index).items()),
+            rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )
 

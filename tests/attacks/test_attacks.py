@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from models import random_model
@@ -260,13 +262,14 @@ def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
     for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
         attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
         assert attack.explain(model.roles) == (
-            f"The worst gauge found within κ = 2 moves {pairs} cosines by {attack.achieved:.2f} on average. "
+            f"The worst gauge found within κ = 2 moves the {attack.n_items:,} {pairs} cosines it was sought for by "
+            f"{attack.achieved:.2f} on average. "
             f"Proven: by at most {attack.bound:.2f}."
         )
     attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
     assert attack.explain(("word", "label")) == (
-        f"The worst gauge found within κ = 1.5 drives out {percent(attack.achieved)} of the entries of label-label "
-        f"lists. Proven: at most {percent(attack.bound)}."
+        f"The worst gauge found within κ = 1.5 drives out {percent(attack.achieved)} of the entries of the "
+        f"{len(attack.table)} label-label lists it was sought for. Proven: at most {percent(attack.bound)}."
     )
 
 
@@ -276,7 +279,8 @@ def test_ties_are_named_where_nothing_else_can_be_meant() -> None:
     attack = worst_gauge(tied, still, objective="neighbours", n=1, rng=0)
     assert (attack.achieved, attack.bound) == (0, 1)
     assert attack.explain(tied.roles).endswith(
-        "drives out 0 % of the entries of item-item lists. Proven: at most 100 %, because of ties."
+        "drives out 0 % of the entries of the 12 item-item lists it was sought for. Proven: at most 100 %, because of "
+        "ties."
     )
     clear = worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0)
     assert clear.explain().endswith("Proven: at most 0 %.")
@@ -381,8 +385,13 @@ def test_an_affine_attack_names_both_budgets() -> None:
     model = head(0)
     attack = quick(model, Affine(3, max_condition=2.0, max_shift=0.25), rng=0, n_steps=2, n_starts=1)
     assert attack.explain(("input", "label")).startswith(
-        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 moves label-label cosines by "
+        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 moves the "
     )
+    told = replace(attack, typical_row=0.5).reached(("input", "label"))
+    assert "and shifts of labels up to 0.5 typical rows moves the " in told
+    everything = replace(attack, objective="neighbours", bound=1.0).explain()
+    assert everything.endswith("it was sought for. More is not ruled out.")
+    assert replace(attack, objective="neighbours", bound=0.99).explain().endswith("Proven: at most 99 %.")
 
 
 @pytest.mark.parametrize("role", ["left", "right", "cross"])

@@ -102,13 +102,13 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         (
             [FREE, LISTED, DIFFERS, "left-open"],
             "NO",
-            "equal models have other cosines. Some change",
+            "models that predict exactly the same have other cosines. Some change",
             ("listed:right", "free:right"),
         ),
         (
             [FREE, LISTED_LITTLE, DIFFERS],
             "NO",
-            "equal models have other cosines. They differ",
+            "models that predict exactly the same have other cosines. They differ",
             ("differs:right", "free:right"),
         ),
         (

@@ -165,11 +165,12 @@ def test_the_equal_model_that_moves_most_on_average_is_named():
         ),
     ]
     found = evidence(MODEL, *visits, fibre=fibre(FREE, "right", "left"))
+    told = f"{0.75 / np.median(np.linalg.norm(MODEL.right, axis=1)):.3g} typical rows"
     assert records(movement.moved(found)) == [
         (
             "moved:right", S, "item-item cosines", "translation of items 1", False,
-            "In one (translation of items 1, κ = 1, a shift of 0.75) item-item cosines differ by 0.40 on average and "
-            "1.25 at most.",
+            f"In one (translation of items 1, κ = 1, a shift of {told}) item-item cosines differ by 0.40 on average "
+            "and 1.25 at most.",
             0.4, "movement", "witness",
         ),
         (
@@ -361,20 +362,19 @@ def test_vectors_that_were_made_to_hold_cosines():
     [
         (
             "identity",
-            "product or none: free; factors or factors-counted: pinned by the penalty; decoupled-decay: undecided",
+            "free under product or none; pinned by the penalty under factors or factors-counted; "
+            "undecided under decoupled-decay",
         ),
         (
             "softmax",
-            "decoupled-decay: undecided; softmax: free; softmax-decay: pinned by the penalty; "
-            "logistic or logistic-decay: tied to the inputs",
+            "undecided under decoupled-decay; free under softmax; pinned by the penalty under softmax-decay; "
+            "tied to the inputs under logistic or logistic-decay",
         ),
-        ("cosine", "cosine: what was trained"),
+        ("cosine", "what was trained under cosine"),
     ],
 )
 def test_training_that_is_not_known_is_listed_case_by_case(link, cases):
-    text = (
-        f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
-    )
+    text = f"Training: how the model was trained is not known here. Given the predictions, the cosines are {cases}."
     assert records(training(evidence(MODEL.replace(link=link)))) == [
         ("training", U, "cosines within a side", "models of the same predictions", False, text, None, "model")
     ]
@@ -406,8 +406,8 @@ def test_ranges():
         ),
         (
             "range:cross:affine:1.5", P, "1,234 pairs of user-item cosines",
-            "affine gauges within κ = 1.5 and a shift of 1 typical rows", False,
-            "No gauge among affine gauges within κ = 1.5 and a shift of 1 typical rows brings a cosine out of its "
+            "affine gauges within κ = 1.5 and a shift of 1 typical row", False,
+            "No gauge among affine gauges within κ = 1.5 and a shift of 1 typical row brings a cosine out of its "
             "range. "
             "Half of the ranges are wider than 0.62.",
             0.625, "ranges",
@@ -423,7 +423,10 @@ def test_certificates():
         (
             f"certified:right:linear:{kappa:g}", P, "the 10 nearest of 1,500 items", f"linear gauges within κ = "
             f"{kappa:g}",
-            False, f"{100 * share:.0f} % of the lists stay whole under linear gauges within κ = {kappa:g}.", share,
+            False,
+            f"For {100 * share:.0f} % of the lists it is proven that they stay whole under linear gauges within κ = "
+            f"{kappa:g}.",
+            share,
             "certificates",
         )
         for kappa, share in kappas.items()
@@ -431,13 +434,17 @@ def test_certificates():
         (
             "certified:left:affine:2", P, "the 10 nearest of 1 user",
             "affine gauges within κ = 2 and a shift of 0.1 typical rows", False,
-            "25 % of the lists stay whole under affine gauges within κ = 2 and a shift of 0.1 typical rows.", 0.25,
+            "For 25 % of the lists it is proven that they stay whole under affine gauges within κ = 2 and a shift of "
+            "0.1 typical rows.",
+            0.25,
             "certificates",
         )
     ]  # fmt: skip
     once = replace(linear, lists={2.0: 0.5}, lists_without_twins={2.0: 0.25})
     (claim,) = limits.certificates(evidence(limits=Limits((), (once,))))
-    assert claim.text.startswith("50 % (25 % with copies counted once) of the lists stay whole under linear")
+    assert claim.text.startswith(
+        "For 50 % (25 % with copies counted once) of the lists it is proven that they stay whole under linear"
+    )
     assert claim.value == 0.5
 
 
@@ -445,14 +452,15 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
     gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
     affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
     made = (
-        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=None),
-        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, table=None),
+        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=np.zeros((2_000, 2), int)),
+        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, np.zeros((5, 11), int), typical_row=7.0),
     )
     moves, drives = "moves item-item cosines by", "drives out"
+    sought = "moves the 2,000 item-item cosines it was sought for by"
     assert records(limits.attacks(evidence(limits=Limits((), (), made)))) == [
         (
             "reached:movement:right:linear", S, "2,000 pairs of item-item cosines", "linear gauges within κ = 2", False,
-            f"The worst gauge found within κ = 2 {moves} 0.25 on average.", 0.25, "attacks", "witness",
+            f"The worst gauge found within κ = 2 {sought} 0.25 on average.", 0.25, "attacks", "witness",
         ),
         (
             "bound:movement:right:linear", P, "2,000 pairs of item-item cosines", "linear gauges within κ = 2", False,
@@ -460,15 +468,15 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
         ),
         (
             "reached:neighbours:left:affine", S, "50 listed neighbours of users",
-            "affine gauges within κ = 2 and a shift of 1 typical rows", False,
-            f"The worst gauge found within κ = 2 and shifts of items up to 7 {drives} 12 % of the entries of user-user "
-            "lists.",
+            "affine gauges within κ = 2 and a shift of 1 typical row", False,
+            f"The worst gauge found within κ = 2 and shifts of items up to 1 typical row {drives} 12 % of the entries "
+            "of the 5 user-user lists it was sought for.",
             0.125, "attacks", "witness",
         ),
         (
             "bound:neighbours:left:affine", P, "50 listed neighbours of users",
-            "affine gauges within κ = 2 and a shift of 1 typical rows", False,
-            "No gauge among affine gauges within κ = 2 and a shift of 1 typical rows drives out more than 75 % of the "
+            "affine gauges within κ = 2 and a shift of 1 typical row", False,
+            "No gauge among affine gauges within κ = 2 and a shift of 1 typical row drives out more than 75 % of the "
             "entries of user-user lists.",
             0.75, "attacks",
         ),

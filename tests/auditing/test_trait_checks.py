@@ -248,17 +248,20 @@ def test_emb402_tells_the_three_figures():
     assert (code, value) == ("EMB402", pytest.approx(0.11))
     assert title == "an equal model changes 6 % of 10 nearest; for frequent items, 17 %"
     assert text == (
-        "In the equal model that moves lists most, 94 % of the 10 nearest stay over all items. "
+        "In one equal model (linear 2) 94 % of the 10 nearest stay over all items. "
         "It is 83 % for 321 items with 5 interactions or more, and 90 % weighted by interactions."
     )
-    assert remedy == "Judge the items that you ask about: figures over all of them are figures of the others."
+    assert remedy == (
+        "Judge the items that you ask about: `--show NAME` lists their neighbours, and the figure over all items is "
+        "another one."
+    )
     assert found_in(evidence_of(tail=tail_of(), equal="linear 2"))[0].claim.scope.models == "linear 2"
 
 
 def test_emb402_tells_of_lists_without_copies_too():
     once = tail_of("counts", 0.9, 0.8, 0.7)
     _, title, text, *_ = only(evidence_of(tail=tail_of(weighted=0.8), tail_without_twins=once, equal="linear 2"))
-    assert title == "an equal model changes 6 % of 10 nearest; weighted by counts, 20 %"
+    assert title == "an equal model changes 10 % of 10 nearest; weighted by counts, 30 %"
     assert text.endswith("80 % weighted by interactions. With copies counted once these are 90 %, 80 % and 70 %.")
 
 

@@ -88,7 +88,8 @@ def test_the_head_of_a_language_model(embaudit, shared_data):
     rows = ea.load("lm-stories260K-folded-centred.npz").right
     name, *near = re.findall(r"label (\d+)(?:, by|  +0\.\d\d \*?\n)", result.out)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    assert near == [str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:6]]
+    assert len(near) == 4
+    assert near == [str(row) for row in np.argsort(-unit @ unit[int(name)], kind="stable")[1:5]]
 
 
 def test_movielens_end_to_end(embaudit, shared_data, request):

@@ -54,7 +54,7 @@ CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
 UNSAID = {
     "YES": ("Do not read", "a convention", "differ when"),
     "NO": ("as a convention", "part of what the model predicts", "nobody knows"),
-    CONVENTION: ("Do not read", "part of what the model predicts", "equal models have other cosines"),
+    CONVENTION: ("Do not read", "part of what the model predicts", "the same have other cosines"),
     OPEN: ("Do not read", "part of what the model predicts", "differ when", "at hand moves"),
 }
 """What neither answer nor advice may say beside a word."""

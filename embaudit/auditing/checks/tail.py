@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.traits import Traits
     from embaudit.movements.tail import Tail
 
 APART = 0.1
@@ -26,10 +27,12 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         if found is None or traits.equal is None or found.gap < APART or not evidence.predictions_hold:
             continue
         title = evidence.model.title(traits.role)
-        over_all, other = percent(1 - found.over_all.share), percent(1 - found.furthest.share)
+        told = traits.tail_without_twins or found
+        furthest = told.frequent if found.furthest is found.frequent else told.weighted
+        over_all, other = percent(1 - told.over_all.share), percent(1 - furthest.share)
         claim = Claim(
             f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal),
-            _text(found, title) + _once(traits.tail_without_twins), found.gap,
+            _text(found, title, _called(evidence, traits)) + _once(traits.tail_without_twins), found.gap,
             "traits",
         )  # fmt: skip
         yield Finding(
@@ -37,8 +40,14 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
             Severity.TIP,
             f"an equal model changes {over_all} of {found.top_n} nearest; {_whose(found, title)}, {other}",
             claim,
-            f"Judge the {title}s that you ask about: figures over all of them are figures of the others.",
+            f"Judge the {title}s that you ask about: `--show NAME` lists their neighbours, and the figure over all "
+            f"{title}s is another one.",
         )
+
+
+def _called(evidence: Evidence, traits: Traits) -> str:
+    names = {one.name: one.called(traits.role) for one in evidence.equivalents}
+    return names.get(str(traits.equal), str(traits.equal))
 
 
 def _whose(found: Tail, title: str) -> str:
@@ -55,11 +64,11 @@ def _once(found: Tail | None) -> str:
     return f" {ONCE.capitalize()} these are {shares[0]}, {shares[1]} and {shares[2]}."
 
 
-def _text(found: Tail, title: str) -> str:
+def _text(found: Tail, title: str, called: str) -> str:
     which = f"with {FREQUENT} interactions or more" if found.known == "counts" else "of at least median length"
     by = "by interactions" if found.known == "counts" else "by row length (no counts are known)"
     return (
-        f"In the equal model that moves lists most, {percent(found.over_all.share)} of the {found.top_n} nearest stay "
-        f"over all {title}s. It is {percent(found.frequent.share)} for {counted(found.n_frequent, title)} {which}, and "
+        f"In one equal model ({called}) {percent(found.over_all.share)} of the {found.top_n} nearest stay over all "
+        f"{title}s. It is {percent(found.frequent.share)} for {counted(found.n_frequent, title)} {which}, and "
         f"{percent(found.weighted.share)} weighted {by}."
     )

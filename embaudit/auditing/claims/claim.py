@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from embaudit.foundation.words import in_typical_rows
+
 if TYPE_CHECKING:
     from embaudit.gauges import Gauge
 
@@ -49,7 +51,7 @@ class Scope:
 
     def __str__(self) -> str:
         budget = [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
-        budget += [f"a shift of {self.max_shift:.3g} typical rows"] if self.max_shift is not None else []
+        budget += [f"a shift of {in_typical_rows(self.max_shift)}"] if self.max_shift is not None else []
         return f"{self.models} within {' and '.join(budget)}" if budget else self.models
 
     def to_dict(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import ONCE, beside, percent
 from embaudit.gauges import GeneralLinear
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def origin(evidence: Evidence) -> Iterator[Claim]:
 
 
 def _decided(head: HeadEvidence) -> str:
-    others = f"{percent(head.neighbours.top1_changed)} of labels have another nearest label, and "
+    changed = beside(head.neighbours.top1_changed, head.neighbours.top1_changed_without_twins, ONCE)
+    others = f"{changed} of labels have another nearest label, and "
     return (
         "Label cosines depend on an origin that no probability shows. The mean row is "
         f"{head.offset:.2g} of a typical row (median) long. Without it {others if decides_neighbours(head) else ''}"

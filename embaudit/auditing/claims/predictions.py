@@ -24,7 +24,7 @@ def predictions(evidence: Evidence) -> Iterator[Claim]:
     changes += [] if head is None else [other.change for other in head.verifiable]
     if not changes:
         return
-    made, subject = counted(len(changes), "equal model"), f"every {noun(evidence.model)}"
+    made, subject = counted(evidence.n_visited, "equal model"), f"every {noun(evidence.model)}"
     scope = Scope(f"the {made} visited")
     if not evidence.predictions_hold:
         yield Claim("predictions", Kind.SHOWN, subject, scope, FAILED, max(changes), "drift")

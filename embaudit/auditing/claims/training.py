@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.model import FactorModel
 
 IN_SHORT = {
     Status.FREE: "free",
@@ -38,6 +39,25 @@ SETTLES = {
 """What training is declared to have settled: the name of the claim, and its text; nothing where no law is known."""
 
 
+UNKNOWN = "Training: how the model was trained is not known here."
+"""Where nothing is declared."""
+
+
+def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
+    """Yield the objectives that a model may have been trained with, and what each leaves of its cosines.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> list(cases(FactorModel.from_softmax([[1.0], [2.0]])))[1]
+    (['softmax'], 'free')
+    """
+    groups: dict[Status, list[str]] = {}
+    for row in usual_objectives(model.link):
+        groups.setdefault(row.status, []).append(row.name)
+    yield from ((names, IN_SHORT[status]) for status, names in groups.items())
+
+
 def objective_of(evidence: Evidence) -> Objective | None:
     """Look up how the model was trained, where it says so."""
     return OBJECTIVES[evidence.model.objective] if evidence.model.objective else None
@@ -56,11 +76,6 @@ def training(evidence: Evidence) -> Iterator[Claim]:
             name, text = SETTLES[objective.status]
             yield Claim(name, Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
         return
-    groups: dict[Status, list[str]] = {}
-    for row in usual_objectives(model.link):
-        groups.setdefault(row.status, []).append(row.name)
-    cases = "; ".join(f"{' or '.join(names)}: {IN_SHORT[status]}" for status, names in groups.items())
-    text = (
-        f"Training: how the model was trained is not known here. Given the predictions, the cosines are under {cases}."
-    )
+    listed = "; ".join(f"{then} under {' or '.join(names)}" for names, then in cases(model))
+    text = f"{UNKNOWN} Given the predictions, the cosines are {listed}."
     yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, said_of(model, text), evidence="model")

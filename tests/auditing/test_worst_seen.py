@@ -1,0 +1,132 @@
+"""What is called the most that was seen holds what searches found, on the pairs and lists of all other models."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.auditing.equivalents import WORST, attacked_models
+from embaudit.movements import movement
+from embaudit.report.audit_view import audit_view
+from embaudit.report.first_screen import first_screen, key, movement_grid, sources
+from embaudit.report.next_steps import Asked
+
+
+def with_copies(**options):
+    """Forty items, ten of them copies of others, most of few interactions."""
+    model = random_model(3, n=50, p=40, k=4, scales=([1.2, 1.1, 1, 0.9], 1))
+    rows = np.array(model.right)
+    rows[30:] = 2 * rows[:10]
+    return model.replace(right=rows, right_counts=[1] * 20 + [90] * 20, **options)
+
+
+@pytest.fixture(scope="module")
+def audits():
+    head = random_model(4, n=None, p=40, k=4, means=(0, 1.0), link="softmax")
+    return {"pair": ea.audit(with_copies(), n_gauges=2), "head": ea.audit(head, n_gauges=2)}
+
+
+def found_by_search(audit):
+    return [(one, record) for one, record in audit.evidence.visits() if one.kind == WORST]
+
+
+def test_worst_gauges_are_visited_like_all_equal_models(audits):
+    names = {
+        "pair": ["worst found for item cosines", "worst found for item lists"],
+        "head": ["worst found for item cosines", "worst found for item lists",
+                 "worst found for item cosines, with a shift"],
+    }  # fmt: skip
+    for name, audit in audits.items():
+        evidence = audit.evidence
+        assert [one.name for one in evidence.equivalents if one.kind == WORST] == names[name]
+        assert len(evidence.drift) == len(evidence.equivalents) == len(evidence.movement)
+        assert evidence.predictions_hold
+        for one, record in found_by_search(audit):
+            attack = next(a for a in evidence.limits.attacks if a.gauge is one.gauge)
+            again = movement(evidence.model, attack.gauge.act(evidence.model), role=record.role, n_neighbours=10)
+            assert record.mean_abs == pytest.approx(again.mean_abs, rel=1e-9)
+            assert record.n_pairs == again.n_pairs
+
+
+def test_the_most_that_was_seen_is_at_least_what_searches_found(audits):
+    for audit in audits.values():
+        rows = {row[0]: row for row in movement_grid(audit.evidence).rows}
+        of_side = [(one, record) for one, record in found_by_search(audit) if record.role == "right"]
+        assert float(rows["item-item"][1].split()[0]) == round(
+            max(r.mean_abs for _, r in audit.evidence.visits("right")), 2
+        )
+        assert float(rows["item-item"][1].split()[0]) >= max(round(r.mean_abs, 2) for _, r in of_side)
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_models_of_the_largest_figures_have_letters():
+    audit = ea.audit(with_copies(), n_gauges=2)
+    letters, grid = sources(audit.evidence), movement_grid(audit.evidence)
+    assert list(letters.values()) == ["a", "b", "c", "d"][: len(letters)]
+    assert len(letters) > 1
+    text = key(audit, grid)
+    for called, letter in letters.items():
+        assert f" {letter}: {called}." in text
+    cells = {cell.split()[-1] for row in grid.rows for cell in row[1:3] if cell[-1].isalpha()}
+    assert cells == set(letters.values())
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_single_model_needs_no_letter():
+    audit = ea.audit(random_model(2, p=40, k=4, n=None), groups=["linear"], n_gauges=1)
+    grid = movement_grid(audit.evidence)
+    assert list(sources(audit.evidence)) == ["random linear maps"]
+    assert " Most seen in: random linear maps." in key(audit, grid)
+    assert not any(cell[-1].isalpha() for cell in grid.rows[0][1:])
+
+
+def test_the_models_visited_are_one_number(audits):
+    for audit in audits.values():
+        number = f"{audit.evidence.n_visited:,}"
+        assert dict(audit_view(audit).facts)["equal models visited"] == number
+        claim = next(claim for claim in audit.claims if claim.name == "predictions")
+        assert f"{number} equal models made" in claim.text
+        assert claim.scope.models == f"the {number} equal models visited"
+    head = audits["head"].evidence
+    assert head.n_visited == len(head.equivalents) + 7
+
+
+def test_rows_of_little_weight_are_judged_by_the_lists_of_movement(audits):
+    evidence = audits["pair"].evidence
+    (traits,) = [one for one in evidence.traits if one.role == "right"]
+    record = next(record for one, record in evidence.visits("right") if one.name == traits.equal)
+    assert traits.tail.over_all.share == pytest.approx(record.top_n_overlap, abs=1e-12)
+    assert traits.tail_without_twins.over_all.share == pytest.approx(record.overlap_without_twins, abs=1e-12)
+
+
+def test_shifts_are_told_in_typical_rows_wherever_they_are_told(audits):
+    audit = audits["head"]
+    made = next(one for one, _ in found_by_search(audit) if one.shift)
+    typical = audit.evidence.model.right_side.median_length
+    assert made.shift_in(audit.evidence.model) == pytest.approx(made.shift / typical, rel=1e-12)
+    for claim in audit.claims:
+        for told in re.findall(r"shifts? of [a-z ]*?([\d.]+) typical rows?|shifts of items up to ([\d.]+)", claim.text):
+            assert float(told[0] or told[1]) <= 1.0
+    reached = next(claim for claim in audit.claims if claim.name == "reached:movement:right:affine")
+    assert "shifts of items up to 1 typical row moves" in reached.text
+    assert reached.scope.max_shift == 1.0
+
+
+def test_attacks_in_fewer_dimensions_make_no_model():
+    model = random_model(0, n=9, p=12, k=3)
+    audit = ea.audit(model.replace(left=model.left * [1, 1, 0]), n_gauges=1)
+    assert audit.evidence.limits.attacks[0].gauge.rank == 2
+    assert found_by_search(audit) == []
+    assert attacked_models(audit.evidence.model, audit.evidence.limits.attacks) == []
+
+
+def test_a_screen_holds_the_names(audits):
+    for audit in audits.values():
+        screen = first_screen(audit, Asked("m.npz"))
+        assert "worst found (κ = 2" in screen.replace("\n", " ")
+        assert len(screen.splitlines()) <= 25
+        assert max(map(len, screen.splitlines())) <= 80
