@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from embaudit.model import Softmax
@@ -34,3 +35,16 @@ def said_of(model: FactorModel, text: str) -> str:
     if not is_alone(model):
         return text
     return text.replace("predictions", "scores").replace("Predictions", "Scores").replace("prediction as", "score as")
+
+
+def in_titles(model: FactorModel, text: str) -> str:
+    """Say of a model's own sides what is said of users and items, and of vectors alone what is said of predictions.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> in_titles(FactorModel.from_softmax([[1.0]]), "a stretch of the users that is undone on the items")
+    'a stretch of the inputs that is undone on the labels'
+    """
+    titles = {"user": model.title("left"), "item": model.title("right")}
+    return re.sub(r"\b(user|item)(s?)\b", lambda found: titles[found[1]] + found[2], said_of(model, text))

@@ -214,8 +214,7 @@ def test_sliders_move_neighbours_and_no_prediction(opened, name):
     page = opened(name)
     stored = predictions(page)
     assert all(len(one) == 3 for one in stored)
-    assert page.locator("#replaced").text_content() != "0 %"
-    back(page)
+    assert page.locator("#replaced").text_content() == "0 %"
     for slider in page.locator("#explorer .control:not(.shift) input[type=range]").all():
         seen = []
         for key in ("Home", "End", "PageDown"):
@@ -242,7 +241,6 @@ def test_predictions_that_move_would_be_counted_and_shown(opened):
 
 def test_a_rotation_moves_nothing(opened):
     page = opened("cosine")
-    back(page)
     before = lists(page), predictions(page)
     page.locator("#slider-0").press("End")
     settled(page)
@@ -278,17 +276,20 @@ def test_the_share_replaced_counts_every_list(audits, opened):
 def test_the_pad_shifts_and_no_prediction_moves(opened):
     page = opened("head")
     stored = predictions(page)
-    back(page)
     pad = page.locator("#pad")
     box = pad.bounding_box()
     pad.click(position={"x": 0.8 * box["width"], "y": 0.3 * box["height"]})
     settled(page)
     assert page.locator("#replaced").text_content() != "0 %"
     assert predictions(page) == stored
-    assert float(page.locator("#value-a").text_content()) < -0.3
-    assert float(page.locator("#value-b").text_content()) < -0.1
+    assert float(page.locator("#value-a").text_content()) > 0.3
+    assert float(page.locator("#value-b").text_content()) > 0.1
     page.locator("#shift-a").press("End")
     settled(page)
+    place, inside = page.locator("#origin").bounding_box(), pad.bounding_box()
+    assert place["x"] > inside["x"] + inside["width"] / 2
+    assert place["x"] + place["width"] <= inside["x"] + inside["width"] + 0.5
+    assert page.locator("#shift-length").text_content() != "0.00"
     assert predictions(page) == stored
     assert page.locator("#changed").text_content().startswith("0 of ")
 
@@ -312,18 +313,57 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     assert page.locator("#predicted-1 li").count() == 3
 
 
-def test_a_page_opens_far_from_the_model_at_hand(opened, audits):
-    page, found = opened("scores"), explorer(audits["scores"])
-    assert found.opening == (0.0 if found.families[0].start > 0.5 else 1.0)
-    assert page.locator("#value-0").text_content() == f"{found.opening:g}"
+def test_a_page_opens_at_the_model_at_hand_and_a_button_leads_to_each_other_one(opened, audits):
+    for name in ("scores", "head"):
+        page, found = opened(name), explorer(audits[name])
+        stored = predictions(page)
+        assert page.locator("#replaced").text_content() == page.locator("#status-replaced").text_content() == "0 %"
+        assert page.locator("#reset").get_attribute("aria-pressed") == "true"
+        assert page.locator(".control.off").count() == 0
+        for i, one in enumerate(found.shows):
+            button = page.locator(f"#show-{i}")
+            assert button.text_content() == one.name
+            button.click()
+            settled(page)
+            assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [one.name]
+            share = page.evaluate(f"explorer.replaced({one.family}, {one.at}, {list(one.shift)})")
+            assert share > 0
+            shown = f"{int(100 * share + 0.5)} %" if share >= 0.01 else "<1 %"
+            assert page.locator("#status-replaced").text_content() == shown
+            assert predictions(page) == stored
+            assert page.locator("#status-changed").text_content().startswith("0 of ")
+        back(page)
     stay = [f" .name:has-text('{name}')" for name in ("(went)", "(new)")]
+    page.locator("#show-0").click()
+    settled(page)
     assert all(page.locator(f"#explorer{one}").count() > 0 for one in stay)
+
+
+def test_a_slider_that_does_nothing_says_so(opened):
+    page = opened("scores")
+    page.locator("#slider-1").press("End")
+    settled(page)
+    assert page.locator("#value-0").text_content() == "off"
+    assert page.locator(".control.off #slider-0").count() == 1
+    page.locator("#slider-0").press("Home")
+    settled(page)
+    assert (page.locator("#value-0").text_content(), page.locator("#value-1").text_content()) == ("0", "off")
+    assert page.locator(".control.off").count() == 1
+    back(page)
+    assert page.locator(".control.off").count() == 0
+
+
+def test_the_place_of_the_model_is_marked_on_the_slider(opened, audits):
+    page, family = opened("scores"), explorer(audits["scores"]).families[0]
+    track, mark = page.locator("#slider-0").bounding_box(), page.locator(".here span").bounding_box()
+    share = (family.start - family.low) / (family.high - family.low)
+    assert mark["x"] - 1 <= track["x"] + share * track["width"] <= mark["x"] + mark["width"] + 10
+    assert "your model" in page.locator(".here span").text_content()
 
 
 def test_play_moves_and_stops(opened):
     page = opened("scores")
     stored = predictions(page)
-    back(page)
     page.locator("#play").click()
     expect(page.locator("#replaced")).not_to_have_text("0 %")
     assert predictions(page) == stored
@@ -344,13 +384,20 @@ def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, vi
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
 
 
-def test_predictions_stay_in_view_while_neighbours_are_read(opened):
-    for viewport in (PHONE, DESKTOP):
+def test_predictions_stay_in_view_while_neighbours_are_read_and_sliders_on_a_phone(opened):
+    for viewport, kept in ((PHONE, "#slider-0"), (PHONE, "#status-changed"), (DESKTOP, "#predicted-2")):
         page = opened("scores", viewport=viewport)
         page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
         page.locator("#after-1").scroll_into_view_if_needed()
-        box = page.locator("#predicted-2").bounding_box()
+        box = page.locator(kept).bounding_box()
         assert 0 < box["y"] < viewport["height"]
+
+
+def test_lists_are_stacked_on_a_phone_and_names_have_the_whole_line(opened):
+    page = opened("scores", viewport=PHONE)
+    before, after = (page.locator(f"#{name}-0").bounding_box() for name in ("before", "after"))
+    assert after["y"] >= before["y"] + before["height"]
+    assert min(before["width"], after["width"]) > 0.75 * PHONE["width"]
 
 
 def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits):

@@ -96,7 +96,7 @@ def test_the_way_to_the_worst_gauge_leads_from_the_model_at_hand(audited, share)
     assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
     assert np.abs(others @ rows.T + one.row_bias + found.offset - audited.model.scores()).max() < 1e-12
     assert np.isclose(np.exp(share * np.ptp(one.step)), attack.gauge.condition_number**share, rtol=1e-12)
-    assert one.said == attack.reached(audited.model.roles)
+    assert one.said == f"{attack.reached(audited.model.roles)}."
     assert one.said.startswith("The worst gauge found within κ = 2 drives out")
 
 
@@ -144,7 +144,7 @@ def test_the_row_shown_first_is_well_known_and_one_of_its_neighbours_goes():
     found = explorer(ea.audit(model, n_gauges=1))
     first, second = found.first
     assert first in np.argsort(-counts)[:20]
-    before, after = (np.argsort(-cosines(rows)[first])[1:9] for rows in (model.right, at_exponent(model, 0.0).right))
+    before, after = (np.argsort(-cosines(rows)[first])[1:11] for rows in (model.right, at_exponent(model, 0.0).right))
     assert second in before
     assert second not in after
 
@@ -264,3 +264,50 @@ def test_words_of_the_explorer_are_those_of_claims_and_of_the_glossary(audited, 
     assert "users are drawn at random" in page(alone)
     assert "states are drawn at random" in page(head)
     assert "at random" not in page(audited)
+
+
+def test_a_button_leads_to_each_demonstration(audited, head, shifted):
+    def shows(audit):
+        found = explorer(audit)
+        kinds = [one.kind for one in found.families]
+        return [(one.name, kinds[one.family], one.at, np.round(one.shift, 9).tolist()) for one in found.shows]
+
+    assert shows(audited)[:3] == [
+        ("Compared by predictions", "exponent", 0.0, [0, 0]),
+        ("Balanced", "exponent", 0.5, [0, 0]),
+        ("Worst found", "worst", 1.0, [0, 0]),
+    ]
+    assert shows(ea.audit(random_model(n=9, p=20, k=3), role="user", n_gauges=1))[0][2] == 1.0
+    for audit in (head, shifted):
+        pad = explorer(audit).pad
+        centred = np.round([-pad.mean / pad.unit, 0.0], 9).tolist()
+        assert ("Mean row subtracted", "worst", 0.0, centred) in shows(audit)
+    assert ("Final norm folded in", "folded", 1.0, [0, 0]) in shows(head)
+    assert shows(head)[-1] == ("Both", "folded", 1.0, centred_of(head))
+    rows, _ = at(of_kind(explorer(head), "folded"), 1.0, centred_of(head), explorer(head).pad.directions)
+    model = head.model
+    folded_and_centred = (model.right - model.right.mean(axis=0)) * GAIN
+    assert np.abs(cosines(rows) - cosines(folded_and_centred)).max() < 1e-6
+
+
+def centred_of(audit):
+    pad = explorer(audit).pad
+    return np.round([-pad.mean / pad.unit, 0.0], 9).tolist()
+
+
+def test_the_page_says_users_and_items_only_where_the_model_does(audited):
+    labels = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(40, 4)) + 1)
+    part = unescape(page(ea.audit(labels, n_gauges=1)).split('id="explorer"')[1].split("<noscript>")[0])
+    assert "A stretch of the inputs that is undone on the labels is one." in part
+    assert not re.search(r"\b(users?|items?)\b", part)
+    own = unescape(page(audited).split('id="explorer"')[1].split("<script")[0])
+    assert "A stretch of the users that is undone on the items is one." in own
+    assert "Move the scale from items (0) to users (1)" in own
+    assert "of the 10 nearest replaced, among all 30 items" in own
+
+
+def test_rows_looked_at_are_told_from_all_rows():
+    few = random_model(n=9, p=320, k=3)
+    for counts, which in ((None, "the longest"), (np.arange(320), "those with most interactions")):
+        html = page(ea.audit(few.replace(right_counts=counts), n_gauges=1))
+        assert f"among 300 of 320 items: {which}, one of each group of copies" in html

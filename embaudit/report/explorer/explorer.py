@@ -14,15 +14,17 @@ from embaudit.foundation.words import cut
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import OPPOSITE, Softmax
 from embaudit.report.explorer.chosen import LONGEST, chosen_rows, how_many, names_of
-from embaudit.report.explorer.family import Family, canonical, folded, found_attack, rotation, stored, worst
+from embaudit.report.explorer.family import EXPONENT, Family, canonical, folded, found_attack, rotation, stored, worst
 from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from embaudit.auditing import Audit
     from embaudit.foundation.checked import Floats, Indices
     from embaudit.model import FactorModel, SideName
 
-LISTED = 8
+LISTED = 10
 """Neighbours that a list holds."""
 FIRST = 20
 """Rows among which the one shown first is chosen."""
@@ -42,6 +44,20 @@ class Pad:
     """(m, 2) the rows explored, seen along the two."""
     unit: float
     """Length of a typical row."""
+
+
+@dataclass(frozen=True)
+class Show:
+    """An equal model that a button leads to."""
+
+    name: str
+    """What the button says."""
+    family: int
+    """Which of the families."""
+    at: float
+    """Where in it."""
+    shift: tuple[float, float]
+    """Along the directions of the pad."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +84,12 @@ class Explorer:
     first: tuple[int, int]
     """The rows shown first."""
     listed: int
-    opening: float
-    """Where the first family stands when the page is opened: far from the model at hand, whose lists stand beside."""
+    shows: tuple[Show, ...]
+    """Equal models that a button leads to."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the page holds."""
-        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total", "opening")
+        direct = ("title", "other_title", "drawn", "link", "soft_cap", "offset", "listed", "total")
         return dict(
             plain(
                 {
@@ -82,6 +98,7 @@ class Explorer:
                     "other_names": list(self.other_names),
                     "unit": list(self.unit),
                     "first": list(self.first),
+                    "shows": [{**vars(one), "shift": list(one.shift)} for one in self.shows],
                     "families": [_family(one, self.pad) for one in self.families],
                     "pad": None if self.pad is None else _pad(self.pad),
                 }
@@ -215,8 +232,21 @@ def _explorer(
         pad=pad,
         first=_first(some, side, families[0], n),
         listed=n,
-        opening=_far_end(families[0]),
+        shows=tuple(_shows(families, pad)),
     )
+
+
+def _shows(families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
+    """Name what is worth seeing: named places of the families, and the mean row subtracted."""
+    for index, one in enumerate(families):
+        for at, name in one.shows:
+            yield Show(name, index, at, one.home)
+    if pad is None or not pad.mean:
+        return
+    centred = (-pad.mean / pad.unit, 0.0)
+    index = next(i for i, one in enumerate(families) if one.kind != EXPONENT)
+    yield Show("Mean row subtracted", index, families[index].start, centred)
+    yield from (Show("Both", i, 1.0, centred) for i, one in enumerate(families) if one.kind == "folded")
 
 
 def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from embaudit.foundation.checked import Floats
     from embaudit.model import FactorModel, SideName
 
+EXPONENT = "exponent"
+"""The kind of the canonical family."""
+TASTE = "What the predictions fix is not better taste: it says what the model predicts, and no more."
+"""Beside the cosines of what is predicted."""
 STEPS = 40
 """Places of the slider of exponents; the condition number is known at each."""
 FEW_STEPS, WIDE = 10, 256
@@ -53,6 +57,8 @@ class Family:
     """Places of the slider between its ends."""
     stops: tuple[tuple[float, str], ...] = ()
     """Places with a name."""
+    shows: tuple[tuple[float, str], ...] = ()
+    """Places that a button leads to, and what it says."""
     kappas: tuple[float, ...] | None = None
     """κ between the model at hand and each place; None where it follows from the steps."""
     known: bool = True
@@ -84,7 +90,8 @@ def folded(evidence: Evidence, some: FactorModel, side: SideName) -> Family | No
     if np.ptp(gains) == 0:
         return None
     stops = ((0.0, "as stored"), (1.0, "folded"))
-    return _family("folded", some, side, gains - gains.mean(), stops=stops, said=_said(evidence, norm.title))
+    shows, said = ((1.0, "Final norm folded in"),), _said(evidence, norm.title)
+    return _family("folded", some, side, gains - gains.mean(), stops=stops, shows=shows, said=said)
 
 
 def _said(evidence: Evidence, title: str) -> str:
@@ -101,7 +108,8 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     step = np.log(stretch) - np.log(stretch).mean()
     if np.ptp(step) < 1e-6:
         return None
-    return _family("worst", some, side, step, turn=axes, basis=axes, said=attack.reached(evidence.model.roles))
+    shows, said = ((1.0, "Worst found"),), f"{attack.reached(evidence.model.roles)}."
+    return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, said=said)
 
 
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
@@ -125,7 +133,7 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
     logs = np.log(form.singular_values[: form.rank])
     places = STEPS if form.rank <= WIDE else FEW_STEPS
     return _family(
-        "exponent",
+        EXPONENT,
         halfway,
         side,
         -logs if side == "right" else logs,
@@ -133,6 +141,8 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
         start=round(evidence.position.exponent * places) / places,
         places=places,
         stops=tuple(_stops(evidence, side)),
+        shows=((0.0 if side == "right" else 1.0, "Compared by predictions"), (0.5, "Balanced")),
+        said=TASTE,
         kappas=tuple(_conditions(form, places)),
         known=form.is_full_rank,
         basis=form.right_map(0.5) if side == "right" else form.left_map(0.5),

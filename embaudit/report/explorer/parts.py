@@ -9,8 +9,10 @@ from importlib.resources import files
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from embaudit.auditing.alone import is_alone, said_of
+from embaudit.auditing.alone import in_titles, is_alone, said_of
 from embaudit.auditing.glossary import WORDS
+from embaudit.report.explorer.family import EXPONENT
+from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,12 +21,11 @@ if TYPE_CHECKING:
     from embaudit.report.explorer.explorer import Explorer
 
 LABELS = {
-    "exponent": "Exponent",
-    "worst": "Budget κ, to the worst gauge found",
-    "folded": "Final norm, folded in",
-    "rotation": "A rotation (control)",
+    "worst": "Distort the axes, up to the worst case found",
+    "folded": "Fold the final norm in, step by step",
+    "rotation": "Rotate the axes (control: moves nothing)",
 }
-"""What sliders are called."""
+"""What sliders are called, but for that of exponents, which names the sides."""
 NOUNS = {"identity": "scores", "sigmoid": "probabilities", "softmax": "probabilities", "cosine": "predicted cosines",
          "ranking": "leads"}  # fmt: skip
 """What a prediction that is shown is called."""
@@ -38,10 +39,13 @@ def script() -> str:
 
 def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
     """Collect what the template of the explorer shows; the page allows this script and no other."""
+    right, left = (f"{audit.evidence.model.title(side)}s" for side in ("right", "left"))
     digest = b64encode(sha256(script().encode()).digest()).decode()
     return {
         "explorer": found,
-        "labels": LABELS,
+        "labels": LABELS | {EXPONENT: f"Move the scale from {right} (0) to {left} (1)"},
+        "shows": found.shows,
+        "among": _among(found, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
         "noun": "scores" if is_alone(audit.model) else NOUNS[found.link],
         "heading": said_of(audit.model, "Predictions"),
         "explained": tuple(_explained(audit)),
@@ -70,11 +74,21 @@ def held(found: Explorer) -> str:
 
 def _explained(audit: Audit) -> Iterator[str]:
     """Say what a gauge is, and what is known of the cosines explored."""
-    yield said_of(audit.model, WORDS["gauge"].meaning)
+    gauge = in_titles(audit.model, WORDS["gauge"].meaning)
+    yield f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}"
     role = audit.evidence.role
     yield from (claim.text for claim in audit.claims if claim.name in (f"pinned:{role}", f"undecided:{role}"))
     yield from (claim.text for claim in audit.claims if claim.name == "one-side")
     yield from (claim.text for claim in audit.claims if claim.name == "reached:none")
+
+
+def _among(found: Explorer, *, counted_rows: bool) -> str:
+    """Say which rows are looked at, so that a share among them is not taken for one among all."""
+    few, title = f"{len(found.names):,}", f"{found.title}s"
+    if len(found.names) == found.total:
+        return f"all {few} {title}"
+    which = "those with most interactions" if counted_rows else "the longest"
+    return f"{few} of {found.total:,} {title}: {which}, one of each group of copies"
 
 
 def _of_which(found: Explorer) -> str:

@@ -202,7 +202,9 @@
     return made;
   };
   const percent = (share) => (share > 0 && share < 0.01 ? "<1 %" : `${Math.round(100 * share)} %`);
-  const sliders = families.map((_, at) => $(`slider-${at}`)).filter(Boolean);
+  const atStart = () => now.family === start.family && now.at === start.at;
+  const shows = [{ button: $("reset"), ...start }, ...data.shows.map(({ family, at, shift }, i) => (
+    { button: $(`show-${i}`), family: families[family], at, shift }))];
 
   function listed(list, others, model, i, mark) {
     const kept = new Set(others.map(({ row }) => row)), last = others[others.length - 1].cosine;
@@ -264,6 +266,7 @@
     $("pair-before").textContent = then.toFixed(4);
     $("pair-range").textContent = known ? `${low.toFixed(4)} to ${high.toFixed(4)}` : "–";
     $("kappa").textContent = known ? strength.toFixed(2) : "–";
+    if (data.pad) $("shift-length").textContent = Math.hypot(...now.shift).toFixed(2);
   }
 
   function drawControls() {
@@ -274,19 +277,22 @@
       const value = family === now.family ? now.at : family.start;
       slider.value = value;
       slider.closest(".control").classList.toggle("active", active);
-      const said = family.kind === "exponent" ? value.toFixed(3).replace(/\.?0+$/, "")
+      // One family moves at a time: the others stand at the model at hand, and say that they do nothing.
+      const off = family !== now.family && now.family.kind !== "stored" && !atStart();
+      slider.closest(".control").classList.toggle("off", off);
+      const said = off ? "off" : family.kind === "exponent" ? value.toFixed(3).replace(/\.?0+$/, "")
         : family.kind === "rotation" ? `${value}°` : `κ = ${kappa(family, value).toFixed(2)}`;
       $(`value-${at}`).textContent = said;
       slider.setAttribute("aria-valuetext", said);
     });
     if (!data.pad) return;
-    const [a, b] = now.shift, x = (value) => 100 + 92 * value / data.pad.reach;
+    // Rows that go one way are an origin that goes the other: the rows stay on the pad, and the origin is what moves.
+    const [a, b] = now.shift.map((value) => -value || 0);
     $("shift-a").value = a;
     $("shift-b").value = b;
     $("value-a").textContent = a.toFixed(2);
     $("value-b").textContent = b.toFixed(2);
-    // The rows stay on the pad and the origin moves the other way, which is the same.
-    $("origin").setAttribute("transform", `translate(${x(-a)} ${200 - x(-b)})`);
+    $("origin").setAttribute("transform", `translate(${onPad(a)} ${200 - onPad(b)})`);
   }
 
   let waiting = false;
@@ -301,6 +307,10 @@
     $("replaced").textContent = percent(share);
     $("replaced-bar").setAttribute("width", 100 * share);
     $("replaced").classList.toggle("none", share === 0);
+    $("status-replaced").textContent = percent(share);
+    $("status-changed").textContent = $("changed").textContent;
+    shows.forEach(({ button, family, at, shift }) => button.setAttribute("aria-pressed", String(
+      family === now.family && Math.abs(at - now.at) < 1e-9 && shift.every((x, i) => Math.abs(x - now.shift[i]) < 1e-9))));
   }
   function soon() {
     if (!waiting) { waiting = true; requestAnimationFrame(draw); }
@@ -310,6 +320,7 @@
     Object.assign(now, { family, at, shift });
     soon();
   }
+  const onPad = (value) => 100 + 84 * value / data.pad.reach;
   const clamp = (value) => Math.max(-data.pad.reach, Math.min(data.pad.reach, value));
 
   // What people do ------------------------------------------------------------------------------------------
@@ -332,21 +343,21 @@
     if ($(id)) $(id).addEventListener("input", () => {
       stop();
       const shift = [...now.shift];
-      shift[at] = Number($(id).value);
+      shift[at] = -Number($(id).value);
       go(now.family, now.at, shift);
     });
   }
   if (data.pad) {
-    const pad = $("pad"), points = unpacked(data.pad.points), x = (value) => 100 + 92 * value / data.pad.reach;
+    const pad = $("pad"), points = unpacked(data.pad.points);
     for (let i = 0; i < m; i++) {
       const dot_ = document.createElementNS(pad.namespaceURI, "circle");
-      dot_.setAttribute("cx", x(points[2 * i]));
-      dot_.setAttribute("cy", 200 - x(points[2 * i + 1]));
+      dot_.setAttribute("cx", onPad(points[2 * i]));
+      dot_.setAttribute("cy", 200 - onPad(points[2 * i + 1]));
       dot_.setAttribute("r", 1.6);
       $("points").append(dot_);
     }
     const put = (event) => {
-      const box = pad.getBoundingClientRect(), back = (share) => -(200 * share - 100) / 92 * data.pad.reach;
+      const box = pad.getBoundingClientRect(), back = (share) => -(200 * share - 100) / 84 * data.pad.reach;
       stop();
       go(now.family, now.at, [clamp(back((event.clientX - box.left) / box.width)),
         clamp(-back((event.clientY - box.top) / box.height))]);
@@ -354,7 +365,9 @@
     pad.addEventListener("pointerdown", (event) => { pad.setPointerCapture(event.pointerId); put(event); });
     pad.addEventListener("pointermove", (event) => { if (event.buttons) put(event); });
   }
-  $("reset").addEventListener("click", () => { stop(); go(start.family, start.at, [...start.shift]); });
+  for (const { button, family, at, shift } of shows) {
+    button.addEventListener("click", () => { stop(); go(family, at, [...shift]); });
+  }
   $("play").addEventListener("click", () => {
     if (playing) { stop(); return; }
     $("play").textContent = "❚❚ Pause";
@@ -415,8 +428,5 @@
     replaced: (family, at, shift) => replaced(lists, state(families[family], at, shift), data.listed),
   };
   $("explorer-app").hidden = false;
-  const shown = families[0];
-  if (shown.kind === "stored") Object.assign(now, { shift: [-data.pad.mean / data.pad.unit, 0] });
-  else Object.assign(now, { family: shown, at: data.opening, shift: [...shown.home] });
   draw();
 })();
