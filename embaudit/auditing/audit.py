@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from embaudit.report.display import Display
 
 SCHEMA_VERSION = 2
-"""Raised when a field of the JSON changes its meaning or goes away."""
+"""Raised when a field of the JSON is renamed, goes away, or changes its type or meaning; fields are added without."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +202,7 @@ class Audit(Drawn):
         return prove(self.model, self.evidence, self.claims)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as JSON can hold it; see the README for the schema."""
+        """Return the audit as JSON can hold it; `embaudit schema audit` prints the schema."""
         evidence, position = self.evidence, self.evidence.position
         intake = None if self.intake is None else self.intake.to_dict()
         return dict(

@@ -15,6 +15,7 @@ from embaudit.cli import (
     formats,
     gauge,
     reproduce,
+    schema,
     simpson,
     verify,
 )

@@ -79,9 +79,10 @@ def outputs(json: Path | None, out: Path | None, *, force: bool) -> Iterator[Cal
 
         def write(result: Result, title: str) -> None:
             from embaudit.report.page import page
+            from embaudit.report.schemas import record
 
             if files[0]:
-                dump(result.to_dict(), files[0], indent=1, ensure_ascii=False, allow_nan=False)
+                dump(record(result), files[0], indent=1, ensure_ascii=False, allow_nan=False)
                 files[0].write("\n")
             if files[1]:
                 files[1].write(page(result, title))

@@ -17,6 +17,7 @@ from shlex import split
 import numpy as np
 import pytest
 from reading import too_long
+from schemas import misfits
 
 import embaudit as ea
 from embaudit.auditing.answer import Word
@@ -107,7 +108,9 @@ def test_movielens_end_to_end(embaudit, shared_data, request):
         assert result.code == 0
         assert_a_screen(result.out)
         assert_kept(f"movielens-{name}", result.out)
-    assert all(record["ok"] for record in json.loads(Path("p.json").read_text())["drift"])
+    written = json.loads(Path("p.json").read_text())
+    assert all(record["ok"] for record in written["drift"])
+    assert misfits("audit", written) == []
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reading import too_long
 from safetensors.numpy import save_file
+from schemas import misfits
 from table import NEVER, NEVER_ALONE, TABLE, UNSAID
 
 from embaudit import audit, save, verify
@@ -106,6 +107,11 @@ def test_no_sentence_is_too_long_to_be_read_at_once(name):
     content = audit_content(found)
     shown = [*content.notes[:-1], *(part if isinstance(part, str) else part.caption for part in content.parts)]
     assert too_long(sentences(found), found.answer.question, *(f.explanation for f in found.findings), *shown) == []
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_records_are_what_the_schema_says(name):
+    assert misfits("audit", json.loads(json.dumps(audited(name).to_dict(), allow_nan=False))) == []
 
 
 def test_every_word_is_an_answer_to_several_models():
