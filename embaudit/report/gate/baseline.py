@@ -49,13 +49,13 @@ class Baseline:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
 
-    def status(self, finding: Finding, severity: Severity) -> str:
-        """Tell whether a finding is new, worse than before, or known."""
+    def status(self, finding: Finding) -> str:
+        """Tell whether a finding is new, worse than before, or known; how grave a project calls its code is no news."""
         before = self.known.get((finding.code, finding.claim.name))
         if before is None:
             return "new"
         once, number = before
-        graver = severity > once or (CODES[finding.code].grows and _grew(number, finding.value))
+        graver = finding.severity > once or (CODES[finding.code].grows and _grew(number, finding.value))
         return "worse" if graver else "known"
 
 

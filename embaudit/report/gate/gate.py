@@ -143,7 +143,7 @@ class Gate:
 
     def _judged(self, finding: Finding) -> Judged:
         severity = self.severities.get(finding.code, finding.severity)
-        status = "new" if self.baseline is None else self.baseline.status(finding, severity)
+        status = "new" if self.baseline is None else self.baseline.status(finding)
         status = "ignored" if finding.code in self.ignore else status
         stops = self.fail_on is not None and severity >= self.fail_on and status in ("new", "worse")
         return Judged(finding, severity, status, stops)

@@ -88,17 +88,23 @@ def test_a_baseline_tells_new_worse_and_known(tmp_path, now, status):
 )
 def test_numbers_that_were_none(before, now, status):
     baseline = Baseline({("EMB401", "twins:right"): (TIP, before)})
-    assert baseline.status(finding(value=now), TIP) == status
+    assert baseline.status(finding(value=now)) == status
 
 
 def test_a_number_without_direction_is_never_worse():
     baseline = Baseline({("EMB104", "balance"): (TIP, 0.5)})
-    assert baseline.status(finding("EMB104", value=50.0, about="balance"), TIP) == "known"
-    assert baseline.status(finding("EMB104", value=50.0, about="balance"), ISSUE) == "worse"
+    assert baseline.status(finding("EMB104", value=50.0, about="balance")) == "known"
+    assert baseline.status(finding("EMB104", ISSUE, value=50.0, about="balance")) == "worse"
+
+
+def test_what_a_project_calls_a_code_makes_nothing_worse():
+    baseline = Baseline({("EMB401", "twins:right"): (TIP, 0.2)})
+    found = outcome(Gate.of(ISSUE, severities=["EMB401=issue"], baseline=baseline), finding())
+    assert [(one.severity, one.status, one.stops) for one in found.judged] == [(ISSUE, "known", False)]
 
 
 def test_a_tip_that_was_an_issue_is_known():
-    assert Baseline({("EMB401", "twins:right"): (ISSUE, 0.2)}).status(finding(), TIP) == "known"
+    assert Baseline({("EMB401", "twins:right"): (ISSUE, 0.2)}).status(finding()) == "known"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", "{}", '{"findings": 3}', '{"findings": [{}]}', '{"findings": [3]}'])
