@@ -32,6 +32,7 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exi
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
 Full = Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")]
 Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]
+Comment = Annotated[Path | None, typer.Option("--markdown", help="Write what is found for a comment.")]
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Items = Annotated[Path | None, typer.Option(help="Table with titles of the items.")]

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Full, Json, Page, Quiet, app
+from embaudit.cli.app import Comment, Force, Full, Json, Page, Quiet, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 
@@ -31,6 +31,7 @@ def blocks(
     full: Full = False,
     json: Json = None,
     out: Page = None,
+    markdown: Comment = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -39,14 +40,15 @@ def blocks(
     from embaudit.io import distinct_outputs
     from embaudit.report.first_screen import WIDTH
     from embaudit.report.terminal import print_result
+    from embaudit.report.view import Origin
 
-    distinct_outputs([x, y], [json, out])
+    distinct_outputs([x, y], [json, out, markdown])
     if threshold is not None:
         require_cosine("the threshold", threshold)
-    with outputs(json, out, force=force) as write:
+    with outputs(json, out, markdown, force=force) as write:
         with progress_bars(quiet=quiet):
             found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
-        write(found, f"{x.name} and {y.name}")
+        write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     console = make_console(quiet=quiet)
     print_result(found, console, full=full)
     if threshold is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Force, Full, Id, Items, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.app import ByRow, Comment, Force, Full, Id, Items, Json, Model, Page, Partial, Quiet, Seed, Title, app
 from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
@@ -29,6 +29,7 @@ def compare(
     full: Full = False,
     json: Json = None,
     out: Page = None,
+    markdown: Comment = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -36,9 +37,10 @@ def compare(
     from embaudit.comparison import compare as run
     from embaudit.io import Reading, distinct_outputs
     from embaudit.report.terminal import print_result
+    from embaudit.report.view import Origin
 
-    distinct_outputs([before, after, *reading.files(before)], [json, out])
-    with outputs(json, out, force=force) as write:
+    distinct_outputs([before, after, *reading.files(before)], [json, out, markdown])
+    with outputs(json, out, markdown, force=force) as write:
         found = [reading.read(path) for path in (before, after)]
         one, other = (
             Reading(titled(x.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet), x.intake)
@@ -46,5 +48,6 @@ def compare(
         )
         with progress_bars(quiet=quiet):
             result = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
-        write(result, f"{before.name} and {after.name}")
+        origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
+        write(result, f"{before.name} and {after.name}", origin)
     print_result(result, make_console(quiet=quiet), full=full)

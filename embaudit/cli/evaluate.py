@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Force, Full, Id, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.app import ByRow, Comment, Force, Full, Id, Json, Model, Page, Partial, Quiet, Seed, Title, app
 from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
@@ -35,6 +35,7 @@ def evaluate(
     full: Full = False,
     json: Json = None,
     out: Page = None,
+    markdown: Comment = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -42,10 +43,12 @@ def evaluate(
     from embaudit.evaluation import evaluate_similarities
     from embaudit.io import distinct_outputs, join_texts
     from embaudit.report.terminal import print_result
+    from embaudit.report.view import Origin
 
-    distinct_outputs([path, items, *reading.files(path)], [json, out])
-    with outputs(json, out, force=force) as write:
-        model = reading.read(path).model
+    distinct_outputs([path, items, *reading.files(path)], [json, out, markdown])
+    with outputs(json, out, markdown, force=force) as write:
+        given = reading.read(path)
+        model = given.model
         if title is not None:
             model = titled(model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
         with progress_bars(quiet=quiet):
@@ -55,9 +58,11 @@ def evaluate(
                 lambda column: join_texts(model.right_side, items, title=column, id=id, by_row=by_row, partial=partial),
             )
             found = evaluate_similarities(model, labels, n=top, separator=separator, rng=seed)
-        write(found, f"which similarity serves {', '.join(truth)} best in {path.name}")
+        judged = f"judged by {', '.join(truth)}: {matched}"
+        title = f"which similarity serves {', '.join(truth)} best in {path.name}"
+        write(found, title, Origin(((path.name, given.intake),), (judged,), seed))
     console = make_console(quiet=quiet)
-    console.print(f"judged by {', '.join(truth)}: {matched}", markup=False)
+    console.print(judged, markup=False)
     print_result(found, console, full=full)
 
 

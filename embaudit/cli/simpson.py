@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import FailOn, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
+from embaudit.cli.app import Comment, FailOn, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 LISTED = 5
@@ -27,6 +27,7 @@ def simpson(
     full: Full = False,
     json: Json = None,
     out: Page = None,
+    markdown: Comment = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     quiet: Quiet = False,
     force: Force = False,
@@ -36,10 +37,11 @@ def simpson(
     from embaudit.report.brief import brief
     from embaudit.report.shown import shown
     from embaudit.report.terminal import print_grids
+    from embaudit.report.view import Origin
     from embaudit.reversals import simpson as find
 
-    distinct_outputs([table], [json, out])
-    with outputs(json, out, force=force) as write:
+    distinct_outputs([table], [json, out, markdown])
+    with outputs(json, out, markdown, force=force) as write:
         with progress_bars(quiet=quiet):
             found = find(
                 str(table),
@@ -51,7 +53,7 @@ def simpson(
                 n_permutations=permutations,
                 rng=seed,
             )
-        write(found, f"{y} on {x} in {table.name}")
+        write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=seed))
     console = make_console(quiet=quiet)
     said = (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED))
     if full:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from embaudit.foundation.results import Result
+    from embaudit.report.view import Origin
 
 T = TypeVar("T")
 
@@ -67,17 +68,21 @@ def progress_bars(*, quiet: bool) -> Iterator[None]:
 
 
 @contextmanager
-def outputs(json: Path | None, out: Path | None, *, force: bool) -> Iterator[Callable[[Result, str], None]]:
+def outputs(
+    json: Path | None, out: Path | None, markdown: Path | None = None, *, force: bool
+) -> Iterator[Callable[..., None]]:
     """Open what a result shall be written to before the work starts, so that what cannot be written is refused at once.
 
-    Yields what writes a result as JSON, and as a page under a title, to the files asked for.
+    Yields what writes a result to the files asked for: as JSON, as a page under a title, and for a comment.
     """
     from embaudit.io import written_whole
 
     with ExitStack() as stack:
-        files = [path and stack.enter_context(written_whole(path, force=force, mode="w")) for path in (json, out)]
+        paths = (json, out, markdown)
+        files = [path and stack.enter_context(written_whole(path, force=force, mode="w")) for path in paths]
 
-        def write(result: Result, title: str) -> None:
+        def write(result: Result, title: str, origin: Origin | None = None) -> None:
+            from embaudit.report.gate.comment import comment
             from embaudit.report.page import page
             from embaudit.report.schemas import record
 
@@ -85,7 +90,9 @@ def outputs(json: Path | None, out: Path | None, *, force: bool) -> Iterator[Cal
                 dump(record(result), files[0], indent=1, ensure_ascii=False, allow_nan=False)
                 files[0].write("\n")
             if files[1]:
-                files[1].write(page(result, title))
+                files[1].write(page(result, title, origin))
+            if files[2]:
+                files[2].write(comment(result, title, origin))
 
         yield write
 

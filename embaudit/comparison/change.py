@@ -21,6 +21,7 @@ from embaudit.comparison.seen import Pairing
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.kernels.intervals import jackknife_margin, standard_error
 from embaudit.model import SideName
+from embaudit.movements.neighbourhoods import Neighbourhood
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,6 +69,8 @@ class RoleChange:
     groups of entities."""
     halvings: dict[str, Floats]
     """For each of them, what it is in each cut in halves."""
+    examples: tuple[Neighbourhood, ...] = ()
+    """The nearest of some entities in either model: of two that moved most, and of two in the middle."""
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % interval of a mean (total, ...) or share of neighbours (kept, ...), over other entities too.

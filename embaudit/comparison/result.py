@@ -121,11 +121,17 @@ class Comparison(Result):
             "rounded": None if self.rounded is None else plain(asdict(self.rounded)),
             "changes": [plain(self._record(role)) for role in self.changes],
             "moved_most": moved,
+            "neighbours": {role: [one.to_dict() for one in change.examples] for role, change in self.changes.items()},
             "explanation": self.explain(),
         }
 
     def explain(self) -> str:
         """Say in plain words what changed, and what to do next."""
-        from embaudit.comparison.words import explain
+        return " ".join(self.statements)
 
-        return explain(self)
+    @property
+    def statements(self) -> tuple[str, ...]:
+        """What `explain` says, one by one; the last one says what to do next."""
+        from embaudit.comparison.words import statements
+
+        return statements(self)

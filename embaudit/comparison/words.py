@@ -24,12 +24,12 @@ SHOWN = 0.005
 """Least number that two digits show."""
 
 
-def explain(comparison: Comparison) -> str:
-    """Say what changed between two models, why, and what to do next."""
+def statements(comparison: Comparison) -> tuple[str, ...]:
+    """Say what was compared, what changed and why; the last one says what to do next."""
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
     parts += [_side(comparison, role) for role in comparison.changes]
     parts += [_next(comparison)]
-    return " ".join(part for part in parts if part)
+    return tuple(part for part in parts if part)
 
 
 def _states(comparison: Comparison) -> str:

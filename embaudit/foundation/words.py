@@ -85,6 +85,18 @@ def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
+def cut_within(text: str, most: int) -> str:
+    """Shorten a text that is longer than so many characters, so that its end stays: names often differ there alone.
+
+    Examples
+    --------
+    >>> cut_within("layers.3.attention.weight[348]", 20), cut_within("head", 20)
+    ('layers.3.at…ght[348]', 'head')
+    """
+    end = (2 * most) // 5
+    return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
+
+
 def row_called(title: str, name: str) -> str:
     """Call a row by its name, or where that is a bare number by what the row is.
 

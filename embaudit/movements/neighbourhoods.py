@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Indices
-from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel, SideName
 from embaudit.movements.twins import twins
@@ -106,12 +106,15 @@ def neighbourhoods(
 
 
 def by_name(
-    names: NDArray[Any], before: NeighbourLists, after: NeighbourLists, *, first: Indices
+    names: NDArray[Any], before: NeighbourLists, after: NeighbourLists, *, first: Indices, tie: float = TIE
 ) -> tuple[Neighbourhood, ...]:
-    """Write the lists of the same rows in two models with the names of the rows, and count their twins."""
+    """Write the lists of the same rows in two models with the names of the rows, and count their twins.
+
+    Cosines closer than `tie` are one.
+    """
     copies = np.bincount(first, minlength=len(first)) - 1
     texts, pair = names.astype(str), (before, after)
-    marks = zip(before.kept_in(after), after.kept_in(before), strict=True)
+    marks = zip(before.kept_in(after, tie=tie), after.kept_in(before, tie=tie), strict=True)
 
     def written(at: int, stay: Flags, stayed: Flags) -> Neighbourhood:
         n = min(int(np.count_nonzero(lists.indices[at] >= 0)) for lists in pair)

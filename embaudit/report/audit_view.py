@@ -11,10 +11,9 @@ from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import WORDS
-from embaudit.foundation.words import copied, cut, percent, visible
-from embaudit.io.intake import WORDS as FIELDS
+from embaudit.foundation.words import copied, percent
 from embaudit.model import Pairs
-from embaudit.report.charts import BarChart, CurveChart, certified_chart, movement_chart, width_chart
+from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
 from embaudit.report.summary import (
@@ -31,6 +30,7 @@ from embaudit.report.summary import (
     unattacked_sentences,
     without_direction,
 )
+from embaudit.report.view import Charted, Lists, lists_of, read_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.grid import Grid
 
-LONGEST = 120
-"""Characters of a name in a list."""
-
 
 @dataclass(frozen=True)
 class Glance:
@@ -54,40 +51,6 @@ class Glance:
     grid: Grid
     groups: tuple[tuple[str, int], ...]
     """What stands above the columns behind the first, and how many."""
-
-
-@dataclass(frozen=True)
-class Charted:
-    """A table and the charts of its numbers."""
-
-    title: str
-    grid: Grid
-    charts: tuple[BarChart | CurveChart, ...]
-
-
-@dataclass(frozen=True)
-class Near:
-    """One line of a list of neighbours."""
-
-    name: str
-    cosine: str
-    kept: bool
-    """Whether the other list has it, too."""
-    level: str = ""
-    """Higher than what share of pairs."""
-
-
-@dataclass(frozen=True)
-class Lists:
-    """The neighbours of one row in the model at hand and in an equivalent one."""
-
-    name: str
-    shown_in: str
-    before: tuple[Near, ...]
-    after: tuple[Near, ...]
-    kept: int
-    left_out: str
-    """Copies that are not listed."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +123,7 @@ def audit_view(audit: Audit) -> AuditView:
         lists_end=tuple(without_direction(audit)),
         conventions=(*norm, *heads),
         said_of_head=() if audit.head is None else tuple(head_sentences(audit.head)),
-        parts=tuple(_parts(audit)),
+        parts=() if audit.intake is None else tuple(read_parts(audit.intake)),
         claims=audit.claims,
         facts=tuple(_facts(audit)),
         glossary=tuple((w.name, said_of(model, w.meaning), said_of(model, w.example)) for w in WORDS.values()),
@@ -208,27 +171,9 @@ def _limits(audit: Audit) -> Iterator[Charted]:
 def _lists(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists:
     cosines = [cosine for _, cosine in example.before]
     below = [np.nan] * len(cosines) if usual is None else usual.below(cosines).tolist()
-    levels = [percent(share) for share in below]
-    before = zip(example.before, example.stay, levels, strict=True)
-    after = zip(example.after, example.stayed, strict=True)
-    return Lists(
-        _named(example.name),
-        shown_in,
-        tuple(Near(_named(name), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
-        tuple(Near(_named(name), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
-        example.kept,
-        f"{copied(example.left_out)} left out" if example.left_out else "",
-    )
-
-
-def _named(name: str) -> str:
-    return cut(visible(name), LONGEST)
-
-
-def _parts(audit: Audit) -> Iterator[tuple[str, str]]:
-    if audit.intake is not None:
-        yield from ((str(part), FIELDS.get(part.became, part.became)) for part in audit.intake.parts)
-        yield from ((str(part), "left over") for part in audit.intake.left_over)
+    headings = "in the model at hand (cosine; higher than … of pairs)", f"in an equivalent model: {shown_in}"
+    note = f"{copied(example.left_out)} left out" if example.left_out else ""
+    return lists_of(example, headings, note=note, levels=[percent(share) for share in below])
 
 
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:

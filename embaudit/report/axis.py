@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Self
 
 STEPS = (1, 2, 5, 10)
 """Round numbers, before they are scaled by a power of ten."""
@@ -52,6 +53,24 @@ class Axis:
         """
         return " ".join(f"{place},{self.at(value)}" for value, place in zip(values, places, strict=True))
 
+    @classmethod
+    def around(cls, values: Sequence[float], places: tuple[float, float], within: tuple[float, float]) -> Self:
+        """Choose round ends that hold all values and lie within what is possible.
+
+        Examples
+        --------
+        >>> axis = Axis.around([0.42, 0.57], (0.0, 10.0), (0.0, 1.0))
+        >>> axis.low, axis.high
+        (0.4, 0.6)
+        >>> Axis.around([0.99], (0.0, 10.0), (0.0, 1.0)).low
+        0.94
+        """
+        low, high = min(values), max(values)
+        low, high = (low, high) if high > low else (low - 0.05, high + 0.05)
+        step = _step(high - low)
+        first, last = step * floor(low / step + 1e-9), step * ceil(high / step - 1e-9)
+        return cls(max(round(first, 12), within[0]), min(round(last, 12), within[1]), *places)
+
     @property
     def marks(self) -> tuple[Mark, ...]:
         """Round values, at most six of them, with their places."""
@@ -61,11 +80,16 @@ class Axis:
         return value
 
     def _round(self) -> Iterator[float]:
-        rough = (self.high - self.low) / (MOST - 1)
-        power = 10.0 ** floor(log10(rough))
-        step = next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
+        step = _step(self.high - self.low)
         for i in range(ceil(self.low / step - 1e-9), floor(self.high / step + 1e-9) + 1):
             yield round(i * step, 12)
+
+
+def _step(length: float) -> float:
+    """Choose the round distance of marks along a length."""
+    rough = length / (MOST - 1)
+    power = 10.0 ** floor(log10(rough))
+    return next(step * power for step in STEPS if step * power >= rough * (1 - 1e-9))
 
 
 class LogAxis(Axis):

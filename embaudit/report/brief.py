@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from embaudit.foundation.words import cut
 from embaudit.report.first_screen import HEIGHT, WIDTH
 
 if TYPE_CHECKING:
@@ -57,6 +55,5 @@ def brief(said: Iterable[str], grids: Sequence[Grid]) -> str:
 
 def _narrow(grid: Grid) -> Grid:
     """Shorten names, and keep the essential columns alone where all have no room."""
-    rows = tuple((cut(first, NAME), *rest) for first, *rest in grid.rows)
-    found = replace(grid, rows=rows)
+    found = grid.shortened(NAME)
     return found if max(map(len, str(found).splitlines()[1:])) <= WIDTH else found.narrow()

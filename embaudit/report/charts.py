@@ -6,7 +6,7 @@ A template draws them, so that a page needs neither scripts nor pictures.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -57,6 +57,8 @@ class BarRow:
 @dataclass(frozen=True)
 class BarChart:
     """How far the cosines of one role move, a row for each family of equivalent models."""
+
+    SHAPE: ClassVar[str] = "bars"
 
     title: str
     axis: Axis
@@ -130,6 +132,8 @@ class Point:
 @dataclass(frozen=True)
 class CurveChart:
     """Curves against the condition number of the gauges."""
+
+    SHAPE: ClassVar[str] = "curves"
 
     title: str
     across: LogAxis

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.foundation.words import visible
+from embaudit.foundation.words import cut, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,6 +65,11 @@ class Grid:
         """Title and note in one line."""
         return f"{self.title} ({self.note})" if self.note else self.title
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether numbers have intervals behind them, which may stand on a line of their own."""
+        return any(" (" in text for row in self.rows for i, text in enumerate(row) if i not in self.words)
+
     def narrow(self) -> Grid:
         """Drop all but the essential columns."""
         kept = [i for i, name in enumerate(self.headings) if not i or not self.essential or name in self.essential]
@@ -82,6 +87,17 @@ class Grid:
             return self
         note = "; ".join(part for part in (self.note, f"the first {most} of {len(self.rows):,} rows") if part)
         return replace(self, note=note, rows=self.rows[:most])
+
+    def shortened(self, most: int) -> Grid:
+        """Cut the cells of columns of words.
+
+        Examples
+        --------
+        >>> Grid("t", "", ("name", "x"), (("abcdef", "123456"),)).shortened(4).rows
+        (('abc…', '123456'),)
+        """
+        rows = (tuple(cut(x, most) if i in self.words else x for i, x in enumerate(row)) for row in self.rows)
+        return replace(self, rows=tuple(rows))
 
     def to_rich(self, width: int = WIDE) -> Table:
         """Draw for a terminal of some width; nothing is read as markup."""

@@ -7,6 +7,7 @@ from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from embaudit._version import __version__
 from embaudit.auditing import Audit
 from embaudit.auditing.answer import Word
 from embaudit.errors import InputError, escaped
@@ -14,7 +15,8 @@ from embaudit.foundation.results import Drawn
 from embaudit.report.audit_view import audit_view
 from embaudit.report.explorer import explorer
 from embaudit.report.explorer.parts import explorer_parts
-from embaudit.report.shown import ROWS, shown
+from embaudit.report.view import Origin, read_parts
+from embaudit.report.views import view_of
 
 KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNSAID: "unsaid"}
 """How an answer is coloured."""
@@ -38,7 +40,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def fragment(result: Result) -> str:
-    """Write what a notebook embeds.
+    """Write what a notebook embeds: the top of the page, in a style that reaches nothing else of the notebook.
 
     Examples
     --------
@@ -48,11 +50,14 @@ def fragment(result: Result) -> str:
     >>> fragment(movement(model, model)).count("<table>")
     1
     """
-    return _template("fragment.html.j2").render(content=shown(result), most=ROWS, picture="")
+    if isinstance(result, Audit):
+        view, kind = audit_view(result), KINDS[result.answer.word]
+        return _harmless(_template("audit_top.html.j2").render(view=view, kind=kind))
+    return _harmless(_template("result_top.html.j2").render(view=view_of(result)))
 
 
-def page(result: Result, title: str = "") -> str:
-    """Write a whole page, with the picture of the result where it has one.
+def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
+    """Write a whole page, with charts of the result where it has some.
 
     Parameters
     ----------
@@ -60,15 +65,30 @@ def page(result: Result, title: str = "") -> str:
         What to show.
     title : str, optional
         What to call it, such as the file it is about.
+    origin : Origin, optional
+        Where it came from, as far as it does not know that itself.
     """
-    written = _audit_page(result, title) if isinstance(result, Audit) else _result_page(result, title)
+    if isinstance(result, Audit):
+        return _harmless(_audit_page(result, title))
+    return _harmless(_result_page(result, title, origin or Origin()))
+
+
+def _harmless(written: str) -> str:
     return "\n".join(map(escaped, written.split("\n")))
 
 
-def _result_page(result: Result, title: str) -> str:
-    content = shown(result)
-    named, drawn = title or content.title, _picture(result)
-    return _template("page.html.j2").render(content=content, title=named, most=ROWS, picture=drawn, allowed="")
+def _result_page(result: Result, title: str, origin: Origin) -> str:
+    view = view_of(result)
+    seed = () if origin.seed is None else (("seed", str(origin.seed)),)
+    return _template("result.html.j2").render(
+        view=view,
+        title=title,
+        origin=origin,
+        parts_of=lambda intake: tuple(read_parts(intake)),
+        made=(*view.facts, *seed, ("embaudit", __version__)),
+        picture="" if view.top else _picture(result),
+        allowed="",
+    )
 
 
 def _audit_page(audit: Audit, title: str) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browsing import CHROMIUM, DESKTOP, HOSTILE, PHONE
 from models import random_model
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 import embaudit as ea
 from embaudit.canonical import at_exponent
@@ -18,16 +17,7 @@ from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(2)>',
-    "\u202eabc\u2066",
-    "x" * 10_000,
-    'O\'Neill & "Co"',
-]
-PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 GAIN = np.array([1.0, -2.0, 3.0, 0.5])
 
 
@@ -60,14 +50,6 @@ def audits():
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as driver:
-        made = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield made
-        made.close()
-
-
-@pytest.fixture(scope="module")
 def written(audits, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, audit in audits.items():
@@ -76,25 +58,9 @@ def written(audits, tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, written):
-    """Open the page of a model; whatever it complains of or asks the network for fails the test."""
-    contexts, complaints = [], []
-
-    def show(name, **options):
-        context = browser.new_context(**{"viewport": DESKTOP, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(dialog.message))
-        page.on("request", lambda asked: None if asked.url.startswith("file:") else complaints.append(asked.url))
-        page.goto((written / f"{name}.html").as_uri())
-        return page
-
-    yield show
-    for context in contexts:
-        context.close()
-    assert complaints == []
+def opened(showing, written):
+    """Open the page of a model."""
+    return lambda name, **options: showing(written / f"{name}.html", **options)
 
 
 def rows_of(audit, found):
@@ -427,12 +393,11 @@ def test_a_page_prints_without_what_only_works_on_a_screen(opened):
     assert page.locator("#findings").is_visible()
 
 
-def test_pictures_of_other_results_keep_their_colours_in_the_dark(browser, tmp_path):
-    path = tmp_path / "blocks.html"
-    path.write_text(ea.block_cosines([1.0, 1.0], [1.0, 2.0]).report(), encoding="utf-8")
-    context = browser.new_context(color_scheme="dark")
-    page = context.new_page()
-    page.goto(path.as_uri())
-    assert page.locator("svg text").first.evaluate("one => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
-    assert page.locator("p").first.evaluate("one => getComputedStyle(one).color") == "rgb(236, 235, 230)"
-    context.close()
+def test_pictures_of_other_results_keep_their_colours_in_the_dark(showing, tmp_path):
+    path, model = tmp_path / "movement.html", random_model(p=9, k=2)
+    path.write_text(ea.movement(model, at_exponent(model, 0.0)).report(), encoding="utf-8")
+    page = showing(path, color_scheme="dark")
+    drawn = page.locator(".picture")
+    assert drawn.evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
+    assert drawn.locator("text").first.evaluate("one => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
+    assert page.locator("p").last.evaluate("one => getComputedStyle(one).color") == "rgb(236, 235, 230)"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
+from browsing import text_of
 from models import random_model
 from rich.console import Console
 
 import embaudit as ea
 from embaudit.auditing.glossary import WORDS
 from embaudit.blocks import block_cosines
+from embaudit.movements import movement
 from embaudit.report.definitions import DEFINED, definitions
 from embaudit.report.grid import Grid
 from embaudit.report.page import page, picture
@@ -39,8 +41,9 @@ def test_every_table_is_in_both_renderings(result):
             assert cell in html, cell
     for sentence in sentences(result):
         assert sentence in html
-    embedded = result._repr_html_()
-    assert embedded.index(f">{result.answer}</p>") < embedded.index(result.verdict)
+    embedded = text_of(result._repr_html_())
+    answer, *others = (str(result.answer).replace(": ", " ", 1), result.verdict, result.findings[0].remedy)
+    assert embedded.index(answer) < embedded.index(others[0]) < embedded.index(others[1])
     words = " ".join(terminal.split())
     assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)
 
@@ -92,9 +95,14 @@ def test_a_page_has_the_picture_and_escapes_its_title():
     found = block_cosines([1.0, 1.0], [1.0, 2.0])
     shown = page(found, "<script>a & b")
     assert "<script" not in shown
-    assert "<h1>&lt;script&gt;a &amp; b</h1>" in shown
-    assert "<svg" in shown
-    assert "<svg" not in found._repr_html_()
+    assert "<bdi>&lt;script&gt;a &amp; b</bdi>" in shown
+    assert "<title>&lt;script&gt;a &amp; b</title>" in shown
+    assert '<svg viewBox="0 0 440' in found._repr_html_()
+    assert "matplotlib" not in shown
+    model = random_model(p=9, k=2)
+    moved = movement(model, model)
+    assert '<div class="picture"><svg' in page(moved)
+    assert "<svg" not in moved._repr_html_()
 
 
 def test_every_row_of_a_grid_stays_aligned_in_text_and_is_counted_when_cut():

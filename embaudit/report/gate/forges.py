@@ -108,9 +108,9 @@ def markdown(audit: Audit, outcome: Outcome) -> str:
 
 
 def _markdown(audit: Audit, outcome: Outcome) -> Iterator[str]:
-    yield f"### embaudit: {_plain(audit.source or 'audit')}"
+    yield f"### embaudit: {plain_text(audit.source or 'audit')}"
     yield ""
-    yield f"{_plain(audit.answer.question)} **{_plain(str(audit.answer))}**"
+    yield f"{plain_text(audit.answer.question)} **{plain_text(str(audit.answer))}**"
     yield ""
     if outcome.judged:
         yield "| | code | finding | what to do |"
@@ -118,23 +118,23 @@ def _markdown(audit: Audit, outcome: Outcome) -> Iterator[str]:
         yield from (_row(one) for one in outcome.judged)
         yield ""
     if outcome.is_asked:
-        yield f"**{_plain(str(outcome))}**"
+        yield f"**{plain_text(str(outcome))}**"
         yield ""
-    yield f"embaudit {_plain(__version__)}, seed {audit.evidence.seed}"
+    yield f"embaudit {plain_text(__version__)}, seed {audit.evidence.seed}"
 
 
 def _row(one: Judged) -> str:
     said = one.severity.title if one.status == "new" else f"{one.severity.title}, {one.status}"
     cells = (said, one.finding.code, one.finding.title, one.finding.remedy)
-    return f"| {' | '.join(map(_plain, cells))} |"
+    return f"| {' | '.join(map(plain_text, cells))} |"
 
 
-def _plain(text: str) -> str:
+def plain_text(text: str) -> str:
     r"""Write a text so that Markdown reads it as one line of text and nothing else.
 
     Examples
     --------
-    >>> print(_plain("a|b <script> [x](y) @z"))
+    >>> print(plain_text("a|b <script> [x](y) @z"))
     a\|b \<script\> \[x\](y) &#64;z
     """
     return re.sub("|".join(ACTS), lambda mark: ACTS[mark[0]], MARKS.sub(r"\\\1", _line(text, 10 * WORDS)))

@@ -1,0 +1,120 @@
+"""What the page of a comparison shows: the gauge's part and the rest, who moved most, and lists before and after."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.glossary import WORDS
+from embaudit.comparison.change import PARTS
+from embaudit.comparison.examples import EACH
+from embaudit.comparison.outcomes import OUTCOMES
+from embaudit.foundation.words import counted, row_called
+from embaudit.report.comparison import moved_grid, summary_grid
+from embaudit.report.stacks import StackChart, stack_chart
+from embaudit.report.view import LONGEST, Charted, ResultView, Section, lists_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.comparison import Comparison
+    from embaudit.model import SideName
+
+CHANGED = {"first": "by the gauge", "second": "by dimensions no prediction sees", "third": "remains"}
+"""How the parts of a change are drawn, and what they are called."""
+BECAME = {"rest": "kept", "first": "lost to the gauge", "second": "lost to dimensions no prediction sees",
+          "third": "lost otherwise"}  # fmt: skip
+"""The same of former neighbours."""
+HEADINGS = "in the first model", "in the second model"
+GLOSSARY = (
+    ("gauge", WORDS["gauge"].meaning),
+    ("κ", WORDS["κ"].meaning),
+    ("by the gauge", "What the gauge takes away of the change, on rows that were not used to find it."),
+    (
+        "by dimensions no prediction sees",
+        "What a side holds in a direction that no row of the other side has. It moves cosines and no score.",
+    ),
+    ("remains", "What is left between the gauged model and the other one. The parts add up to the change."),
+    ("lost to the gauge", "Former neighbours that the gauge alone drives out."),
+    ("lost otherwise", "Former neighbours that the gauge would have kept, but the second model drops."),
+    ("prediction cosine", WORDS["prediction cosine"].meaning),
+)
+
+
+def comparison_view(found: Comparison) -> ResultView:
+    """Collect what the page of a comparison shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit.comparison import compare
+    >>> from embaudit.gauges import Gauge
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
+    >>> view = comparison_view(compare(model, Gauge.diagonal([5.0, 1.0]).act(model)))
+    >>> [chart.title for chart in view.top], [section.id for section in view.shown_sections]
+    (['mean change of cosines', 'former neighbours'], ['changed', 'moved', 'neighbours'])
+    """
+    *said, last = found.statements
+    table = summary_grid(found)
+    charts = tuple(chart for chart in (_changes(found), _former(found)) if chart is not None)
+    return ResultView(
+        question="What changed between two models, and how much of it does a gauge explain?",
+        said=tuple(said),
+        next=last,
+        top=charts,
+        n_embedded=2,
+        sections=(
+            Section("changed", "Changes", "What changed, in numbers", parts=(Charted("", table),)),
+            Section("moved", "Moved most", "What moved most, and why", parts=tuple(_moved(found))),
+            _neighbours(found),
+        ),
+        facts=(("gauge", f"{found.group}, κ = {found.condition_number:.4g}"),),
+        glossary=GLOSSARY,
+    )
+
+
+def _changes(found: Comparison) -> StackChart | None:
+    rows = [
+        (f"{found.title(role)}s", [getattr(change, f"mean_{part}") for part in PARTS[1:]])
+        for role, change in found.changes.items()
+    ]
+    return stack_chart("mean change of cosines", "mean |Δcos|", CHANGED, rows)
+
+
+def _former(found: Comparison) -> StackChart | None:
+    rows = [
+        (f"{change.n_neighbours} nearest {found.title(role)}s", [change.neighbour_shares[name] for name in OUTCOMES])
+        for role, change in found.changes.items()
+    ]
+    return stack_chart("former neighbours", "share of former neighbours", BECAME, rows, whole=1.0)
+
+
+def _moved(found: Comparison) -> Iterator[Charted]:
+    for role in found.changes:
+        grid = moved_grid(found, role)
+        if not grid.rows:
+            continue
+        records = found.moved_most(role).to_dict("records")
+        rows = [(row_called(found.title(role), str(row["name"])), [row[part] for part in PARTS[1:]]) for row in records]
+        chart = stack_chart(grid.title, "mean |Δcos|", CHANGED, rows)
+        yield Charted("", grid.shortened(LONGEST), () if chart is None else (chart,))
+
+
+def _neighbours(found: Comparison) -> Section:
+    roles: list[SideName] = [role for role, change in found.changes.items() if change.examples]
+    lists = []
+    for role in roles:
+        examples = found.changes[role].examples
+        for at, one in enumerate(examples):
+            note = (
+                "among those that moved most" if at < EACH else f"moved about as much as the median {found.title(role)}"
+            )
+            called = replace(one, name=row_called(found.title(role), one.name))
+            lists.append(lists_of(called, HEADINGS, note=note))
+    among = " and ".join(counted(len(found.changes[role].match), found.title(role)) for role in roles)
+    said = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
+    return Section(
+        "neighbours", "Neighbours", "Neighbours, before and after", said=(said,) * bool(said), lists=tuple(lists)
+    )

@@ -1,0 +1,171 @@
+"""What pages are made of, before a template writes it: charts beside their tables, lists of neighbours, sections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from embaudit.foundation.words import cut, visible
+from embaudit.io.intake import WORDS as FIELDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from embaudit.io.intake import Intake
+    from embaudit.movements.neighbourhoods import Neighbourhood
+    from embaudit.report.charts import BarChart, CurveChart
+    from embaudit.report.dots import DotChart
+    from embaudit.report.grid import Grid
+    from embaudit.report.slopes import SlopeChart
+    from embaudit.report.stacks import StackChart
+    from embaudit.report.steps import StepChart
+
+    Chart: TypeAlias = BarChart | CurveChart | DotChart | SlopeChart | StackChart | StepChart
+
+WIDE = 9
+"""Columns of a table that has no room beside a chart."""
+LONGEST = 120
+"""Characters of a name in a list."""
+
+
+@dataclass(frozen=True)
+class Charted:
+    """A table and the charts of its numbers; either may be missing."""
+
+    title: str
+    grid: Grid | None
+    charts: tuple[Chart, ...] = ()
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the table has room beside the chart."""
+        return len(self.charts) == 1 and self.grid is not None and len(self.grid.headings) < WIDE
+
+
+@dataclass(frozen=True)
+class Near:
+    """One line of a list of neighbours."""
+
+    name: str
+    cosine: str
+    kept: bool
+    """Whether the other list has it, too."""
+    level: str = ""
+    """Higher than what share of pairs."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The neighbours of one row in two models, side by side."""
+
+    name: str
+    headings: tuple[str, str]
+    """Which models."""
+    before: tuple[Near, ...]
+    after: tuple[Near, ...]
+    kept: int
+    note: str = ""
+    """What else is to know of them, such as copies that are not listed."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under its own heading; what is empty is left out."""
+
+    id: str
+    name: str
+    """In the list of sections."""
+    title: str
+    said: tuple[str, ...] = ()
+    parts: tuple[Charted, ...] = ()
+    lists: tuple[Lists, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing stands below the heading."""
+        return not (self.said or self.parts or self.lists)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a result came from, as far as it does not know that itself.
+
+    Examples
+    --------
+    >>> Origin(seed=3).seed, Origin().intakes
+    (3, ())
+    """
+
+    intakes: tuple[tuple[str, Intake | None], ...] = ()
+    """What was read, and what became of it."""
+    said: tuple[str, ...] = ()
+    """What was joined with it."""
+    seed: int | None = None
+    """Of every random draw."""
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """Everything on the page of a result, in order; of an audit see `AuditView`."""
+
+    question: str
+    said: tuple[str, ...]
+    """What was found."""
+    next: str = ""
+    """What to do."""
+    top: tuple[Chart, ...] = ()
+    """Charts beside what was found."""
+    sections: tuple[Section, ...] = ()
+    n_embedded: int = 1
+    """Sections, from the first one, whose tables a notebook shows below the top."""
+    notes: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    """How it was made, besides its origin."""
+    glossary: tuple[tuple[str, str], ...] = ()
+    """Words of the page, and what they mean."""
+
+    @property
+    def shown_sections(self) -> tuple[Section, ...]:
+        """Those that hold something."""
+        return tuple(section for section in self.sections if not section.is_empty)
+
+    @property
+    def embedded(self) -> tuple[Charted, ...]:
+        """Tables and charts that a notebook shows."""
+        return tuple(part for section in self.sections[: self.n_embedded] for part in section.parts)
+
+
+def lists_of(
+    example: Neighbourhood, headings: tuple[str, str], *, note: str = "", levels: Sequence[str] | None = None
+) -> Lists:
+    """Write two lists of neighbours, the names cut to what can be read.
+
+    Examples
+    --------
+    >>> from embaudit.movements.neighbourhoods import Neighbourhood
+    >>> found = Neighbourhood("a", (("b", 0.5),), (("c" * 200, 0.25),), (False,), (False,))
+    >>> lists = lists_of(found, ("here", "there"))
+    >>> lists.before, lists.after[0].cosine, len(lists.after[0].name)
+    ((Near(name='b', cosine='0.50', kept=False, level=''),), '0.25', 120)
+    """
+    before = zip(example.before, example.stay, levels or [""] * len(example.before), strict=True)
+    after = zip(example.after, example.stayed, strict=True)
+    return Lists(
+        named(example.name),
+        headings,
+        tuple(Near(named(name), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
+        tuple(Near(named(name), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
+        example.kept,
+        note,
+    )
+
+
+def named(name: str) -> str:
+    """Write a name so that it does no harm and fills no page."""
+    return cut(visible(name), LONGEST)
+
+
+def read_parts(intake: Intake) -> Iterator[tuple[str, str]]:
+    """Yield what was read, and what each part became."""
+    yield from ((str(part), FIELDS.get(part.became, part.became)) for part in intake.parts)
+    yield from ((str(part), "left over") for part in intake.left_over)

@@ -1,0 +1,55 @@
+"""What tests of pages share: a browser if there is one, names that would do harm, and how a page is read."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from html import unescape
+from html.parser import HTMLParser
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(2)>',
+    "\u202eabc\u2066",
+    "x" * 10_000,
+    'O\'Neill & "Co"',
+]
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+LOADED = r"""(src|href|action|data)=["'](?!#)|url\(|@import|https?:|//[a-z]+\."""
+"""What a page would fetch something by."""
+
+
+def text_of(html: str) -> str:
+    """Return what is read of a page."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+class Tags(HTMLParser):
+    """Collects what is opened and not closed, ids, and where links lead."""
+
+    VOID = ("meta", "input", "br")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if "href" in given else []
+        self.open += [] if tag in self.VOID else [tag]
+
+    def handle_startendtag(self, tag, attrs):
+        """What closes itself stays closed."""
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def read(html: str) -> Tags:
+    """Read a page whose every tag is closed."""
+    tags = Tags()
+    tags.feed(html)
+    assert tags.open == []
+    return tags

@@ -1,0 +1,37 @@
+"""A browser for the tests of pages, started once; whatever a page complains of fails the test that opened it."""
+
+from __future__ import annotations
+
+import pytest
+from browsing import CHROMIUM, DESKTOP
+from playwright.sync_api import sync_playwright
+
+
+@pytest.fixture(scope="session")
+def browser():
+    with sync_playwright() as driver:
+        made = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def showing(browser):
+    """Open the page of a file; whatever it complains of or asks the network for fails the test."""
+    contexts, complaints = [], []
+
+    def show(path, **options):
+        context = browser.new_context(**{"viewport": DESKTOP, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("dialog", lambda dialog: complaints.append(dialog.message))
+        page.on("request", lambda asked: None if asked.url.startswith("file:") else complaints.append(asked.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,0 +1,65 @@
+"""What a comment on a change says of a result, whatever its names."""
+
+from __future__ import annotations
+
+import pytest
+from results_shown import KINDS, shown
+
+import embaudit as ea
+from embaudit.report.gate.comment import comment
+from embaudit.report.gate.forges import plain_text
+from embaudit.report.view import Origin
+from embaudit.report.views import view_of
+
+
+def test_a_comment_has_words_a_table_and_notes_in_this_order():
+    found = ea.block_cosines([1.0, 1.0], [1.0, 2.0])
+    assert comment(found, "a & b", Origin(seed=3)) == "\n".join([
+        "### embaudit: a \\& b",
+        "",
+        "global cosine 0.9487 = 0.9487 (norm profiles) × 1.0000 (weighted mean of 2 blocks by coordinates, 2 entries)",
+        "",
+        "with these norms the local cosines allow 0.9487 to 0.9487",
+        "",
+        "blocks by their part of the gap to 1",
+        "",
+        "| block | size | cosine | weight | contribution | norm\\_gap | direction\\_gap | without | gap\\_share | "
+        "cumulative\\_share |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|",
+        "| \\[0\\] | 1 | 1 | 0.3162 | 0.3162 | 0.03377 | 0 | 1 | 0.6581 | 0.6581 |",
+        "| \\[1\\] | 1 | 1 | 0.6325 | 0.6325 | 0.01754 | 0 | 1 | 0.3419 | 1 |",
+        "",
+        f"embaudit {ea.__version__}, seed 3",
+        "",
+    ])  # fmt: skip
+
+
+def test_what_to_do_is_bold_and_without_a_title_the_question_stands_above():
+    found = shown("compare")
+    lines = comment(found).splitlines()
+    assert lines[0] == "### embaudit: What changed between two models, and how much of it does a gauge explain?"
+    assert lines[2] == plain_text(found.statements[0])
+    assert f"**{plain_text(found.statements[-1])}**" in lines
+    assert lines[-1] == f"embaudit {ea.__version__}"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_are_text_and_lines_stay_lines(kind):
+    text = comment(shown(kind), "<script>|@all\n# x", Origin())
+    assert "<script>" not in text
+    assert "@" not in text
+    assert "\u202e" not in text
+    assert max(map(len, text.splitlines())) < 40_000
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    widths = {line.replace("\\|", "").count("|") for line in table}
+    assert len(widths) == 1
+    assert len(table) <= 22
+    for said in view_of(shown(kind)).said:
+        assert plain_text(said) in text
+
+
+def test_notes_follow_the_table():
+    found = ea.block_cosines({"a": [1.0, 2.0], "b": [1.0]}, {"a": [1.0, 2.0]}, missing="skip")
+    assert found.notes
+    text = comment(found)
+    assert text.index("| a |") < text.index(plain_text(found.notes[0])) < text.index("embaudit 0")

@@ -1,0 +1,113 @@
+"""Pages of results in a browser: accessible, as wide as the screen, quiet; and notebooks are not restyled."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browsing import CHROMIUM, DESKTOP, HOSTILE, PHONE
+from models import random_model
+from results_shown import KINDS, shown
+
+import embaudit as ea
+from embaudit.report.page import page as written_page
+from embaudit.report.view import Origin
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no browser is installed: apt-get install chromium")
+LOOKS = [(PHONE, "dark"), (DESKTOP, "light"), (DESKTOP, "dark")]
+NOTEBOOK = """<!doctype html><html lang="en"><head><title>notebook</title></head><body {theme}><main>
+<h1>own</h1><h2>own</h2><p class="soft top">own <b>text</b></p>
+<table class="card"><tr><th>own</th><td>own</td></tr></table>
+<svg width="9" height="9"><text class="grid">own</text></svg><ul class="key"><li>own</li></ul>
+{shown}</main></body></html>"""
+STYLES = """const own = "body, main > :not(.embaudit), main > :not(.embaudit) *";
+Array.from(document.querySelectorAll(own)).map((one) => {
+const all = getComputedStyle(one);
+return Array.from(all).filter((name) => !/size$|origin|^(width|height|inset|top|left|right|bottom|margin)/.test(name))
+.map((name) => name + ":" + all[name]).join(";"); })"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("results")
+    for kind in KINDS:
+        html = written_page(shown(kind), HOSTILE[1], Origin(seed=0, said=(HOSTILE[0],)))
+        (made / f"{kind}.html").write_text(html, encoding="utf-8")
+    return made
+
+
+def broken(page):
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    return [(one["id"], one["nodes"][0]["html"]) for one in Axe().run(page).response["violations"]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("viewport", "scheme"), LOOKS, ids=["phone-dark", "desktop-light", "desktop-dark"])
+def test_pages_are_accessible_and_as_wide_as_the_screen(showing, folder, kind, viewport, scheme):
+    page = showing(folder / f"{kind}.html", viewport=viewport, color_scheme=scheme, bypass_csp=True)
+    assert broken(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
+    assert page.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_need_no_scripts_and_print(showing, folder, kind):
+    page = showing(folder / f"{kind}.html", java_script_enabled=False)
+    assert page.locator("h1").is_visible()
+    assert page.locator("#verdict p").first.is_visible()
+    assert page.locator("header svg").first.is_visible()
+    assert all(one.is_visible() for one in page.locator("h2").all())
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+
+
+def test_names_are_text_wherever_they_stand(showing, folder):
+    page = showing(folder / "compare.html")
+    names = page.locator("#moved td:first-child, #neighbours bdi").all_text_contents()
+    assert {HOSTILE[0], HOSTILE[1], HOSTILE[4], "'\\u202eabc\\u2066'"} <= set(names)
+    assert max(map(len, names)) == 120
+
+
+@pytest.mark.parametrize(
+    "theme", ["", 'data-jp-theme-light="false"', 'data-jp-theme-light="true"', 'class="vscode-dark"']
+)
+def test_a_notebook_keeps_its_own_style_and_the_result_has_enough_contrast(showing, tmp_path, theme):
+    audit = ea.audit(random_model(p=30, k=3), n_gauges=1, n_pairs=50)
+    results = [audit, *map(shown, KINDS), ea.levels(random_model(p=30, k=3))]
+    bare, full = tmp_path / "bare.html", tmp_path / "full.html"
+    bare.write_text(NOTEBOOK.format(theme=theme, shown=""), encoding="utf-8")
+    both = "".join(one._repr_html_() for one in results)
+    full.write_text(NOTEBOOK.format(theme=theme, shown=both), encoding="utf-8")
+    one, other = (showing(path, color_scheme="light") for path in (bare, full))
+    assert one.evaluate(STYLES) == other.evaluate(STYLES)
+    assert len(one.evaluate(STYLES)) > 10
+    assert other.locator(".embaudit").count() == len(results)
+    paper = other.locator(".embaudit").first.evaluate("one => getComputedStyle(one).backgroundColor")
+    assert paper == ("rgb(20, 21, 26)" if "false" in theme or "dark" in theme else "rgb(251, 250, 247)")
+    named = [one for one in broken(other) if one[0] not in ("landmark-unique", "heading-order", "page-has-heading-one")]
+    assert named == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_notebook_shows_the_top_of_the_page(kind):
+    html, whole = shown(kind)._repr_html_(), shown(kind).report()
+    verdict = whole.split('id="verdict">')[1].split("</div>")[0]
+    assert verdict in html
+    card = whole.split('<div class="card">')[1].split("</header>")[0].rsplit("</div>", 2)[0].strip()
+    assert card in html
+    assert ' id="' not in html
+    assert "</style>" in html
+    assert html.count('<div class="embaudit">') == 1
+
+
+def test_a_notebook_shows_the_answer_of_an_audit_and_its_findings():
+    audit = ea.audit(random_model(p=30, k=3, objective="product"), n_gauges=1, n_pairs=50)
+    html, whole = audit._repr_html_(), audit.report()
+    for start, end in (
+        ('<p class="answer">', "</p>"),
+        ('<article class="card finding', "</article>"),
+        ("<caption>At a", "</table>"),
+    ):
+        assert whole.split(start)[1].split(end)[0] in html
+    assert html.count("<article") == len(audit.findings)
+    assert "explorer" not in html
+    assert ' id="' not in html
