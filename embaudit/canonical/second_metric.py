@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import solve
-from scipy.optimize import nnls
 
 from embaudit.canonical.lifts import EPS, Span, lifted, packed, symmetric, tangent
 from embaudit.foundation.checked import Floats, Matrix
@@ -67,6 +66,8 @@ def cone_certificate(left: Matrix, right: Matrix, basis: Floats) -> bool:
     Then S = I even among metrics with `pᵀ S p ≤ 1` and `qᵀ S⁻¹ q ≤ 1`: those of models that also use directions
     in which no row lies.
     """
+    from scipy.optimize import nnls
+
     m = basis.shape[1]
     target = packed(np.eye(m))
     for x in (left, right):

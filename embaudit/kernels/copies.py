@@ -1,12 +1,11 @@
-"""Rows of one direction, exactly or nearly: found by a hash and by a tree over few dimensions, then verified."""
+"""Rows of one direction, exactly or nearly: found by a hash, by products or a tree, then verified."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import betainc
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
 from embaudit.foundation.workers import ordered_map, row_blocks
@@ -19,6 +18,10 @@ WEIGHTS = 2**26
 """Whole numbers that the hash multiplies these with, below it."""
 ODD = 0x9E3779B97F4A7C15 - 2**64
 """What brings two sums of 52 bits together in one number of 64."""
+PRODUCTS = 8_000_000_000
+"""Multiplications up to which all pairs are multiplied: that takes less time than loading what makes a tree."""
+STRIP = 128
+"""Rows multiplied at a time with those from there on."""
 DIMENSIONS = (4, 8)
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
 PROPOSED = 64
@@ -52,6 +55,8 @@ def even_chance(rank: int, least: float) -> float:
     >>> round(even_chance(3, 0.5), 12), even_chance(64, 0.9999) < 1e-100
     (0.25, True)
     """
+    from scipy.special import betainc
+
     return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
 
 
@@ -102,8 +107,8 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
 def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
 
-    Rows that near lie within a distance `√(2 − 2 least)` of each other on the sphere, hence in any few of its
-    dimensions; a tree over these proposes the pairs, and each one is verified.
+    Few rows are all multiplied. Of more, rows that near lie within a distance `√(2 − 2 least)` of each other on the
+    sphere, hence in any few of its dimensions; a tree over these proposes the pairs, and each one is verified.
 
     Parameters
     ----------
@@ -124,17 +129,44 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
     [[0, 2]]
     """
+    if len(rows) ** 2 * x.shape[1] <= PRODUCTS:
+        return _multiplied(x, rows, least)
     points = _leading(x, rows, PROPOSED)
     reach = np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12
     some = _between(_spread(len(rows)))
     for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
-        tree = cKDTree(points[:, :dimensions])
+        tree = _tree(points[:, :dimensions])
         near = tree.query_ball_point(tree.data[some], reach, return_length=True)
         if (near.mean() - 1) * len(rows) / 2 <= CANDIDATES:
             pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
             pairs = pairs[_within(points, pairs, reach)]
             return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
     return None
+
+
+def _multiplied(x: Matrix, rows: Indices, least: float) -> Indices | None:
+    """Compare all pairs, in order; None where more than `CANDIDATES` exceed the cosine."""
+    found: list[Indices] = [np.empty((0, 2), dtype=np.intp)]
+    unit, total = unit_rows(x[rows]), 0
+    # Cosines of their own verify the pairs, so that rounding here must leave none out.
+    bar = least - 2 * resolution(x.shape[1])
+
+    def strip(start: int) -> Indices:
+        marked = unit[start : start + STRIP] @ unit[start:].T > bar
+        return np.column_stack(np.nonzero(np.triu(marked, 1))) + start
+
+    for pairs in ordered_map(strip, range(0, len(rows), STRIP)):
+        total += len(pairs)
+        if total > CANDIDATES:
+            return None
+        found.append(pairs[pair_cosines(x, x, rows[pairs]) > least])
+    return np.concatenate(found)
+
+
+def _tree(points: Floats) -> Any:
+    from scipy.spatial import cKDTree
+
+    return cKDTree(points)
 
 
 def _spread(n: int) -> Indices:

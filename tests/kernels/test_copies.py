@@ -24,9 +24,17 @@ def pairs_of(x, least):
     return np.argwhere(np.triu(unit @ unit.T > least, 1)).tolist()
 
 
+@pytest.fixture
+def by_tree(monkeypatch):
+    monkeypatch.setattr(copies, "PRODUCTS", 0)
+
+
 @pytest.mark.parametrize("k", [2, 3, 6, 30])
 @pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
-def test_near_pairs_are_those_of_all_pairs(k, least):
+@pytest.mark.parametrize("products", [0, 10**9])
+def test_near_pairs_are_those_of_all_pairs(k, least, products, monkeypatch):
+    monkeypatch.setattr(copies, "PRODUCTS", products)
+    monkeypatch.setattr(copies, "STRIP", 50)
     x = crowded(k=k)
     wanted = pairs_of(x, least)
     assert len(wanted) > 20
@@ -46,12 +54,31 @@ def test_a_pair_must_exceed_the_cosine():
     assert near_pairs(x, np.arange(3), np.cos(angle) + 1e-12).tolist() == []
 
 
+@pytest.mark.parametrize("products", [4 * 40 * 40, 4 * 40 * 40 - 1])
+def test_few_rows_are_multiplied_and_more_are_put_in_a_tree(products, monkeypatch):
+    monkeypatch.setattr(copies, "PRODUCTS", products)
+    built = []
+    tree = copies._tree
+    monkeypatch.setattr(copies, "_tree", lambda points: built.append(points.shape) or tree(points))
+    assert len(near_pairs(np.repeat(np.eye(4), 10, axis=0), np.arange(40), 0.9999)) == 180
+    assert built == ([] if products == 6_400 else [(40, 4)])
+
+
+def test_products_give_up_where_too_many_pairs_are_near(monkeypatch):
+    x = np.repeat(np.eye(5), 4, axis=0)
+    monkeypatch.setattr(copies, "CANDIDATES", 30)
+    assert near_pairs(x, np.arange(20), 0.9999).shape == (30, 2)
+    monkeypatch.setattr(copies, "CANDIDATES", 29)
+    assert near_pairs(x, np.arange(20), 0.9999) is None
+
+
+@pytest.mark.usefixtures("by_tree")
 def test_where_too_many_come_near_more_dimensions_are_tried_and_then_none(monkeypatch):
     rows = np.arange(300)
     x = np.random.default_rng(0).standard_normal((300, 40))
     built = []
-    tree = copies.cKDTree
-    monkeypatch.setattr(copies, "cKDTree", lambda points: built.append(points.shape[1]) or tree(points))
+    tree = copies._tree
+    monkeypatch.setattr(copies, "_tree", lambda points: built.append(points.shape[1]) or tree(points))
     assert near_pairs(x, rows, 0.98).tolist() == []
     assert built == [4]
     monkeypatch.setattr(copies, "CANDIDATES", 500)
@@ -63,6 +90,7 @@ def test_where_too_many_come_near_more_dimensions_are_tried_and_then_none(monkey
     assert near_pairs(x[:, :3] ** 2, rows, 0.5) is None
 
 
+@pytest.mark.usefixtures("by_tree")
 def test_candidates_up_to_the_limit_are_verified(monkeypatch):
     x = np.repeat(np.eye(5), 4, axis=0)  # 30 pairs: each row has 3 others
     monkeypatch.setattr(copies, "CANDIDATES", 30)
@@ -113,6 +141,7 @@ def test_in_one_dimension_every_second_pair_is_alike():
     assert even_chance(2, np.cos(np.pi / 5)) == pytest.approx(0.2)
 
 
+@pytest.mark.usefixtures("by_tree")
 def test_candidates_of_the_tree_are_compared_in_more_dimensions_before_all(monkeypatch):
     draw = np.random.default_rng(0)
     # Spread in eight dimensions that are all alike for groups of rows, which differ in others.
@@ -130,6 +159,7 @@ def test_candidates_of_the_tree_are_compared_in_more_dimensions_before_all(monke
     assert copies.near_pairs(x, np.arange(200), 0.9999).tolist() == [[3, 150]]
 
 
+@pytest.mark.usefixtures("by_tree")
 def test_candidates_are_counted_at_rows_that_did_not_choose_the_dimensions(monkeypatch):
     """The rows that chose them lie far out in them, and would promise far too few."""
     x = np.random.default_rng(0).standard_normal((3_000, 512))
