@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,8 @@ from embaudit.kernels.nearest import TIE
 from embaudit.kernels.pair_sums import CosineSums
 from embaudit.kernels.passes import in_order
 
+COMPILED = 2_000_000
+"""Products from which the compiled pass is taken, where numba is installed: loading it takes half a second."""
 TILE = 256
 """Rows of a square tile: a handful of them in float64 stay in the second-level cache."""
 BINS = 2048
@@ -53,11 +56,12 @@ class _RankBins:
         cells = ((sample - lowest) * scale).astype(np.intp)
         if len(cells) <= SEARCHED:
             return cls(lowest, scale, np.sort(cells), None)
-        counts = np.bincount(cells, minlength=GRID)
-        twice = np.cumsum(counts)
-        twice *= 2
-        twice -= counts
-        return cls(lowest, scale, cells, _bins(twice, len(cells)))
+        return cls(lowest, scale, cells, _table_of(cells))
+
+    @property
+    def filled(self) -> Indices:
+        """The bin of each cell."""
+        return _table_of(self.cells) if self.table is None else self.table
 
     def of_cosines(self, cosines: Floats, *, value: Floats, cell: Indices, out: Indices) -> None:
         """Write the bin of each cosine to `out`; the other two are scratch."""
@@ -69,6 +73,14 @@ class _RankBins:
             np.clip(cell, 0, GRID - 1, out=cell)
             twice = self.cells.searchsorted(cell) + self.cells.searchsorted(cell, side="right")
             out[:] = _bins(twice, len(self.cells))
+
+
+def _table_of(cells: Indices) -> Indices:
+    counts = np.bincount(cells, minlength=GRID)
+    twice = np.cumsum(counts)
+    twice *= 2
+    twice -= counts
+    return _bins(twice, len(cells))
 
 
 def _bins(twice: Indices, size: int) -> Indices:
@@ -151,15 +163,17 @@ class PairTally:
 class _Sheet:
     """Adds pairs to a tally, with scratch arrays made once: fresh ones for every tile cost more than the arithmetic."""
 
-    def __init__(self, size: int, bins: tuple[_RankBins, ...]) -> None:
-        self.bins = bins
+    def __init__(self, bins: tuple[_RankBins, ...], size: int = TILE**2) -> None:
+        self.rows, self.bins = TILE, bins
         self.value = np.empty(size)
         self.cells = np.empty((3, size), dtype=np.intp)
         histogram, joint = np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64)
         self.tally = PairTally(0, 0.0, 0.0, 0, histogram, joint, np.zeros(5))
 
-    def add(self, before: Floats, after: Floats) -> None:
-        """Add flat arrays of cosines."""
+    def add(self, before: Floats, after: Floats, *, upper: bool = False) -> None:
+        """Add cosines, or what of two tiles is above the diagonal."""
+        above = np.triu_indices(len(before), 1, before.shape[-1]) if upper else ...
+        before, after = before[above].ravel(), after[above].ravel()
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
         squares = (float(x @ y) for x, y in ((before, before), (after, after), (before, after)))
@@ -181,6 +195,44 @@ class _Sheet:
         )
 
 
+def has_numba() -> bool:
+    """Whether numba is installed; this loads nothing."""
+    return find_spec("numba") is not None
+
+
+class _FusedSheet:
+    """Adds tiles to a tally in one compiled pass, with the counts that `_Sheet` has."""
+
+    rows = 128
+    """Of a tile: both tiles, the tables and the counts stay in the second-level cache."""
+
+    def __init__(self, bins: tuple[_RankBins, ...]) -> None:
+        # Loading it loads numba, which takes half a second.
+        from embaudit.kernels.fused import SUMS, tally_tile
+
+        self.add_tile, self.count = tally_tile, 0
+        self.lowest, self.scale = (np.array([getattr(one, name) for one in bins]) for name in ("lowest", "scale"))
+        self.tables = np.stack([one.filled for one in bins]).astype(np.uint8)
+        self.histogram, self.joint = np.zeros(BINS, dtype=np.int64), np.zeros(LEVELS**2, dtype=np.int64)
+        self.sums, self.largest = np.zeros(SUMS), np.zeros(1, dtype=np.int64)
+
+    def add(self, before: Floats, after: Floats, *, upper: bool) -> None:
+        """Add tiles, or what of them is above the diagonal."""
+        m, n = before.shape
+        self.count += m * n - upper * m * (m + 1) // 2
+        self.add_tile(
+            before, after, upper, self.lowest, self.scale, self.tables, CHANGES, ROUNDING,
+            self.histogram, self.joint, self.sums, self.largest,
+        )  # fmt: skip
+
+    @property
+    def tally(self) -> PairTally:
+        """What was added."""
+        *totals, gap, flips = self.sums.tolist()
+        largest = float(self.largest.view(np.float64)[0])
+        return PairTally(self.count, gap, largest, int(flips), self.histogram, self.joint, np.array(totals))
+
+
 def tally_pairs(before: Floats, after: Floats) -> PairTally:
     """Tally given pairs by their cosines in the two models, (m,) each.
 
@@ -190,7 +242,7 @@ def tally_pairs(before: Floats, after: Floats) -> PairTally:
     >>> tally.mean_abs, tally.sign_flips
     (0.625, 0.5)
     """
-    sheet = _Sheet(len(before), (_RankBins.of(before), _RankBins.of(after)))
+    sheet = _Sheet((_RankBins.of(before), _RankBins.of(after)), len(before))
     sheet.add(before, after)
     return sheet.tally
 
@@ -235,28 +287,27 @@ def tally_all_pairs(
     sides = (before, after)
     others = sides if before_other is None or after_other is None else (before_other, after_other)
     bins = _sampled_bins(sides, others)
+    compiled = len(before) * len(others[0]) >= COMPILED and has_numba()
 
     def strip(start: int) -> PairTally:
-        sheet = _Sheet(TILE**2, bins)
-        for column in range(start if symmetric else 0, len(others[0]), TILE):
-            tiles = _tiles(sides, others, start, column, kept)
-            if symmetric and column == start:
-                upper = np.triu_indices(len(tiles[0]), 1)
-                tiles = [tile[upper] for tile in tiles]
-            sheet.add(tiles[0].ravel(), tiles[1].ravel())
+        sheet = _FusedSheet(bins) if compiled else _Sheet(bins)
+        for top in range(start, min(start + TILE, len(before)), sheet.rows):
+            for column in range(top if symmetric else 0, len(others[0]), TILE):
+                tiles = _tiles(sides, others, slice(top, min(top + sheet.rows, start + TILE)), column, kept)
+                sheet.add(*tiles, upper=symmetric and column == top)
         return sheet.tally
 
     return in_order(ordered_map(strip, range(0, len(before), TILE)))
 
 
 def _tiles(
-    sides: tuple[Floats, ...], others: tuple[Floats, ...], start: int, column: int, kept: Tiles | None
+    sides: tuple[Floats, ...], others: tuple[Floats, ...], rows: slice, column: int, kept: Tiles | None
 ) -> list[Floats]:
     """Multiply two blocks of rows, before and after."""
-    rows, columns = slice(start, start + TILE), slice(column, column + TILE)
-    there = None if kept is None else kept.get((start, column))
+    columns = slice(column, column + TILE)
+    there = None if kept is None else kept.get((rows.start, column))
     if there is None:
         there = sides[0][rows] @ others[0][columns].T
         if kept is not None:
-            kept[start, column] = there
+            kept[rows.start, column] = there
     return [there, sides[1][rows] @ others[1][columns].T]
