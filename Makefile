@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz killed lock clean
+.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz killed bench bench-quick lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -64,6 +64,14 @@ mutants: $(READY)
 # Search 500 random models for an equal one that moves what an audit calls pinned; change 500 proofs in one place.
 adversary: $(READY)
 	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py tests/truth/test_tampered_proofs.py
+
+# Measure against peers and bare matrix products in one run, with medians; kept with the machine in benchmarks/measured.md.
+bench: $(READY)
+	$(BIN)/python benchmarks/run.py
+
+# The same scripts at small sizes, in less than three minutes.
+bench-quick: $(READY)
+	$(BIN)/python benchmarks/run.py --quick
 
 # Damage one file of each format in 60,000 ways; `make test` tries 3,000 of them.
 fuzz: $(READY)

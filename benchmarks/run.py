@@ -1,0 +1,85 @@
+"""Run every benchmark of this folder in turn, and keep what they print with the machine it was printed on.
+
+`python benchmarks/run.py` takes some twenty minutes on two idle cores, `--quick` the same scripts at sizes that take
+less than three together. What is written says on which machine, with which versions, and beside which load.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+QUICK = {
+    "bench_svd.py": ["--size", "small"],
+    "bench_audit.py": ["--sizes", "50000"],
+    "bench_movement.py": ["--rows", "2000", "--rounds", "3"],
+    "bench_ranges.py": ["--rows", "20000", "--pairs", "40000", "--rounds", "1"],
+    "bench_heads.py": ["--sizes", "800x512", "--rounds", "1"],
+    "bench_fix.py": ["--scale", "0.05"],
+    "bench_blocks.py": ["--gigabytes", "0.1"],
+    "bench_simulate.py": [],
+}
+"""The arguments of a quick run, for every script there is."""
+NAMED = ("numpy", "scipy", "numba", "embaudit")
+
+
+def machine() -> Iterator[str]:
+    """Say what the figures are of, a line at a time."""
+    information = Path("/proc/cpuinfo")
+    lines = information.read_text().splitlines() if information.exists() else []
+    model = next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield f"- {model}, {cores} cores, {memory:.0f} GiB of memory, {platform.system()}"
+    yield f"- Python {platform.python_version()}, " + ", ".join(f"{name} {_version(name)}" for name in NAMED)
+    yield f"- load before: {os.getloadavg()[0]:.1f}"
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "missing"
+
+
+def measured(script: str, arguments: list[str]) -> tuple[str, bool]:
+    """Run one script and return what it printed as a section, and whether it ended well."""
+    command, start = [sys.executable, str(HERE / script), *arguments], time.perf_counter()
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    ended = "" if done.returncode == 0 else f", exit code {done.returncode}"
+    title = " ".join([script, *arguments])
+    taken = time.perf_counter() - start
+    return f"## {title} ({taken:.0f} s{ended})\n\n```\n{done.stdout.strip()}\n```\n", done.returncode == 0
+
+
+def main() -> int:
+    """Run the scripts one after the other; return 1 if one of them failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, less than three minutes")
+    parser.add_argument("--out", type=Path, default=HERE / "measured.md", help="where to keep what was measured")
+    parser.add_argument("--only", nargs="+", choices=sorted(QUICK), default=list(QUICK))
+    given = parser.parse_args()
+    sections, well = ["# Measured\n\n" + "\n".join(machine()) + "\n"], True
+    for script in given.only:
+        section, fine = measured(script, QUICK[script] if given.quick else [])
+        print(section, flush=True)
+        sections.append(section)
+        well = well and fine
+        # Kept after each script: what was measured outlives an interruption.
+        given.out.write_text("\n".join(sections))
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
