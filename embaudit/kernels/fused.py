@@ -7,30 +7,20 @@ in another order. Importing this module loads numba.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
+from embaudit.foundation.compiled import compiled
 from embaudit.kernels.tally import GRID, LEVELS
 
-F = TypeVar("F", bound=Callable[..., Any])
 LAST = GRID - 1
 """The last cell from which a rank bin is looked up."""
 SUMS = 7
 """Sums of the cosines before and after, of their squares, of their products, of |Δ|, and sign flips."""
 
 
-def compiled(**options: Any) -> Callable[[F], F]:
-    """Compile a function when it is first called; without numba it stays as it is, and takes very long."""
-    try:
-        from numba import njit
-    except ImportError:
-        return lambda function: function
-    return njit(nogil=True, cache=True, **options)  # type: ignore[no-any-return]
-
-
-@compiled(fastmath={"reassoc", "nsz"})
+@compiled(cache=True, fastmath={"reassoc", "nsz"})
 def add_sums(before: Any, after: Any, rounding: float, sums: Any) -> None:
     """Add what is summed of a row."""
     b = a = bb = aa = ba = gap = flips = 0.0
@@ -47,14 +37,14 @@ def add_sums(before: Any, after: Any, rounding: float, sums: Any) -> None:
         sums[place] += value
 
 
-@compiled()
+@compiled(cache=True)
 def put_cells(cosines: Any, lowest: float, scale: float, cells: Any) -> None:
     """Write the cell of each cosine."""
     for j in range(len(cosines)):
         cells[j] = min(max(np.int32((cosines[j] - lowest) * scale), np.int32(0)), np.int32(LAST))
 
 
-@compiled()
+@compiled(cache=True)
 def put_gaps(before: Any, after: Any, changes: float, last: int, gaps: Any, cells: Any) -> None:
     """Write each |Δ| and its bin."""
     for j in range(len(before)):
@@ -62,7 +52,7 @@ def put_gaps(before: Any, after: Any, changes: float, last: int, gaps: Any, cell
         cells[j] = min(np.int32(gaps[j] * changes), np.int32(last))
 
 
-@compiled()
+@compiled(cache=True)
 def count(one: Any, other: Any, gap: Any, table: Any, table_after: Any, histogram: Any, joint: Any) -> None:
     """Add one to the counts of each pair."""
     # Unsigned, since of others it is looked whether they count from the end.
@@ -72,7 +62,7 @@ def count(one: Any, other: Any, gap: Any, table: Any, table_after: Any, histogra
         histogram[np.uint64(gap[j])] += 1
 
 
-@compiled()
+@compiled(cache=True)
 def largest_of(bits: Any, most: int) -> int:
     """Find the largest |Δ|, by its bits: those of positive numbers are in their order, and compared several at once."""
     for j in range(len(bits)):
@@ -80,7 +70,7 @@ def largest_of(bits: Any, most: int) -> int:
     return most
 
 
-@compiled()
+@compiled(cache=True)
 def tally_tile(
     before: Any, after: Any, upper: bool, lowest: Any, scale: Any, tables: Any, changes: float, rounding: float,
     histogram: Any, joint: Any, sums: Any, largest: Any,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.util import find_spec
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices
+from embaudit.foundation.compiled import has_numba
 from embaudit.foundation.workers import ordered_map
 from embaudit.kernels.intervals import Z95
 from embaudit.kernels.nearest import TIE
@@ -193,11 +193,6 @@ class _Sheet:
             joint=np.bincount(joint, minlength=LEVELS**2),
             totals=totals,
         )
-
-
-def has_numba() -> bool:
-    """Whether numba is installed; this loads nothing."""
-    return find_spec("numba") is not None
 
 
 class _FusedSheet:

@@ -18,7 +18,7 @@ from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, shear, tamed
 from embaudit.ranges.reach import End, Ends, point
-from embaudit.ranges.weights import largest_cosine
+from embaudit.ranges.weights import largest_cosine, scan_for
 
 _NEAR = 1e-3
 
@@ -74,14 +74,16 @@ class BoundedDiagonalReach(NamedTuple):
 
     side: SideName
     max_condition: float
+    n_pairs: int = 0
+    """How many are asked for in all."""
     block_bytes: int = 2**18
 
     def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends, exact and attained."""
-        x, y = tamed(x), tamed(y)
-        upper = largest_cosine(x, y, self.max_condition).tangent
+        x, y, scan = tamed(x), tamed(y), scan_for(x.shape[1], self.n_pairs)
+        upper = largest_cosine(x, y, self.max_condition, scan).tangent
         with np.errstate(divide="ignore"):
-            lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
+            lower = 1 / largest_cosine(x, -y, self.max_condition, scan).tangent
         reached = np.ones(len(x), dtype=np.bool_)
         return Ends(lower, upper, reached, reached)
 

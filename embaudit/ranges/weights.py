@@ -15,12 +15,14 @@ Arrays here are (k, m): coordinates by pairs.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats
+from embaudit.foundation.compiled import has_numba
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
@@ -29,6 +31,8 @@ from embaudit.ranges.sweep import best_interval
 
 Ints = NDArray[np.intp]
 
+COMPILED = 200_000
+"""Pairs from which trying all intervals is compiled, where numba is installed: loading it takes half a second."""
 TRIED = 192
 """Coordinates above which trying all intervals takes longer."""
 _FINE = 1e-3
@@ -44,7 +48,22 @@ class Best(NamedTuple):
     """(m, k) between 1 and κ²."""
 
 
-def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
+Scan: TypeAlias = Callable[[Floats, Floats, Ints, float], tuple[Ints, Ints, Floats]]
+"""Finds the best interval; see `embaudit.ranges.sweep.best_interval`."""
+
+
+def scan_for(rank: int, n_pairs: int) -> Scan:
+    """Choose how to find the best intervals of very many pairs, a block of them at a time."""
+    if rank > TRIED:
+        return best_interval
+    if n_pairs < COMPILED or not has_numba():
+        return _scan
+    from embaudit.ranges.intervals import every_interval
+
+    return every_interval
+
+
+def largest_cosine(x: Floats, y: Floats, max_condition: float, scan: Scan | None = None) -> Best:
     """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
 
     Parameters
@@ -53,6 +72,8 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
         Rows whose squares neither overflow nor vanish; NaN comes back where one is zero.
     max_condition : float
         κ > 1, the condition number of the diagonal gauge whose squares are the weights.
+    scan : callable, optional
+        How to find the best intervals, from `scan_for`.
 
     Examples
     --------
@@ -71,21 +92,21 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
-        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
+        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, scan or scan_for(x.shape[1], 0))
     if len(definite):
         least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
+def _best_vertex(x: Floats, y: Floats, square: float, scan: Scan) -> Best:
     """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(np.where(positive, np.abs(y) / np.abs(x), np.inf), axis=1)
     p, q = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
     count = positive.sum(axis=1)
-    start, stop, value = (best_interval if len(p) > TRIED else _scan)(p, q, count, square)
+    start, stop, value = scan(p, q, count, square)
     plain = np.empty(len(x))
     fine = np.flatnonzero(value > 1 - 2 * _FINE**2)
     for rows in row_blocks(len(fine), len(p) ** 2, budget=2**20):

@@ -6,9 +6,10 @@ import sys
 import numpy as np
 import pytest
 
+from embaudit.foundation.compiled import has_numba
 from embaudit.kernels import tally
 from embaudit.kernels.rows import unit_rows
-from embaudit.kernels.tally import has_numba, tally_all_pairs
+from embaudit.kernels.tally import tally_all_pairs
 
 needs_numba = pytest.mark.skipif(not has_numba(), reason="numba is an extra")
 
