@@ -78,7 +78,13 @@ def _advice(evidence: Evidence, answer: Answer) -> str:
 
 
 def _ranking(evidence: Evidence) -> str:
-    return f"rank by the {'predicted cosines' if evidence.model.link.unit_sides else 'dot product'}"
+    """Say what ranking is safe: that by predictions, of one side for the other."""
+    model = evidence.model
+    if model.link.unit_sides:
+        return "rank by the predicted cosines"
+    if model.left is None:
+        return "rank by the dot product with the other side"
+    return f"rank {model.title('right')}s by their scores"
 
 
 def _instead(evidence: Evidence) -> str:

@@ -141,9 +141,13 @@ def audit(
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
     from embaudit.io import Reading, distinct_outputs, written_whole
+    from embaudit.report.view import Origin
 
     say_settings(quiet=quiet)
     reading, codes = reading.without_codes()
+    given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
+             "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+    asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline)
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
     kept = written_whole(proof, force=force) if proof else nullcontext()
@@ -170,11 +174,8 @@ def audit(
             )
             if file:
                 result.proof().write(file)
-        write(result, f"Audit of {path}")
+        write(result, f"Audit of {path}", Origin(asked=asked))
         tell(result, outcome := gate.judge(result))
     # Files first: a reader that closes the pipe must not cost the results.
-    given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
-             "norm": norm, "norm_kind": norm_kind}  # fmt: skip
-    flags = {"normalised": normalised, "by-row": by_row, "partial": partial}
-    _say(result, outcome, None if full else _asked(path, reading, given, flags), make_console(quiet=quiet))
+    _say(result, outcome, None if full else asked, make_console(quiet=quiet))
     raise typer.Exit(int(not outcome.passes))

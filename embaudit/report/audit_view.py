@@ -8,23 +8,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit._version import __version__
-from embaudit.auditing.alone import said_of
+from embaudit.auditing.alone import in_titles, said_of
+from embaudit.auditing.claims.claim import Kind
+from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import WORDS
 from embaudit.foundation.words import copied, percent
 from embaudit.model import Pairs
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
+from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
+from embaudit.report.next_steps import Asked, next_steps
 from embaudit.report.summary import (
+    MOVED,
     attack_sentences,
-    audit_content,
     bias_grids,
     families,
+    grids,
     head_grids,
     head_sentences,
     limit_grids,
     movement_grids,
+    sentences,
     shown_neighbours,
     shown_side,
     unattacked_sentences,
@@ -58,6 +64,18 @@ class AuditView:
     """Everything on the page of an audit, in order."""
 
     audit: Audit
+    advice: str
+    """What to do; empty where nothing can be trusted."""
+    steps: tuple[tuple[str, str], ...]
+    """Commands to type next, and what for."""
+    said: tuple[str, ...]
+    """What the advice rests on."""
+    training: tuple[tuple[list[str], str], ...]
+    """Kinds of training, and what each leaves of the cosines, where none is known."""
+    on_limits: tuple[str, ...]
+    """How to read what follows."""
+    picked: str
+    """Whose neighbours are shown."""
     words: tuple[tuple[str, str], ...]
     """What the words of the page mean, in short."""
     findings: tuple[Finding, ...]
@@ -92,8 +110,8 @@ class AuditView:
         return sum(finding.severity is Severity.ISSUE for finding in self.findings)
 
 
-def audit_view(audit: Audit) -> AuditView:
-    """Collect what the page of an audit shows.
+def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
+    """Collect what the page of an audit shows; commands repeat how the model was read, as far as that is known.
 
     Examples
     --------
@@ -110,6 +128,12 @@ def audit_view(audit: Audit) -> AuditView:
     norm = () if evidence.norm is None else (convention_grid(evidence.norm),)
     return AuditView(
         audit=audit,
+        advice=advice_of(audit),
+        steps=tuple(_steps(audit, asked)),
+        said=tuple(_said(audit)),
+        training=tuple(cases(model)) if _is_open(audit) else (),
+        on_limits=tuple(_on_limits(audit)),
+        picked=_picked(audit),
         words=tuple(_short(audit)),
         findings=audit.findings,
         glance=_glance(audit),
@@ -126,12 +150,69 @@ def audit_view(audit: Audit) -> AuditView:
         parts=() if audit.intake is None else tuple(read_parts(audit.intake)),
         claims=audit.claims,
         facts=tuple(_facts(audit)),
-        glossary=tuple((w.name, said_of(model, w.meaning), said_of(model, w.example)) for w in WORDS.values()),
+        glossary=tuple((w.name, in_titles(model, w.meaning), in_titles(model, w.example)) for w in WORDS.values()),
     )
 
 
+def advice_of(audit: Audit) -> str:
+    """Return the last statement of the verdict, which says what to do; nothing where the check failed."""
+    return audit.statements[-1].text if audit.predictions_hold else ""
+
+
+def _steps(audit: Audit, asked: Asked | None) -> Iterator[tuple[str, str]]:
+    """Yield the commands that do what is advised; the page itself holds what the last one prints."""
+    asked = Asked(audit.source) if asked is None and audit.source else asked
+    yield from () if asked is None else list(next_steps(audit, asked))[:-1]
+
+
+def _is_open(audit: Audit) -> bool:
+    return any(claim.name == "training" and claim.kind is Kind.UNDECIDED for claim in audit.claims)
+
+
+def _said(audit: Audit) -> Iterator[str]:
+    """Yield the statements before the advice; kinds of training have a table of their own."""
+    for one in audit.statements[: len(audit.statements) - audit.predictions_hold]:
+        yield UNKNOWN if one.claims == ("training",) and _is_open(audit) else one.text
+
+
+def _on_limits(audit: Audit) -> Iterator[str]:
+    """Tell how to read the ranges and the curve."""
+    limits = audit.evidence.limits
+    if limits.ranges:
+        yield (
+            "A range holds all values that a cosine takes while axes stretch up to κ, and its width says how free the "
+            "cosine is. Rescaling stretches each stored column on its own; linear gauges stretch along any direction."
+        )
+    if any(one.tied_share for one in limits.certificates):
+        yield (
+            "Entries that tie with the first row left out are never certain, so curves start below 1. Copies stay near "
+            "each other whatever is stretched, so figures with and without them differ both ways."
+        )
+    if limits.certificates and limits.attacks:
+        yield "Between what is proven to stay and what the worst gauge found leaves nobody knows."
+
+
+def _picked(audit: Audit) -> str:
+    """Tell how the rows were chosen whose neighbours are shown."""
+    head, title = audit.head, audit.model.title(shown_side(audit))
+    if audit.evidence.chosen:
+        return f"Of the {title}s that were asked for."
+    if head is not None and head.origin_is_free:
+        return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
+    return f"Of a few {title}s drawn at random from the longest twentieth, which have much behind them as a rule."
+
+
+SHORT = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model", "label", "copy", "shift", "whitened",
+         "prediction cosine", "logit cosine", "range")  # fmt: skip
+"""Words that the page explains at its top, in an order in which each leans on those before it."""
+
+
 def _short(audit: Audit) -> Iterator[tuple[str, str]]:
-    for line in audit_content(audit).definitions:
+    """Explain the words of the top of the page, of its findings and of its tables."""
+    met = [audit.verdict, str(audit.answer), key(audit, movement_grid(audit.evidence)), "budget"]
+    met += [f"{one.title} {one.explanation} {one.remedy}" for one in audit.findings]
+    met += [*sentences(audit), *(" ".join((grid.caption, *grid.headings)) for grid in grids(audit))]
+    for line in definitions(audit.model, met, SHORT):
         word, _, meaning = line.partition(": ")
         yield word, meaning
 
@@ -151,7 +232,8 @@ def _movement(audit: Audit) -> Iterator[Charted]:
         title = Pairs(audit.evidence.movement[0][index].role).titled(audit.evidence.model)
         moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
         chart = movement_chart(title, moved)
-        yield Charted(grid.title, grid, () if chart is None else (chart,))
+        shown = grid.without(said_of(audit.evidence.model, MOVED))
+        yield Charted(grid.title, shown, () if chart is None else (chart,))
 
 
 def _limits(audit: Audit) -> Iterator[Charted]:
@@ -161,9 +243,14 @@ def _limits(audit: Audit) -> Iterator[Charted]:
         title = f"{Pairs(role).titled(model)} cosines"
         certificates = [one for one in limits.certificates if one.role == role]
         attacks = [one for one in limits.attacks if one.role == role]
+        # Left-right cosines hardly move within a budget: a curve of them is a line.
         drawn = (
-            width_chart(title, (one for one in limits.ranges if one.role == role)),
-            certified_chart(f"{Pairs(role).titled(model)} lists", certificates, attacks),
+            ()
+            if role == "cross"
+            else (
+                width_chart(title, (one for one in limits.ranges if one.role == role)),
+                certified_chart(f"{Pairs(role).titled(model)} lists", certificates, attacks),
+            )
         )
         yield Charted(title, grid, tuple(chart for chart in drawn if chart is not None))
 
@@ -171,7 +258,7 @@ def _limits(audit: Audit) -> Iterator[Charted]:
 def _lists(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists:
     cosines = [cosine for _, cosine in example.before]
     below = [np.nan] * len(cosines) if usual is None else usual.below(cosines).tolist()
-    headings = "in the model at hand (cosine; higher than … of pairs)", f"in an equivalent model: {shown_in}"
+    headings = "in your model: cosine, and the share of all pairs below it", f"in an equal model: {shown_in}"
     note = f"{copied(example.left_out)} left out" if example.left_out else ""
     return lists_of(example, headings, note=note, levels=[percent(share) for share in below])
 

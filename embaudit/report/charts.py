@@ -6,11 +6,12 @@ A template draws them, so that a page needs neither scripts nor pictures.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from embaudit.foundation.words import cut
+from embaudit.foundation.words import counted, in_typical_rows
 from embaudit.report.axis import Axis, LogAxis
 from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.movement_display import SHOWN
@@ -28,8 +29,8 @@ WIDTH = 440.0
 """Of every chart, in its own units."""
 NAMES = 196.0
 """Where the bars of a chart begin, behind the names of its rows."""
-ROW = 26.0
-"""Height of a row of bars."""
+ROW, TALL = 26.0, 31.0
+"""Height of a row, and of one whose name may take two lines."""
 LOW, HIGH, LEFT, RIGHT = 196.0, 16.0, 40.0, 428.0
 """The frame of a chart of curves."""
 CUT = 27
@@ -53,6 +54,17 @@ class BarRow:
     y: float
     bars: tuple[Bar, ...]
 
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The name as it stands beside the bars: in two lines where one is too short.
+
+        Examples
+        --------
+        >>> BarRow("prediction cosine (users whitened)", 0.0, ()).lines
+        ('prediction cosine (users', 'whitened)')
+        """
+        return tuple(wrap(self.name, CUT, max_lines=2, placeholder=" …"))
+
 
 @dataclass(frozen=True)
 class BarChart:
@@ -69,7 +81,12 @@ class BarChart:
     @property
     def height(self) -> float:
         """Of the picture."""
-        return ROW * len(self.rows) + 52
+        return TALL * len(self.rows) + 52
+
+    @property
+    def has_several(self) -> bool:
+        """Whether some row shows more models than one."""
+        return any(len(row.bars) > 1 for row in self.rows)
 
 
 def movement_chart(title: str, families: Mapping[str, Sequence[Movement]]) -> BarChart | None:
@@ -91,9 +108,7 @@ def movement_chart(title: str, families: Mapping[str, Sequence[Movement]]) -> Ba
         return None
     axis = Axis(0.0, _rounded_up(float(np.nanmax(levels))), NAMES, WIDTH - 12)
     rows = tuple(
-        BarRow(
-            cut(name, CUT), 12 + ROW * (at + 0.5), tuple(_bar(axis, one) for one in many if np.isfinite(one.mean_abs))
-        )
+        BarRow(name, 12 + TALL * (at + 0.5), tuple(_bar(axis, one) for one in many if np.isfinite(one.mean_abs)))
         for at, (name, many) in enumerate(families.items())
     )
     return BarChart(title, axis, rows, f"|Δcos| of {title} pairs")
@@ -180,14 +195,17 @@ def certified_chart(title: str, found: Iterable[Certificate], attacks: Iterable[
     found = list(found)
     if not found:
         return None
-    across, up = LogAxis(1.0, 4.0, LEFT, RIGHT), Axis(0.0, 1.0, LOW, HIGH)
+    last = max(kappa for one in found for kappa in (*one.entries, 1.1))
+    across, up = LogAxis(1.0, last, LEFT, RIGHT), Axis(0.0, 1.0, LOW, HIGH)
     curves, points = [], []
     for one, kind in zip(found, KINDS, strict=False):
         of = [attack for attack in attacks if attack.role == one.role and one.group == "linear"]
-        shown = CertifiedCurveDisplay.of(one.found, attacks=of)
+        shown = CertifiedCurveDisplay.of(one.found, kappas=np.geomspace(1, last, 121), attacks=of)
         places = [across.at(kappa) for kappa in shown.kappas]
-        name = "certain to stay" + (f", shifts up to {one.max_shift:g} typical rows" if one.max_shift else "")
+        name = "proven to stay" + (f", shifts up to {in_typical_rows(one.max_shift)}" if one.max_shift else "")
         curves.append(Curve(name, kind, up.path(shown.certified.tolist(), places)))
         left = zip(shown.attack_kappas, shown.survived, strict=True)
-        points += [Point("left by the worst gauge found", across.at(kappa), up.at(share)) for kappa, share in left]
+        lists = sum(len(attack.table) for attack in of if attack.objective == "neighbours")
+        called = f"left by the worst gauge found, in the {counted(lists, 'list')} it was sought for"
+        points += [Point(called, across.at(kappa), up.at(share)) for kappa, share in left]
     return CurveChart(title, across, up, tuple(curves), tuple(points), f"share of the {found[0].top_n} nearest")

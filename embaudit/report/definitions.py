@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import said_of
+from embaudit.auditing.alone import in_titles
 from embaudit.auditing.glossary import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from embaudit.model import FactorModel
 
@@ -17,8 +17,8 @@ DEFINED = ("gauge", "κ", "budget", "role", "exponent", "certified")
 """Words that not every reader of cosines knows, in an order in which each leans on those before it."""
 
 
-def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[str]:
-    """Define the words that occur in some texts.
+def definitions(model: FactorModel, texts: Iterable[str], words: Sequence[str] = DEFINED) -> Iterator[str]:
+    """Define the words that occur in some texts, under their names or others that they go by.
 
     Examples
     --------
@@ -29,8 +29,9 @@ def definitions(model: FactorModel, texts: Iterable[str]) -> Iterator[str]:
     certified: a neighbour is certified when no gauge within the budget can push it out of its list.
     """
     met = " ".join(texts)
-    for word in DEFINED:
-        if re.search(rf"(?<!\w){word}s?(?!\w)", met, re.IGNORECASE):
+    for word in words:
+        known = "|".join((word, *(WORDS[word].also if words is not DEFINED else ())))
+        if re.search(rf"(?<!\w)(?:{known})s?(?!\w)", met, re.IGNORECASE):
             first = WORDS[word].meaning.split(". ")[0].removesuffix(".")
-            said = said_of(model, first)
+            said = in_titles(model, first)
             yield f"{word}: {said[0].lower()}{said[1:]}."

@@ -81,6 +81,17 @@ class Grid:
             marked=frozenset((row, kept.index(i)) for row, i in self.marked if i in kept),
         )
 
+    def without(self, heading: str) -> Grid:
+        """Leave a column of numbers out.
+
+        Examples
+        --------
+        >>> Grid("t", "", ("name", "x", "y"), (("a", "1", "2"),)).without("x").rows
+        (('a', '2'),)
+        """
+        kept = [name for name in self.headings if name != heading]
+        return replace(replace(self, essential=tuple(kept)).narrow(), essential=self.essential)
+
     def head(self, most: int) -> Grid:
         """Keep the first rows, and say of how many."""
         if len(self.rows) <= most:

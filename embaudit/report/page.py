@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from functools import cache
 from io import StringIO
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import jinja2
+    from markupsafe import Markup
     from matplotlib.axes import Axes
 
     from embaudit.foundation.results import Result
@@ -36,7 +38,21 @@ def _template(name: str) -> jinja2.Template:
 
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     drawn = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, trim_blocks=True)
+    drawn.filters["coded"] = coded
     return drawn.get_template(name)
+
+
+def coded(text: str) -> Markup:
+    """Set what stands between backticks as code.
+
+    Examples
+    --------
+    >>> str(coded("run `fix <MODEL>` now"))
+    'run <code>fix &lt;MODEL&gt;</code> now'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped before)
 
 
 def fragment(result: Result) -> str:
@@ -69,7 +85,7 @@ def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
         Where it came from, as far as it does not know that itself.
     """
     if isinstance(result, Audit):
-        return _harmless(_audit_page(result, title))
+        return _harmless(_audit_page(result, title, origin or Origin()))
     return _harmless(_result_page(result, title, origin or Origin()))
 
 
@@ -91,11 +107,11 @@ def _result_page(result: Result, title: str, origin: Origin) -> str:
     )
 
 
-def _audit_page(audit: Audit, title: str) -> str:
+def _audit_page(audit: Audit, title: str, origin: Origin) -> str:
     named, kind = title or f"Audit of {audit.source or 'a model'}", KINDS[audit.answer.word]
     found = explorer(audit)
     parts = {"explorer": None, "allowed": ""} if found is None else explorer_parts(audit, found)
-    return _template("audit.html.j2").render(view=audit_view(audit), title=named, kind=kind, **parts)
+    return _template("audit.html.j2").render(view=audit_view(audit, origin.asked), title=named, kind=kind, **parts)
 
 
 def _picture(result: Result) -> str:

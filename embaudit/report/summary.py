@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     Visit = tuple[EquivalentModel, Movement, Drift]
 
 
+MOVED = "predictions moved"
+"""Heading of what the check measured beside every figure."""
 WIDTHS = {"linear": "linear", "diagonal": "rescaling", "affine": "with a shift"}
 """Groups whose ranges are shown, and what a table calls them."""
 
@@ -100,7 +102,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
             note=_movement_note(first),
-            headings=(*headings, said_of(evidence.model, "predictions moved")),
+            headings=(*headings, said_of(evidence.model, MOVED)),
             rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
         )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from embaudit.report.charts import BarChart, CurveChart
     from embaudit.report.dots import DotChart
     from embaudit.report.grid import Grid
+    from embaudit.report.next_steps import Asked
     from embaudit.report.slopes import SlopeChart
     from embaudit.report.stacks import StackChart
     from embaudit.report.steps import StepChart
@@ -102,6 +103,8 @@ class Origin:
     """What was joined with it."""
     seed: int | None = None
     """Of every random draw."""
+    asked: Asked | None = None
+    """How an audited model was read, so that commands can be told."""
 
 
 @dataclass(frozen=True)

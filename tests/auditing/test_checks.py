@@ -140,8 +140,8 @@ def test_of_a_head_the_equal_one_furthest_off_is_named():
 # EMB101, EMB102, EMB103, EMB105
 
 INSTEAD = (
-    "Rank by the dot product, or compare what is predicted for two items instead of their vectors. Cosines of the "
-    "predictions do not depend on the gauge."
+    "Rank by what is predicted of both sides together. Products of two items are no more fixed than their cosines. "
+    "Cosines of the predictions are fixed; only a test on your task says whether they suit it."
 )
 CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
 MOVED = (equal(), moved(mean_abs=0.25), moved("left", 0.5), moved("cross", 0.9))

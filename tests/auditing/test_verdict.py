@@ -87,7 +87,8 @@ def test_of_a_head_its_origin_shifts_and_stretches_are_told():
     ]  # fmt: skip
 
 
-NOT, RANK = "Do not read meaning into these cosines; ", "rank by the dot product"
+NOT, RANK = "Do not read meaning into these cosines; ", "rank items by their scores"
+DOT = "rank by the dot product with the other side"
 CONVENTIONAL = "Read these cosines as a convention of this training run"
 UNTIL = "Until that is known, read these cosines as a convention of this training run"
 LATER = "; with inputs, logit cosines are what the head pins down."
@@ -110,8 +111,8 @@ WITH_INPUTS = HEAD.replace(left=np.eye(3))
             seen(MODEL.replace(link="cosine")), NO, ("free:right",),
             f"{NOT}rank by the predicted cosines, or use cosines of the predictions.",
         ),
-        (evidence(ALONE), NO, ("outside:right",), f"{NOT}{RANK}."),
-        (evidence(RANKED.replace(left=None)), NO, ("outside:right",), f"{NOT}{RANK}."),
+        (evidence(ALONE), NO, ("outside:right",), f"{NOT}{DOT}."),
+        (evidence(RANKED.replace(left=None)), NO, ("outside:right",), f"{NOT}{DOT}."),
         (
             of_head(), NO, ("origin",), "Do not read meaning into them; bring inputs and use logit cosines.",
         ),
@@ -145,5 +146,5 @@ def test_what_to_do_follows_the_answer(found, word, cited, text):
 
 def test_a_head_of_a_softmax_is_known_by_its_evidence():
     found = changed(seen(HEAD.replace(left=np.eye(3)), fibre=fibre(FREE)), model=WITH_INPUTS)
-    assert said(found)[0][-1].text == f"{NOT}{RANK}, or use cosines of the predictions."
+    assert said(found)[0][-1].text == f"{NOT}rank labels by their scores, or use cosines of the predictions."
     assert answer(claims(found), "right").word is not YES

@@ -42,9 +42,14 @@ def test_movement_is_drawn_from_quantiles_and_means():
     still = movement(model, model)
     chart = movement_chart("item-item", {"a" * 40: moved[:1], "many": moved, "still": [still]})
     assert chart.axis.high == 2.0
-    assert [row.name for row in chart.rows] == ["a" * 26 + "…", "many", "still"]
-    assert [row.y for row in chart.rows] == [25.0, 51.0, 77.0]
-    assert chart.height == 130.0
+    assert [row.lines for row in chart.rows] == [("a" * 27, "a" * 13), ("many",), ("still",)]
+    assert chart.has_several
+    assert not movement_chart("item-item", {"one": moved[:1]}).has_several
+    assert replace(chart.rows[0], name="worst found for item cosines, with a shift that is long").lines == (
+        "worst found for item", "cosines, with a shift …",
+    )  # fmt: skip
+    assert [row.y for row in chart.rows] == [27.5, 58.5, 89.5]
+    assert chart.height == 145.0
     assert chart.label == "|Δcos| of item-item pairs"
     first = chart.rows[0].bars[0]
     levels = [chart.axis.at(moved[0].quantiles[level]) for level in (0.05, 0.25, 0.75, 0.95)]
@@ -78,15 +83,20 @@ def test_a_shift_opens_ranges_before_anything_is_stretched():
     shifted = width_chart("label", found.ranges).curves[-1]
     assert (shifted.name, shifted.kind, len(shifted.line.split())) == ("with a shift", "third", 4)
     curves = certified_chart("label", found.certificates, found.attacks).curves
-    assert [curve.name for curve in curves] == ["certain to stay", "certain to stay, shifts up to 0.1 typical rows"]
+    assert [curve.name for curve in curves] == ["proven to stay", "proven to stay, shifts up to 0.1 typical rows"]
 
 
 def test_certified_shares_and_attacks_share_their_axes(found):
     chart = certified_chart("lists", found.certificates, found.attacks)
     assert chart.label == "share of the 4 nearest"
-    curve = found.certificates[0].found.curve([1.0, 4.0])
+    curve = found.certificates[0].found.curve([1.0, 2.0])
     points = chart.curves[0].line.split()
     assert (points[0], points[-1]) == (f"40.0,{chart.up.at(curve[0])}", f"428.0,{chart.up.at(curve[1])}")
     attack = next(one for one in found.attacks if one.objective == "neighbours")
+    assert chart.across.high == 2.0
+    lists = f"{len(attack.table)} lists"
+    assert [point.name for point in chart.points] == [
+        f"left by the worst gauge found, in the {lists} it was sought for"
+    ]
     assert [(point.x, point.y) for point in chart.points] == [(chart.across.at(2.0), chart.up.at(1 - attack.achieved))]
     assert certified_chart("none", [], found.attacks) is None

@@ -14,8 +14,14 @@ from models import random_model
 import embaudit as ea
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
+from embaudit.report.next_steps import Asked
 from embaudit.report.page import page
-from embaudit.report.view import LONGEST
+from embaudit.report.view import LONGEST, Origin
+
+
+def sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
 
 HOSTILE = '<script>alert("1")</script>\u202e\'&amp;'
 ORDER = ("verdict", "findings", "explorer", "movement", "limits", "neighbours", "conventions", "intake", "appendix")
@@ -51,12 +57,60 @@ def test_every_link_leads_to_a_place_on_the_page_and_ids_are_unique(result, head
 def test_the_top_says_the_answer_why_and_what_to_do(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
-    assert f'<b class="no">{result.answer.word}</b><span>{result.answer.because}.</span>' in html
-    *said, last = (statement.text for statement in result.statements)
-    said = [*(f"<p>{text}</p>" for text in said), f'<p class="next">{last}</p>']
+    assert f'<b class="no">{result.answer.word}.</b> <span>{sentence(result.answer.because)}.</span>' in html
+    *said, advice = [f"<p>{statement.text}</p>" for statement in result.statements]
+    assert html.index("<b>What to do</b>") < html.index(advice) < html.index('id="verdict"')
     places = [html.index(text) for text in said]
     assert places == sorted(places)
     assert html.index('id="verdict"') < places[0] < places[-1] < html.index('id="findings"')
+
+
+def test_what_to_type_stands_beside_what_to_do(result, head):
+    step = "To write vectors that compare items by what is predicted:"
+    part = text_of(result.report().split("<b>What to do</b>")[1].split("</div>")[0])
+    assert f"{step} embaudit fix model.npz --as prediction --unit --out model-prediction.npz" in part
+    assert "--full" not in part
+    asked = Asked("a b.npz", ("--weight", "W"), ("--norm", "ln"))
+    told = unescape(page(head, "t", Origin(asked=asked)))
+    written = "a b-folded-centred.npz"
+    assert f"embaudit fix 'a b.npz' --weight W --as folded-centred --norm ln --out '{written}'</code>" in told
+    assert "<pre" not in page(head)
+
+
+def test_kinds_of_training_have_a_table_where_none_is_known(result, head):
+    part = head.report().split('id="verdict"')[1].split("</section>")[0]
+    assert "<p>Training: how the model was trained is not known here.</p>" in part
+    rows = re.findall(r"<tr><td>(.*?)</td><td>(.*?)</td></tr>", part)
+    assert rows == [
+        ("decoupled-decay", "undecided"), ("softmax", "free"), ("softmax-decay", "pinned by the penalty"),
+        ("logistic or logistic-decay", "tied to the inputs"),
+    ]  # fmt: skip
+    assert "kinds of training" not in result.report()
+    assert "Training: it minimised squared loss" in result.report()
+
+
+def test_it_is_said_whose_neighbours_are_shown(result, head):
+    model = result.model
+    shown = ea.audit(model, n_gauges=1, show=["3"])
+    texts = [audit_view(audit).picked for audit in (result, head, shown)]
+    assert texts == [
+        "Of a few items drawn at random from the longest twentieth, which have much behind them as a rule.",
+        "Of the labels whose neighbours change most, so these are no sample; figures over all stand above.",
+        "Of the items that were asked for.",
+    ]
+    for audit, text in zip((result, head, shown), texts, strict=True):
+        assert f"<p>{text}</p>" in audit.report()
+
+
+def test_commands_in_sentences_are_set_as_code(head):
+    assert "`" not in text_of(head.report().split('id="findings"')[1].split("</section>")[0])
+    assert "<code>embaudit fix --as folded-centred</code> writes" in head.report()
+
+
+def test_words_of_the_top_are_explained_there(head):
+    words = dict(audit_view(head).words)
+    assert {"gauge", "κ", "equal model", "label", "shift"} <= set(words)
+    assert words["equal model"].startswith("a model that makes the same predictions as yours")
 
 
 def test_answers_are_coloured_by_their_word(result, head):
@@ -67,7 +121,7 @@ def test_answers_are_coloured_by_their_word(result, head):
     for model, kind in ((pinned, "yes"), (ea.FactorModel.from_vectors(made.standard_normal((20, 3))), "unsaid")):
         assert f'<b class="{kind}">' in ea.audit(model, n_gauges=1).report()
     balanced = ea.at_exponent(chosen, 0.5).replace(objective="factors")
-    assert '<b class="convention">AS A CONVENTION</b>' in ea.audit(balanced, n_gauges=1).report()
+    assert '<b class="convention">AS A CONVENTION.</b>' in ea.audit(balanced, n_gauges=1).report()
 
 
 def test_every_finding_has_its_card_with_what_to_do(result):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embaudit.auditing.alone import is_alone, said_of
+from embaudit.auditing.alone import in_titles, is_alone, said_of
 from embaudit.auditing.claims.claim import Claim, Kind
 from embaudit.auditing.claims.training import objective_of
 from embaudit.auditing.finding import Finding, Severity
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from embaudit.model.objectives import Objective
 
 INSTEAD = (
-    "Rank by the dot product, or compare what is predicted for two items instead of their vectors. Cosines of the "
-    "predictions do not depend on the gauge."
+    "Rank by what is predicted of both sides together. Products of two items are no more fixed than their cosines. "
+    "Cosines of the predictions are fixed; only a test on your task says whether they suit it."
 )
 INSTEAD_ALONE = "Rank by the dot product; with the other side at hand, compare scores instead of vectors."
 CONVENTION = "Read them as one convention, never across models; check them against cosines of the predictions."
@@ -74,7 +74,7 @@ def _not_known(evidence: Evidence, objective: Objective | None) -> Finding:
 
 
 def _not_fixed(evidence: Evidence, what: str, claim: Claim) -> Finding:
-    remedy = INSTEAD_ALONE if is_alone(evidence.model) else INSTEAD
+    remedy = INSTEAD_ALONE if is_alone(evidence.model) else in_titles(evidence.model, INSTEAD)
     return Finding("EMB101", Severity.ISSUE, said_of(evidence.model, f"{what} fix the cosines"), claim, remedy)
 
 

@@ -39,6 +39,12 @@ OF_WORDS = (
         ("equivalent model", "fibre"),
     ),
     Word(
+        "label",
+        "What a softmax head gives a probability to, a row for each: a token of a language model, or a class.",
+        "Label rows are also called unembeddings.",
+        ("unembedding",),
+    ),
+    Word(
         "role",
         "Which cosines are meant: item-item, user-user or user-item. In code and JSON they are right, left and cross.",
         "`--role item` asks for cosines of two items.",
