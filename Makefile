@@ -44,7 +44,7 @@ $(DOCS)/.ready: requirements-docs.lock pyproject.toml
 	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 
-# Train models with other libraries, hold what is read of them against their own scores, and table it in the README.
+# Train models with other libraries, hold what is read of them against their own scores, and table it in docs/reading.md.
 test-peers: $(PEERS)/.ready
 	OPENBLAS_NUM_THREADS=1 $(PEERS)/bin/pytest -rs tests/peers
 

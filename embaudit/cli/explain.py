@@ -39,6 +39,7 @@ def _one(found: Entry) -> Iterator[str]:
     yield fill(found.heading, WIDTH, break_on_hyphens=False)
     for heading, text in found.sections:
         yield fill(f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+    yield f"  Beside all others: {found.address} in the source of embaudit"
 
 
 def _all() -> Iterator[str]:

@@ -19,6 +19,7 @@ def test_a_code_is_explained_within_eighty_columns(embaudit):
         "    the model's predictions see it.\n"
         "  Reference: Koren, Bell, Volinsky: Matrix Factorization Techniques for\n"
         "    Recommender Systems (Computer 42, 2009).\n"
+        "  Beside all others: docs/checks.md#emb202 in the source of embaudit\n"
     )
 
 

@@ -1,4 +1,4 @@
-"""The table of libraries in the README: what held when the tests last ran with the libraries themselves."""
+"""The table of libraries in the documentation: what held when the tests last ran with the libraries themselves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from peers.trained import installed
 
 STORED = Path(__file__).with_name("table.json")
-README = Path(__file__).parents[2] / "README.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reading.md"
 BEGIN, END = "<!-- what holds, by `make test-peers` -->", "<!-- end -->"
 COLUMNS = {
     "scores": "its own scores or vectors",
@@ -21,7 +21,7 @@ COLUMNS = {
     "written": "written, read by others",
     "audited": "audited live",
 }
-"""What a test may say, and how the README heads it."""
+"""What a test may say, and how the page heads it."""
 NO_PART = "–"
 MISSING = {
     "lightfm": "its build stops with an error of its own; lightfm-next, which is maintained, stands in its place",
@@ -68,7 +68,7 @@ def stored() -> Held:
 
 
 def write(rows: Iterable[Row], *, known: Held) -> None:
-    """Store what held in place of what is known, and put it into the README."""
+    """Store what held in place of what is known, and put it into the page."""
     held: Held = known
     said: dict[tuple[str, str, str], str] = {}
     for row in rows:
@@ -80,8 +80,8 @@ def write(rows: Iterable[Row], *, known: Held) -> None:
         library["version"] = installed(name)
         library["models"].setdefault(model, {})[column] = outcome
     STORED.write_text(json.dumps(held, indent=1, sort_keys=True, ensure_ascii=False) + "\n", encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
-    README.write_text(replaced(text, rendered(held)), encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
+    PAGE.write_text(replaced(text, rendered(held)), encoding="utf-8")
 
 
 def replaced(text: str, table: str) -> str:

@@ -1,4 +1,4 @@
-"""What every code and every word means: the one source of `embaudit explain` and of the README's table of codes."""
+"""What every code and every word means: the one source of `embaudit explain` and of docs/checks.md."""
 
 from __future__ import annotations
 

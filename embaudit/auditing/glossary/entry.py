@@ -10,8 +10,23 @@ from embaudit.auditing.finding import Severity
 ISSUE, TIP = Severity.ISSUE, Severity.TIP
 
 
+PAGE = "docs/checks.md"
+"""The page of all codes and words, in the source of embaudit; each has a heading of its own."""
+
+
+class _Listed:
+    """What codes and words have in common: a name, and a place on the page of all of them."""
+
+    name: str
+
+    @property
+    def address(self) -> str:
+        """Where the documentation has it, with the anchor that forges and Sphinx give its heading."""
+        return f"{PAGE}#{self.name.lower().replace(' ', '-')}"
+
+
 @dataclass(frozen=True)
-class Code:
+class Code(_Listed):
     """A code of a finding, and all that its reader may ask about it."""
 
     name: str
@@ -58,7 +73,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Word:
+class Word(_Listed):
     """A word that reports use."""
 
     name: str

@@ -47,7 +47,7 @@ OF_IDENTIFICATION = (
         "The declared training prefers one of the equal models. The data did not choose it: the penalty did.",
         "The cosines are a convention. They can be reproduced, but another penalty on the same data gives others.",
         "Never compare them across models, and check them against prediction cosines.",
-        "The objective is looked up in the table of objectives (see the README).",
+        "The objective is looked up in the table of objectives (in docs/reading.md).",
         SREBRO,
     ),
     Code(

@@ -52,7 +52,7 @@ def _rule(name: str) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": f"{code.meaning} {code.why}"},
-        "help": {"text": code.remedy},
+        "help": {"text": f"{code.remedy} See {code.address} in the source of embaudit."},
         "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
     }
 

@@ -41,7 +41,9 @@ def test_sarif_has_rules_levels_places_and_states(gate):
     audit = made()
     (run,) = json.loads(sarif(audit, gate.judge(audit)))["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["EMB401", "EMB404", "EMB307"]
-    assert run["tool"]["driver"]["rules"][1]["shortDescription"]["text"] == CODES["EMB404"].title
+    rule = run["tool"]["driver"]["rules"][1]
+    assert rule["shortDescription"]["text"] == CODES["EMB404"].title
+    assert rule["help"]["text"] == f"{CODES['EMB404'].remedy} See docs/checks.md#emb404 in the source of embaudit."
     ignored, known, new = run["results"]
     assert [one["level"] for one in run["results"]] == ["warning", "warning", "error"]
     assert ignored["suppressions"][0]["kind"] == "external"

@@ -1,18 +1,14 @@
-"""The README's table of other libraries is what the tests with these libraries last found."""
+"""The documentation's table of other libraries is what the tests with these libraries last found."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from peers.table import BEGIN, COLUMNS, END, rendered, replaced, stored
-
-README = Path(__file__).parents[2] / "README.md"
+from peers.table import BEGIN, COLUMNS, END, PAGE, rendered, replaced, stored
 
 
 def test_the_table_of_other_libraries_is_that_of_their_last_run() -> None:
     held = stored()
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     assert text.count(BEGIN) == text.count(END) == 1
     assert replaced(text, rendered(held)) == text
     assert {column for library in held.values() for found in library["models"].values() for column in found} <= set(

@@ -1,0 +1,78 @@
+"""Write what these pages say of the code from the code: `python docs/generate.py`; the tests tell when to.
+
+That is the page of checks, the table of formats and the picture of the README.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from picture import picture
+
+from embaudit.auditing.glossary import CODES, WORDS, Entry
+from embaudit.io import formats
+
+if TYPE_CHECKING:
+    from embaudit.io import Format
+
+HERE = Path(__file__).parent
+BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
+
+
+def checks() -> str:
+    """Write every code and every word under a heading of its own, as `embaudit explain` tells them."""
+    rows = [f"| [{code.name}](#{code.name.lower()}) | {code.severity} | {code.title} |" for code in CODES.values()]
+    table = ["| code | severity | meaning |", "|---|---|---|", *rows, ""]
+    codes = [_entry(code, f"**{code.severity}: {_plain(code.title)}.**") for code in CODES.values()]
+    words = [_entry(word, f"Also {', '.join(word.also)}." if word.also else "") for word in WORDS.values()]
+    return "\n".join([*table, "## Codes", "", *codes, "## Words", "", *words]).rstrip()
+
+
+def _entry(entry: Entry, line: str) -> str:
+    told = [f"- *{heading}*: {_plain(text)}" for heading, text in entry.sections]
+    return "\n".join([f"### {entry.name}", "", *([line, ""] if line else []), *told, ""])
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would take for markup outside of code."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\_*\[\]<>$|])", r"\\\1", part) for part in parts)
+
+
+def table_of_formats() -> str:
+    """Write the formats that files are read in and written in."""
+    heads = ["| format | files | | from | holds | extra |", "|---|---|---|---|---|---|"]
+    return "\n".join([*heads, *map(_row, formats())])
+
+
+def _row(one: Format) -> str:
+    able = "reads, writes" if one.writes else "reads"
+    files = " ".join("folder" if suffix == "/" else suffix for suffix in one.suffixes)
+    return f"| {one.name} | {files} | {able} | {one.what} | {one.holds} | {one.needs} |"
+
+
+def filled(text: str, name: str, content: str) -> str:
+    """Put what the code says between the marks of a page."""
+    begin, end = BEGIN.format(name), END.format(name)
+    for mark in (begin, end):
+        if text.count(mark) != 1:
+            raise ValueError(f"a page must have the mark {mark} once")
+    return f"{text.partition(begin)[0]}{begin}\n\n{content}\n\n{end}{text.partition(end)[2]}"
+
+
+def pages() -> dict[Path, str]:
+    """Write every page that says something of the code; pages keep what stands around the marks."""
+    made = {"checks.md": ("codes and words", checks()), "reading.md": ("formats", table_of_formats())}
+    return {HERE / page: filled((HERE / page).read_text(encoding="utf-8"), *part) for page, part in made.items()}
+
+
+def main() -> None:
+    """Write pages and picture."""
+    for path, text in (pages() | {HERE / "neighbours.svg": picture()}).items():
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""The picture of the README: nearest items of one item in three models that make the same predictions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import embaudit as ea
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from embaudit.model import FactorModel
+
+ASKED, NEAREST, STRETCH = 18, 6, 3.0
+"""Whose neighbours are shown, how many, and how far axes are stretched."""
+SEEDS = {"as trained": None, "stretched one way": 4, "stretched another way": 2}
+"""The columns, and the seed of each stretch."""
+COLOURS = ("#0b5cad", "#b3420a", "#56606b")
+"""Of the clusters; on white the contrast of each is above 4.5."""
+WIDTH, COLUMN, ROW, TOP, LEFT, LABEL = 760, 256, 32, 128, 24, 180
+HEIGHT = TOP + NEAREST * ROW + 12
+FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
+
+
+def picture() -> str:
+    """Draw the lists of the three models.
+
+    Raises
+    ------
+    ValueError
+        If their predictions differ by more than rounding.
+    """
+    data = ea.simulate_interactions(300, 60, 3, max_items=25, rng=0)
+    trained = ea.ProductPenaltyMF(10, alpha=10.0).fit(data.matrix).model(data.matrix)
+    models = {title: _stretched(trained, seed) for title, seed in SEEDS.items()}
+    apart = max(float(np.abs(model.scores() - trained.scores()).max()) for model in models.values())
+    if apart > 1e-12:
+        raise ValueError(f"predictions differ by {apart}")
+    lists = {title: _nearest(model) for title, model in models.items()}
+    colours = [COLOURS[cluster] for cluster in data.clusters]
+    said = f"All {trained.n_left * trained.n_right:,} predictions are the same. The cosines beside the items are not."
+    return "\n".join([*_head(said, int(data.clusters[ASKED])), *_links(lists), *_cells(lists, colours), "</svg>\n"])
+
+
+def _stretched(model: FactorModel, seed: int | None) -> FactorModel:
+    """Rescale the latent axes at random; predictions stay."""
+    if seed is None:
+        return model
+    return ea.gauges.Diagonal(model.rank, max_condition=STRETCH).sample(rng=seed).act(model)
+
+
+def _nearest(model: FactorModel) -> dict[int, float]:
+    """Find the nearest items of the one asked for, and their cosines."""
+    others = np.delete(np.arange(model.n_right), ASKED)
+    cosines = model.cosines("right", np.column_stack([np.full(len(others), ASKED), others]))
+    order = np.argsort(-cosines, kind="stable")[:NEAREST]
+    return {int(others[i]): float(cosines[i]) for i in order}
+
+
+def _head(said: str, cluster: int) -> Iterator[str]:
+    """Draw a card, light on dark pages too, its heading, and what the colours say."""
+    title = f"One recommender, written down in three ways: nearest to item {ASKED}"
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">'
+    yield f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>'
+    yield _text(LEFT, 34, title, size=16, weight=600)
+    yield _text(LEFT, 58, said)
+    yield _text(LEFT, 80, f"Item {ASKED} is of cluster {cluster}. Colours are the true clusters:")
+    for number, colour in enumerate(COLOURS):
+        yield _text(LEFT + 384 + 84 * number, 80, f"cluster {number}", colour=colour, weight=600)
+
+
+def _links(lists: Mapping[str, dict[int, float]]) -> Iterator[str]:
+    """Join an item in one list with itself in the next one."""
+    for column, (one, other) in enumerate(pairwise(lists.values())):
+        ends = LEFT + COLUMN * column + LABEL + 8, LEFT + COLUMN * (column + 1) - 8
+        for row, item in enumerate(one):
+            if item in other:
+                heights = [TOP + ROW * at + 12 for at in (row, list(other).index(item))]
+                yield (
+                    f'<line x1="{ends[0]}" y1="{heights[0]}" x2="{ends[1]}" y2="{heights[1]}" '
+                    'stroke="#8b949e" stroke-width="1.5"/>'
+                )
+
+
+def _cells(lists: Mapping[str, dict[int, float]], colours: list[str]) -> Iterator[str]:
+    """Write each list under its heading, with their cosines."""
+    for column, (title, near) in enumerate(lists.items()):
+        x = LEFT + COLUMN * column
+        yield _text(x, TOP - 14, title, weight=600)
+        for row, (item, cosine) in enumerate(near.items()):
+            y = TOP + ROW * row
+            yield f'<rect x="{x}" y="{y}" width="{LABEL}" height="24" rx="4" fill="#eef1f4"/>'
+            yield f'<rect x="{x}" y="{y}" width="4" height="24" fill="{colours[item]}"/>'
+            yield _text(x + 14, y + 17, f"item {item}", colour=colours[item], weight=600)
+            yield _text(x + LABEL - 42, y + 17, f"{cosine:.2f}")
+
+
+def _text(x: int, y: int, text: str, *, size: int = 14, weight: int = 400, colour: str = "#1b1f24") -> str:
+    """Write a line of text."""
+    return (
+        f'<text x="{x}" y="{y}" font-family="{FONT}" font-size="{size}" font-weight="{weight}" '
+        f'fill="{colour}">{text}</text>'
+    )

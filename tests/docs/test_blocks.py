@@ -1,0 +1,138 @@
+"""Every block of code of the README and of the documentation runs, and prints what is shown below it."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pages import PAGES, ROOT, Block, blocks, differences
+
+from embaudit.auditing.limits import ATTACKED_RANK
+from embaudit.cli import main
+
+MADE = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+SHELL = (". .venv/bin/activate", "pip install .", "pip install 'embaudit[faiss]'")
+"""What is typed beside commands of this project; the tests install nothing."""
+FIT = "embaudit fit ratings.csv --objective product --rank 5 --items movies.csv --id movieId --title title"
+HAS = {"README.md": f"{FIT} --out model.npz"}
+"""What makes the models that the readers of a page have."""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Enter a folder with the data of this project, and with small files such as readers have."""
+    monkeypatch.chdir(tmp_path)
+    Path("data").symlink_to(ROOT / "data")
+    draw = np.random.default_rng(0)
+    pairs = sorted({(u, i) for u, i in zip(*draw.integers([90, 70], size=(4000, 2)).T, strict=True)})
+    rows = "".join(f"{u},{i},{draw.integers(1, 6)}\n" for u, i in pairs)
+    Path("ratings.csv").write_text("userId,movieId,rating\n" + rows)
+    titles = "".join(f"{i},Film {i} (19{i:02}),19{i // 10}0s\n" for i in range(1, 70))
+    Path("movies.csv").write_text("movieId,title,decade\n0,Toy Story (1995),1990s\n" + titles)
+    np.savez("head.npz", W=draw.standard_normal((12, 4)), b=draw.standard_normal(12))
+    Path("labels.txt").write_text("".join(f"label {i}\n" for i in range(12)))
+    for name in ("update", "gradient"):
+        np.savez(f"{name}.npz", **{f"layer{i}": draw.standard_normal((4, 3)) for i in range(3)})
+    people = draw.integers(2, size=(300, 3))
+    Path("admissions.csv").write_text("men,admitted,department\n" + "".join(f"{m},{a},{d}\n" for m, a, d in people))
+    return tmp_path
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys):
+    """Return a function that does what a reader types, and compares what is printed with what the page shows."""
+    known: dict[tuple[str, int], str] = {}
+
+    def run(command: str, shown: str) -> None:
+        program, *arguments = shlex.split(command)
+        if program == "make":
+            assert arguments[0] in MADE, command
+        elif program != "embaudit":
+            assert command in SHELL
+        else:
+            # Attacks take most of the time and change only what this table shows.
+            rank = ATTACKED_RANK if "most seen in equal models" in shown else 0
+            if (command, rank) not in known:
+                monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", rank)
+                known[command, rank] = printed_by(command, arguments)
+            assert not differences(shown, known[command, rank]), f"{command}\n{known[command, rank]}"
+
+    def printed_by(command: str, arguments: list[str]) -> str:
+        monkeypatch.setattr("sys.argv", ["embaudit", *arguments])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        streams = capsys.readouterr()
+        assert not stopped.value.code, f"{command}\n{streams.err}"
+        return streams.out
+
+    return run
+
+
+def of(page: str, language: str) -> list[Block]:
+    return [block for block in blocks(PAGES[page].read_text()) if block.language == language]
+
+
+def with_blocks(language: str) -> list[str]:
+    return [page for page in PAGES if of(page, language)]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("page", with_blocks("console"))
+def test_every_command_runs_and_prints_what_is_shown(page, typed):
+    if page in HAS:
+        typed(HAS[page], "")
+    for block in of(page, "console"):
+        assert block.commands
+        for command, shown in block.commands:
+            typed(command, shown)
+
+
+@pytest.mark.usefixtures("folder", "without_attacks")
+@pytest.mark.parametrize("page", with_blocks("python"))
+def test_every_python_example_holds(page):
+    python = "\n".join(block.text for block in of(page, "python"))
+    test = doctest.DocTestParser().get_doctest(python, {}, page, page, 0)
+    assert test.examples
+    assert all(">>> " in block.text for block in of(page, "python"))
+    assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test).failed == 0
+
+
+@pytest.mark.parametrize("page", with_blocks("toml"))
+def test_every_file_of_settings_is_one(page, folder, typed):
+    for block in of(page, "toml"):
+        settings = tomllib.loads(block.text)
+        assert settings
+        settings = settings.get("tool", {}).get("embaudit", settings)
+        if "baseline" in settings:
+            Path(settings["baseline"]).write_text(json.dumps({"schema_version": 2, "findings": []}))
+        Path("embaudit.toml").write_text(block.text)
+        np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))
+        typed("embaudit audit vectors.npy --gauges 1 --quiet --fail-on never --objective none", "")
+
+
+def test_there_is_no_block_that_no_test_runs():
+    run = {"console", "python", "toml"}
+    drawn = {"{image}", "{figure}", "{include}", "{toctree}", "{eval-rst}"}
+    for page, path in PAGES.items():
+        for block in blocks(path.read_text()):
+            language = block.language.split()[0] if block.language else ""
+            assert language in run or language in drawn or language.startswith("{grid"), f"{page}: {block.language!r}"
+
+
+def test_what_is_not_printed_is_noticed():
+    printed = "a 1.00\nb 2\n\nc 3e-15 of 1,000"
+    for shown in ("a 1.00\n", "a 1.01\nb 2\n", "a 1.00\n...\nc 2e-16 of 1,010\n", "...\nb 2\n", ""):
+        assert differences(shown, printed) == []
+    for shown in ("a 1.05\n", "A 1.00\n", "a 1.00\nc 3e-15 of 1,000\n", "b 2\n...\na 1.00\n", "c 3e-15 of 1,100\n"):
+        assert differences(shown, printed) != []
+
+
+def test_commands_and_their_outputs_are_told_apart():
+    block = Block("console", "$ a b \\\n    c\nd\n\ne $ f\n$ g\n")
+    assert block.commands == [("a b      c", "d\n\ne $ f\n"), ("g", "")]

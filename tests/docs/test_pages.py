@@ -1,0 +1,128 @@
+"""Pages say what the code says: links lead somewhere, tables are whole, claims have their tests."""
+
+from __future__ import annotations
+
+import ast
+import re
+import runpy
+import sys
+import tomllib
+from xml.etree import ElementTree as ET
+
+import pytest
+from pages import DOCS, PAGES, ROOT, anchors, links, prose
+from reading import too_long
+
+import embaudit as ea
+from embaudit.auditing.glossary import CODES, WORDS
+from embaudit.auditing.objectives import OBJECTIVES
+from embaudit.io import formats
+from embaudit.io.catalogue import PACKAGES
+
+TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
+AWAY = ("https://arxiv.org/abs/", "https://kexue.fm/archives/", "https://grouplens.org/datasets/")
+"""Where pages lead that are no part of this project."""
+
+
+@pytest.fixture(scope="module")
+def generate():
+    """The names of docs/generate.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [str(DOCS), *sys.path])
+        yield runpy.run_path(str(DOCS / "generate.py"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_and_picture_leads_somewhere(page):
+    for target in links(TEXTS[page]):
+        if target.startswith("https://"):
+            assert target.startswith(AWAY), target
+            continue
+        name, _, anchor = target.partition("#")
+        path = (PAGES[page].parent / name).resolve() if name else PAGES[page]
+        assert path.exists(), target
+        if anchor:
+            assert anchor in anchors(path.read_text(encoding="utf-8")), target
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = re.search(r"```\{toctree\}\n:hidden:\n\n(.*?)```", TEXTS["docs/index.md"], re.DOTALL)[1].split()
+    assert sorted(f"docs/{name}.md" for name in ["index", *listed]) == sorted(set(PAGES) - {"README.md"})
+    stories = re.findall(r"^gallery/(\S+)$", TEXTS["docs/gallery.md"], re.MULTILINE)
+    assert stories == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_what_pages_say_of_the_code_is_what_it_says(generate):
+    for path, text in generate["pages"]().items():
+        assert path.read_text(encoding="utf-8") == text, f"run `python docs/generate.py`: {path.name} is old"
+
+
+def test_every_code_and_word_is_where_its_address_says():
+    for entry in (*CODES.values(), *WORDS.values()):
+        page, _, anchor = entry.address.partition("#")
+        assert anchor in anchors(TEXTS[page]), entry.address
+    assert CODES["EMB101"].address == "docs/checks.md#emb101"
+    assert WORDS["prediction cosine"].address == "docs/checks.md#prediction-cosine"
+
+
+def test_a_page_without_its_marks_is_refused(generate):
+    begin, end = "<!-- formats, by `python docs/generate.py` -->", "<!-- end of formats -->"
+    assert generate["filled"](f"a\n{begin}\nold\n{end}\nb", "formats", "new") == f"a\n{begin}\n\nnew\n\n{end}\nb"
+    for page, mark in ((f"a {end}", begin), (f"a {begin}", end), (f"{begin} {begin} {end}", begin)):
+        with pytest.raises(ValueError, match=re.escape(f"a page must have the mark {mark} once")):
+            generate["filled"](page, "formats", "new")
+
+
+def test_the_picture_is_of_models_that_predict_the_same(generate):
+    drawn = generate["picture"]()
+    assert (DOCS / "neighbours.svg").read_text(encoding="utf-8") == drawn, "run `python docs/generate.py`"
+    said = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
+    columns = [said.index(title) for title in ("as trained", "stretched one way", "stretched another way")]
+    first, second, third = (set(said[at + 1 : at + 13 : 2]) for at in columns)
+    assert len(first) == len(second) == len(third) == 6
+    assert len(second & third) == 2
+    assert "All 18,000 predictions are the same. The cosines beside the items are not." in said
+
+
+def test_every_objective_is_listed():
+    listed = re.findall(r"^\| `([a-z][a-z-]*)` \|", TEXTS["docs/reading.md"], re.MULTILINE)
+    assert set(listed) == set(OBJECTIVES)
+
+
+def test_every_extra_of_a_format_is_one_of_the_package():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {one.needs for one in formats()} - {""} == set(extras) == set(PACKAGES)
+
+
+def test_every_claim_of_the_theory_has_its_tests():
+    theory = TEXTS["docs/theory.md"]
+    parts = re.split(r"^#{2,3} ", theory, flags=re.MULTILINE)[1:]
+    claims = [part for part in parts if "*Proof.*" in part]
+    assert len(claims) >= 15
+    assert [part.splitlines()[0] for part in claims if "Guarded by `tests/" not in part] == []
+    for file, test in set(re.findall(r"`(tests/\S+\.py)::(\w+)`", theory)):
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{file}::{test}"
+
+
+def test_every_public_name_is_in_the_api():
+    named = set(re.findall(r"^   ([\w.]+)$", TEXTS["docs/api.md"], re.MULTILINE))
+    rooms = {"blocks", "gauges", "io", "ranges", "reproduce", "reversals", "softmax"}
+    assert set(ea.__all__) - rooms - {"__version__"} <= named
+    for name in named:
+        found = ea
+        for part in name.split("."):
+            found = getattr(found, part)
+
+
+def test_measured_figures_are_those_of_the_benchmarks():
+    record = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+    figures = re.findall(r"\d[\d.]*(?: to \d[\d.]*)? (?:s|MiB|GiB|GB)\b", TEXTS["docs/scale.md"])
+    assert len(figures) >= 6
+    assert [figure for figure in figures if figure not in record] == []
+
+
+def test_sentences_are_read_at_once():
+    for page in ("start", "questions", "index", "outputs", "scale", "contributing"):
+        paragraphs = re.split(r"\n\n|^- ", prose(TEXTS[f"docs/{page}.md"]).replace("**", ""), flags=re.MULTILINE)
+        assert too_long(*(" ".join(part.split()) for part in paragraphs if not part.startswith("|"))) == []
