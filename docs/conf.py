@@ -6,10 +6,14 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docutils.nodes import SkipNode
+
 from embaudit import __version__
 
 if TYPE_CHECKING:
+    from docutils.nodes import math, math_block
     from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
 
 HERE = Path(__file__).parent
 NOTEBOOKS = HERE.parent / "notebooks"
@@ -25,7 +29,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -48,6 +51,8 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = True
 nb_merge_streams = True
 
+html_math_renderer = "mathml"
+
 html_theme = "pydata_sphinx_theme"
 templates_path = ["_templates"]
 html_static_path = ["_static"]
@@ -55,7 +60,7 @@ html_css_files = ["embaudit.css"]
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 12,
+    "header_links_before_dropdown": 7,
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
@@ -63,6 +68,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_sidebars = {"*": [], "gallery/*": ["sidebar-nav-bs"], "generated/*": ["sidebar-nav-bs"]}
 html_show_sourcelink = False
 copyright = "The embaudit developers, BSD-3-Clause"  # noqa: A001 (the name that Sphinx reads)
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
@@ -80,6 +86,15 @@ def link_notebooks(_app: Sphinx) -> None:
         (GALLERY / gone).unlink()
 
 
+def write_mathml(writer: HTML5Translator, node: math | math_block) -> None:
+    """Write a formula as browsers read it: no script and no network."""
+    from docutils.utils.math.latex2mathml import tex2mathml
+
+    writer.body.append(tex2mathml(node.astext(), as_block=node.tagname == "math_block"))
+    raise SkipNode
+
+
 def setup(app: Sphinx) -> None:
-    """Register what happens before pages are read."""
+    """Register how formulas are written, and what happens before pages are read."""
+    app.add_html_math_renderer("mathml", (write_mathml, None), (write_mathml, None))
     app.connect("builder-inited", link_notebooks)

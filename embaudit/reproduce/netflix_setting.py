@@ -60,7 +60,7 @@ class NetflixSetting:
     data: str | None = None
     """A table of interactions to take in place of simulated ones; every row counts 1."""
     truth: str | None = None
-    """FILE:COLUMN with the labels of its items; the first label of an item, up to a |, is its cluster."""
+    """FILE:COLUMN with the labels of its items; the first label of an item, up to the first bar, is its cluster."""
     user: str | None = None
     """Column of the users, where its name is not customary."""
     item: str | None = None

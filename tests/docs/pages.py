@@ -11,6 +11,8 @@ import numpy as np
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))}
+ALONE = {page for page, path in PAGES.items() if path.read_text(encoding="utf-8").startswith("---\norphan: true\n")}
+"""Pages that say themselves that no other one leads to them."""
 FENCED = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FIGURE = re.compile(r"(?<![\w.])-?\d[\d,]*\.?\d*(?![\w.]*\w)")
 ROUNDING = re.compile(r"\b\d(?:\.\d+)?e-\d+\b")
