@@ -256,7 +256,7 @@ def _visits(
     equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
 ) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
-    looked_at = [(equivalent, Sample.of(checked, draw)) for equivalent in equivalents]
+    looked_at = zip(equivalents, Sample.several(checked, len(equivalents), draw), strict=True)
 
     def visit(one: tuple[EquivalentModel, Sample]) -> tuple[Drift, tuple[Movement, ...]]:
         equivalent, some = one

@@ -8,12 +8,13 @@ that of the stored factors, `P' = fl(P M)` is off by at most `u k^½·k ‖p‖�
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Indices, as_generator
+from embaudit.foundation.checked import RNG, Floats, Indices, as_generator
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
@@ -129,9 +130,29 @@ class Sample:
         exact = len(left) == model.n_left and right is None
         return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
 
+    @classmethod
+    def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[Sample]:
+        """Draw several; of a small model there is one, whose scores are computed once.
+
+        Examples
+        --------
+        >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0]])
+        >>> first, second = Sample.several(model, 2, np.random.default_rng(0))
+        >>> first is second
+        True
+        """
+        first = cls.of(model, rng)
+        return [first, *(first if first.exact else cls.of(model, rng) for _ in range(count - 1))]
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Of these rows."""
+        return self.model.scores()
+
     def drift(self, after: FactorModel, condition_number: float) -> Drift:
         """Measure how far the predictions moved when a gauge made `after` of these rows."""
-        found = drift(self.model, after, condition_number=condition_number)
+        require_same_rows(self.model, after)
+        found = _drift(self.model, after, condition_number, np.arange(self.model.n_left), self.scores)
         return replace(found, exact=self.exact, n_columns=self.n_columns)
 
 
@@ -173,15 +194,22 @@ def drift(
     False
     """
     require_same_rows(before, after)
-    if not condition_number > 0:
-        raise must_be("condition_number", "above 0", condition_number)
     n = before.n_left
     size = max(1, MAX_SCORES // before.n_right)
     draw = as_generator(rng)
-    rows = sample_rows(n, size, draw)
+    return _drift(before, after, condition_number, sample_rows(n, size, draw))
+
+
+def _drift(
+    before: FactorModel, after: FactorModel, condition_number: float, rows: Indices, scores: Floats | None = None
+) -> Drift:
+    """Compare the predictions of some left rows, whose scores before may be at hand."""
+    if not condition_number > 0:
+        raise must_be("condition_number", "above 0", condition_number)
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):
-        old, new = (model.scores(rows[block]) for model in (before, after))
+        old = before.scores(rows[block]) if scores is None else scores[block]
+        new = after.scores(rows[block])
         gap = max(gap, before.link.gap(old, new))
         # A row without direction has no cosine to any other.
         scale = max(scale, float(np.nanmax(np.abs(old), initial=0.0)))
@@ -191,5 +219,5 @@ def drift(
         max_rel=gap / scale if scale else gap,
         tolerance=rounding_bound(before, after, condition_number, rows),
         n_rows=len(rows),
-        exact=len(rows) == n,
+        exact=len(rows) == before.n_left,
     )

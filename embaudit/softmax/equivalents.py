@@ -109,7 +109,7 @@ class HeadProbe:
     """
 
     def __init__(self, panel: Panel, *, n_pairs: int, n_neighbours: int, rng: np.random.Generator) -> None:
-        self.panel = panel
+        self.panel, self.scores = panel, panel.model.scores()
         self.probe = MovementProbe(panel.model, ["right"], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:
@@ -151,4 +151,4 @@ class HeadProbe:
         return change(model.replace(link="softmax")).replace(link=model.link)
 
     def _change(self, after: FactorModel) -> float:
-        return self.panel.model.link.gap(self.panel.model.scores(), after.scores())
+        return self.panel.model.link.gap(self.scores, after.scores())

@@ -102,6 +102,24 @@ def test_a_sample_of_a_large_model(monkeypatch):
     assert drift(model, model, condition_number=1.0).n_rows == 1
 
 
+def test_samples_of_a_small_model_are_one_whose_scores_are_computed_once(monkeypatch):
+    model = random_model(0, n=20, p=15, k=2)
+    after = model.replace(left=2 * np.asarray(model.left))
+    first, *others = Sample.several(model, 3, np.random.default_rng(0))
+    assert [one is first for one in others] == [True, True]
+    assert first.drift(after, 1.0) == drift(model, after, condition_number=1.0)
+    asked, scores = [], type(model).scores
+    monkeypatch.setattr(type(model), "scores", lambda self, *rows: asked.append(self) or scores(self, *rows))
+    first.drift(after, 1.0)
+    assert asked == [after]
+    with pytest.raises(InputError, match="condition_number must be above 0; got 0"):
+        first.drift(after, 0.0)
+    monkeypatch.setattr(module, "MAX_SCORES", 15 * 7)
+    drawn = Sample.several(model, 3, np.random.default_rng(0))
+    assert len({one.model.left.tobytes() for one in drawn}) == 3
+    np.testing.assert_array_equal(drawn[0].model.left, Sample.of(model, np.random.default_rng(0)).model.left)
+
+
 # --- links -------------------------------------------------------------------------------------------------------
 
 
