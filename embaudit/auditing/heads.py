@@ -30,6 +30,10 @@ PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
 PANEL_CELLS = 2**22
 """Entries of their rows, from 512 labels on."""
+NEIGHBOUR_CELLS = 2**36
+"""Products that a search for the nearest labels may take, labels asked × all labels × dimensions."""
+ASKED = 400
+"""Labels of the panel from which on fewer are asked for their nearest ones."""
 N_PAIRS = 20_000
 """Pairs of labels whose shortest shifts are computed, where there are more."""
 PAIR_CELLS = 2**23
@@ -105,7 +109,7 @@ def head_evidence(
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,
         centred=probe.measure(centring(panel)),
-        neighbours=_neighbours(model, panel, n_neighbours),
+        neighbours=_neighbours(model, panel, n_neighbours, rng),
         constructions=tuple(probe.construct(chosen)) if free else (),
         equivalents=tuple(probe.measure(one) for one in track(made, "visiting equal heads", len(made))),
         shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
@@ -117,9 +121,11 @@ def head_evidence(
     )
 
 
-def _neighbours(model: FactorModel, panel: Panel, n: int) -> NeighbourChange:
+def _neighbours(model: FactorModel, panel: Panel, n: int, rng: np.random.Generator) -> NeighbourChange:
     most = model.n_right - panel.n_zero - 1
-    return neighbour_change(model, panel.labels, -panel.mean, n=min(n, most), exact=not panel.is_sample)
+    asked = sample_rows(panel.labels, max(ASKED, NEIGHBOUR_CELLS // model.right.size), rng)
+    exact = not panel.is_sample and len(asked) == len(panel.labels)
+    return neighbour_change(model, asked, -panel.mean, n=min(n, most), exact=exact)
 
 
 def _argmax(space: LabelCoordinates, model: FactorModel, rng: np.random.Generator) -> Argmaxable:

@@ -28,6 +28,8 @@ N_STATES = 1_000
 """Random states, normalised as the model does, on which logits are compared."""
 SEARCHED = 20_000_000
 """Cosines computed for each convention at most, from 50 labels on; all labels are asked where there are fewer."""
+CELLS = 2**35
+"""Products computed for these at most, from 150 labels on."""
 STORED, FOLDED, LEVEL, CENTRED = "as stored", "folded", "folded, less ones", "folded and centred"
 EXAMPLES, LISTED = 3, 5
 """Labels whose neighbours are shown, and how many of these."""
@@ -155,9 +157,8 @@ def norm_evidence(
     """
     forms = conventions(head, norm)
     alive = labels[head.right_side.norms[labels] > 0]
-    asked = (
-        alive if len(alive) * head.n_right <= SEARCHED else sample_rows(alive, max(50, SEARCHED // head.n_right), rng)
-    )
+    size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
+    asked = sample_rows(alive, size, rng)
     rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
     lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}

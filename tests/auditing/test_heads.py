@@ -102,6 +102,18 @@ def test_labels_at_the_mean_shorten_the_lists():
     assert not measured(FactorModel.from_softmax(ROWS), n_labels=10).neighbours.exact
 
 
+def test_fewer_labels_are_asked_for_their_nearest_ones_where_a_search_is_dear(monkeypatch):
+    model = FactorModel.from_softmax(ROWS)
+    monkeypatch.setattr(module, "ASKED", 7)
+    for cells, asked in ((29 * ROWS.size, 29), (29 * ROWS.size - 1, 28), (1, 7)):
+        monkeypatch.setattr(module, "NEIGHBOUR_CELLS", cells)
+        found = measured(model)
+        assert (found.n_panel, found.neighbours.n_rows, found.neighbours.exact) == (30, asked, False)
+        assert found.neighbours.ci_high > found.neighbours.ci_low
+    monkeypatch.setattr(module, "NEIGHBOUR_CELLS", 30 * ROWS.size)
+    assert measured(model).neighbours.exact
+
+
 @pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), Softmax(unit_rows=True)])
 def test_a_declared_head_has_no_shifts(link):
     found = measured(FactorModel.from_softmax(ROWS).replace(link=link))

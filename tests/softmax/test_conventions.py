@@ -226,6 +226,20 @@ def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
     assert evidence().folded.nearest.n_rows == 50
 
 
+@pytest.mark.parametrize(("labels", "asked"), [(151, 151), (150.5, 150), (2, 150)])
+def test_fewer_labels_are_asked_of_long_rows(monkeypatch, labels, asked):
+    rows = np.random.default_rng(0).standard_normal((160, 6))
+    monkeypatch.setattr(measured, "CELLS", int(labels * rows.size))
+    found = norm_evidence(
+        FactorModel.from_softmax(rows),
+        FinalNorm("rms", GAIN),
+        labels=np.arange(160),
+        n_neighbours=2,
+        rng=np.random.default_rng(0),
+    )
+    assert (found.folded.nearest.n_rows, len(found.labels)) == (asked, 160)
+
+
 def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
     monkeypatch.setattr(Convention, "bias", lambda *_: None)
     assert not evidence().verified
