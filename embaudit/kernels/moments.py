@@ -70,9 +70,6 @@ class Moments:
     def rank(self) -> int:
         """Dimensions that the rows as they are span, as far as `precision` can tell.
 
-        Adding the mean row to the centred ones makes no singular value smaller, and the largest at most
-        `√(s₁² + n ‖mean‖²)`: where the centred rows span all dimensions even beside that, all is said.
-
         Examples
         --------
         >>> moments(np.array([[1.0, 1.0], [3.0, 1.0]])).rank, moments(np.array([[1.0, 1.0], [3.0, 3.0]])).rank
@@ -80,9 +77,10 @@ class Moments:
         """
         if self.inverse_root is not None:
             return len(self.mean)
-        s = self.axes[0]
-        if s[-1] > self.precision * np.hypot(s[0], np.sqrt(self.n_rows) * np.linalg.norm(self.mean)):
-            return len(s)
+        s, vt = self.axes
+        rank = rank_beside(s, np.sqrt(self.n_rows) * (vt @ self.mean), self.precision)
+        if rank is not None:
+            return rank
         s = np.linalg.svd(self.root, compute_uv=False)
         return int((s > self.precision * s[0]).sum())
 
@@ -98,6 +96,35 @@ class Moments:
         spread = np.linalg.norm(self.centred_root, axis=0)
         level = np.sqrt(self.n_rows) * np.abs(self.mean)
         return tuple(np.flatnonzero((level > 0) & (spread <= 16 * self.precision * level)).tolist())
+
+
+def rank_beside(s: Vector, row: Vector, precision: float) -> int | None:
+    """Count the singular values of `diag(s)` and one more row that exceed a share of the largest, without finding them.
+
+    One more row w makes none smaller, the next after the i-th no larger than the i-th was, and the largest at most
+    `√(s₁² + ‖w‖²)`. So there are r as before, or one more: with w'' the part of w behind the first r columns, and w'
+    the other, that one is at most `√(sᵣ₊₁² + ‖w''‖²)`, and at least `1/‖M⁻¹‖` for `M = [w', ‖w''‖; S, 0]`. None where
+    these bounds leave it open.
+
+    Examples
+    --------
+    >>> s = np.array([3.0, 0.0])
+    >>> rank_beside(s, np.array([1.0, 1.0]), 1e-9), rank_beside(s, np.array([1.0, 1e-9]), 1e-9)
+    (2, 1)
+    """
+    length = float(np.linalg.norm(row))
+    low, high = precision * max(s[0], length), precision * np.hypot(s[0], length)
+    rank = int((s > high).sum())
+    if rank == len(s):
+        return rank
+    beyond = float(np.linalg.norm(row[rank:]))
+    if np.hypot(beyond, s[rank]) <= low:
+        return rank
+    if s[rank] > low or not beyond:
+        return None
+    first, last = s[:rank], row[:rank] / s[:rank]
+    inverse = np.sqrt((1 / first**2).sum() + (1 + last @ last) / beyond**2)
+    return rank + 1 if 1 / inverse > high else None
 
 
 def moments(x: Matrix, *, normalise: bool = False) -> Moments:
