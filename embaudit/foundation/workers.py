@@ -173,6 +173,20 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int 
     return _threaded(limited, chain(first, rest), count)
 
 
+def each_done(function: Callable[[S], None], items: Iterable[S]) -> None:
+    """Do something with each item, in several threads, and return when all is done.
+
+    Examples
+    --------
+    >>> done = set()
+    >>> each_done(done.add, [3, 1])
+    >>> done
+    {1, 3}
+    """
+    for _ in ordered_map(function, items):
+        pass
+
+
 def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
     pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_in_worker, "busy", True))
     waiting = deque[Future[T]]()

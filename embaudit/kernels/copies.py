@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -91,8 +91,7 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
         one, other = (np.rint(cells, out=cells) @ weights).astype(np.int64).T
         keys[part] = one * ODD + other  # wraps around, as a hash may
 
-    for _ in ordered_map(fill, row_blocks(len(rows), x.shape[1])):
-        pass
+    each_done(fill, row_blocks(len(rows), x.shape[1]))
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
@@ -197,8 +196,7 @@ def _leading(x: Matrix, rows: Indices, most: int) -> Floats:
     def fill(part: slice) -> None:
         points[part] = unit_rows(x[rows[part]]) @ basis
 
-    for _ in ordered_map(fill, row_blocks(len(rows), x.shape[1])):
-        pass
+    each_done(fill, row_blocks(len(rows), x.shape[1]))
     return points
 
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.stretch import WIDE
@@ -287,8 +287,7 @@ def add_gram(gram: Floats, block: Matrix) -> None:
         strip = slice(start, start + STRIP)
         gram[start:, strip] += block[:, start:].T @ block[:, strip]
 
-    for _ in ordered_map(add, range(0, len(gram), STRIP)):
-        pass
+    each_done(add, range(0, len(gram), STRIP))
 
 
 def mirror(gram: Floats) -> None:

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.passes import CACHE_BYTES, float64_blocks, in_order
 from embaudit.kernels.seen import Rows
+
+PASS_BYTES = 2**23
+"""A float64 block of a pass that several threads share."""
 
 
 def sample_rows(rows: int | Indices, size: int, rng: np.random.Generator) -> Indices:
@@ -36,8 +39,11 @@ def row_norms(x: Rows) -> Floats:
     array([5.e+200, 5.e-200, 0.e+000])
     """
     norms = np.empty(len(x))
-    for rows, block in float64_blocks(x):
-        norms[rows] = _block_norms(block)
+
+    def fill(rows: slice) -> None:
+        norms[rows] = _block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
+
+    each_done(fill, row_blocks(*x.shape, budget=PASS_BYTES))
     return norms
 
 

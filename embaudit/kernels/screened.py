@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Vector
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.workers import each_done, ordered_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Rows, Singles, lengths, single
@@ -80,11 +80,14 @@ def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) ->
 def _exact(x: Rows, queries: Floats, columns: Indices) -> Floats:
     """Compute the cosines of each query with its candidates in float64; -inf where there is none."""
     found = np.full(columns.shape, -np.inf)
-    for part in row_blocks(len(columns), columns.shape[1] * queries.shape[1]):
+
+    def fill(part: slice) -> None:
         some = columns[part]
         units = unit_rows(x[np.maximum(some, 0).ravel()]).reshape(*some.shape, -1)
         cosines = np.clip(np.einsum("mk,mck->mc", queries[part], units), -1, 1)
         found[part] = np.where((some < 0) | np.isnan(cosines), -np.inf, cosines)
+
+    each_done(fill, row_blocks(len(columns), columns.shape[1] * queries.shape[1]))
     return found
 
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Matrix
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.nearest import NeighbourLists, neighbours
-from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.rows import PASS_BYTES
 from embaudit.kernels.scratch import scratch
 from embaudit.kernels.storage import Storage, storage_of
 from embaudit.model.side import Side
@@ -35,9 +36,14 @@ def redrawn_within(x: Matrix, storage: Storage, rng: np.random.Generator) -> Mat
     >>> bool(np.abs(redrawn_within(x, FLOAT16, np.random.default_rng(0)) - x).max() <= 2**-11)
     True
     """
-    drawn = scratch(x.shape, x.dtype)
-    for rows, block in float64_blocks(x):
-        drawn[rows] = block + storage.half_steps(block) * rng.uniform(-1, 1, block.shape)
+    drawn, blocks = scratch(x.shape, x.dtype), list(row_blocks(*x.shape, budget=PASS_BYTES))
+
+    def fill(one: tuple[slice, np.random.Generator]) -> None:
+        rows, draw = one
+        block = np.asarray(x[rows], dtype=np.float64)
+        drawn[rows] = block + storage.half_steps(block) * draw.uniform(-1, 1, block.shape)
+
+    each_done(fill, zip(blocks, rng.spawn(len(blocks)), strict=True))
     return drawn
 
 

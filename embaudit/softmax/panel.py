@@ -22,8 +22,8 @@ from embaudit.foundation.checked import (
 from embaudit.foundation.typed import typed
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms, sample_rows
+from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.twins import twins
@@ -216,4 +216,4 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
 
 
 def _distances(x: Matrix, point: Vector) -> Floats:
-    return np.concatenate([row_norms(block - point) for _, block in float64_blocks(x)])
+    return row_norms(Mapped(x, lambda block: block - point, x.shape[1]))
