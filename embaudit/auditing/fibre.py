@@ -116,7 +116,8 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return Fibre(scope, {}, freedom, None, pinning, model.rank)
     if model.left is None:
-        seen = (model if uncut is None else uncut).moments("right").rank
+        uncut = model if uncut is None else uncut
+        seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
         return Fibre(_scope(model), {}, {role: _freedom(model, role, seen) for role in roles}, None, None, seen)
     if not _predicts_anything(model):
         return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, None, 0)

@@ -114,7 +114,7 @@ def head_evidence(
         equivalents=tuple(probe.measure(one) for one in track(made, "visiting equal heads", len(made))),
         shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
         argmax=_argmax(space, model, rng),
-        projector=projector_cosines_in(space, panel.labels[pairs]),
+        projector=projector_cosines_in(space, panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]),
         logit_agreement=_agreement(model, panel, pairs),
         panel=panel,
         chosen=chosen,

@@ -168,7 +168,7 @@ def _drawn(side: Side, rng: np.random.Generator) -> Indices:
 def _orthonormal(side: Side) -> bool:
     if len(side) <= side.rows.shape[1]:
         return False
-    norms = side.moments.column_norms
+    norms = side.outline.column_norms
     # No column is longer than the largest singular value, none shorter than the smallest.
     if norms.max() - norms.min() > ALIKE * norms.max():
         return False

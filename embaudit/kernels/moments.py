@@ -15,7 +15,7 @@ import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.foundation.workers import each_done, row_blocks
-from embaudit.kernels.passes import cached_blocks, each_chunk
+from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.stretch import WIDE
 
@@ -27,6 +27,10 @@ WIDE_BYTES = 2**26
 """A float64 block of rows of very many columns: as few passes over a k×k matrix as memory allows for."""
 STRIP = 512
 """Columns of a Gram matrix computed at a time."""
+EXACT_CELLS = 2**38
+"""Products of a Gram matrix up to which all rows enter it, whatever asks."""
+ENTERING = 3
+"""Rows a dimension, at least, that enter it above that, where there are twice as many; spread evenly over all."""
 EVEN = 16.0
 """Scales of columns within this of each other need not be evened out."""
 
@@ -49,6 +53,8 @@ class Moments:
     """`axes`, where the route gave them."""
     inverse_root: Matrix | None = None
     """(k, k) inverse of the centred root, a triangle, where it proves that all dimensions are spanned."""
+    lengths: Vector | None = None
+    """(k,) lengths of the columns of X, where the root is that of some rows only; see `outlined`."""
 
     @cached_property
     def root(self) -> Matrix:
@@ -87,6 +93,8 @@ class Moments:
     @cached_property
     def column_norms(self) -> Vector:
         """(k,) lengths of the columns of X."""
+        if self.lengths is not None:
+            return self.lengths
         spread = np.linalg.norm(self.centred_root, axis=0)
         return frozen(np.hypot(np.sqrt(self.n_rows) * np.abs(self.mean), spread))
 
@@ -196,12 +204,45 @@ def _triangles(gram: Floats) -> tuple[Floats, Floats] | None:
     return None if failed else (root, inverse)
 
 
-def _spans(root: Floats, inverse: Floats, size: float, precision: float) -> bool:
+def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:
     """Whether a root R surely spans all dimensions, beside a mean of a size.
 
     In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
     """
     return bool(1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size))
+
+
+def outlined(x: Matrix) -> Moments | None:
+    """Sum up very many long rows: mean and lengths of the columns are those of all, the root is that of some.
+
+    It has the size that it would have with all rows, for whitening. More rows make no singular value smaller, so that
+    those of some prove that all rows span all dimensions; None where they do not, or where `moments` costs little.
+    """
+    n, k = x.shape
+    every = n // (ENTERING * k)
+    if n * k * k <= EXACT_CELLS or every < 2 or x.dtype != np.float32:
+        return None
+    part = moments(x[::every])
+    total, squares = _column_sums(x)
+    mean, most = total / n, float(np.sqrt(squares.sum()))
+    if part.inverse_root is None or not _spans(part.centred_root, part.inverse_root, most, part.precision):
+        return None
+    scale, inverse = np.sqrt(n / part.n_rows), part.inverse_root
+    root, lengths = scale * part.centred_root, np.sqrt(squares)
+    return Moments(
+        n, frozen(mean), frozen(root), part.precision, "gram", None, frozen(inverse / scale), frozen(lengths)
+    )
+
+
+def _column_sums(x: Matrix) -> tuple[Floats, Floats]:
+    """Sums of the columns, and of their squares."""
+
+    def summed(chunk: slice) -> Floats:
+        block = np.asarray(x[chunk], dtype=np.float64)
+        return np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+
+    total, squares = in_order(each_chunk(x, summed))
+    return total, squares
 
 
 def _qr(blocks: list[Floats]) -> Floats:

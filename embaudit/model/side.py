@@ -25,7 +25,7 @@ from embaudit.foundation.checked import (
 )
 from embaudit.foundation.typed import typed
 from embaudit.foundation.unread import Unread
-from embaudit.kernels.moments import Moments, moments
+from embaudit.kernels.moments import Moments, moments, outlined
 from embaudit.kernels.rows import row_norms
 
 T = TypeVar("T")
@@ -281,6 +281,11 @@ class Side:
     def moments(self) -> Moments:
         """Mean row and Gram root of the rows as they are."""
         return moments(self.rows)
+
+    @cached_property
+    def outline(self) -> Moments:
+        """`moments`; of very many long rows with the root of some of them, which spans what all do."""
+        return outlined(self.rows) or self.moments
 
     @cached_property
     def unit_moments(self) -> Moments:

@@ -140,7 +140,7 @@ def conventions(head: FactorModel, norm: FinalNorm) -> tuple[Convention, ...]:
 
 def centred_form(head: FactorModel, norm: FinalNorm) -> Convention:
     """Return the head folded, without what no state sees, and without the mean row where no probability shows it."""
-    centre = head.right_side.moments.mean if "right" in head.free_shifts else None
+    centre = head.right_side.outline.mean if "right" in head.free_shifts else None
     return Convention("folded and centred", norm.gain, level=norm.sums_to_zero, centre=centre)
 
 

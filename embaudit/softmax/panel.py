@@ -56,7 +56,7 @@ class Panel:
     n_labels: int
     """Labels of the whole head."""
     summary: Moments
-    """Mean row and root of the whole head."""
+    """Mean row and root of the whole head, the root of some rows where these are very many."""
     median_norm: float
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int
@@ -167,7 +167,9 @@ def _survey(model: FactorModel) -> tuple[Floats, Moments, Indices]:
     require_softmax(model, "a head report")
     require_ordinary_size(model)
     require_different(model.right, "label rows")
-    norms, summary = model.right_side.norms, model.right_side.moments
+    side = model.right_side
+    # What a bias has beside the rows is found by all of them.
+    norms, summary = side.norms, side.outline if model.right_bias is None else side.moments
     alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"

@@ -137,6 +137,8 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
 
 def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCosines:
     """Compute them where the coordinates of the labels are at hand already."""
+    if not len(pairs):
+        return ProjectorCosines(pairs, np.zeros(0), space.n_labels, space.rank)
     wanted, where = np.unique(pairs, return_inverse=True)
     z = space.of(wanted)[:, :-1]
     # A label at the mean row has no direction but that of rounding.

@@ -18,8 +18,10 @@ from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.head_report import LEAST, HeadReport, head_report
 from embaudit.auditing.heads import declare, head_evidence
+from embaudit.auditing.traits import traits_of
 from embaudit.auditing.verdict import statements
 from embaudit.errors import InputError
+from embaudit.kernels import moments
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.equivalents import centring, random_heads
 from embaudit.softmax.logit_cosines import logit_cosines
@@ -100,6 +102,28 @@ def test_labels_at_the_mean_shorten_the_lists():
     assert found.n_zero == 2
     assert found.neighbours.top_n == 5, "eight labels, two without a direction, and not the label itself"
     assert not measured(FactorModel.from_softmax(ROWS), n_labels=10).neighbours.exact
+
+
+def test_some_labels_stand_for_very_many_where_only_a_basis_is_needed(monkeypatch):
+    rows = np.random.default_rng(5).standard_normal((200, 9)).astype(np.float32) * np.linspace(0.1, 1.5, 200)[:, None]
+    model = FactorModel.from_softmax(rows.astype(np.float32))
+    plain = measured(model)
+    for name, value in (("EXACT_CELLS", 0), ("AFFORDABLE", 0), ("WIDE", 8)):
+        monkeypatch.setattr(moments, name, value)
+    model = FactorModel.from_softmax(rows.astype(np.float32))
+    found = measured(model)
+    assert found.panel.summary.lengths is not None
+    assert "moments" not in vars(model.right_side), "no Gram matrix of all rows is made"
+    assert (found.affine_rank, found.argmax.to_dict()) == (9, plain.argmax.to_dict())
+    assert 0 < found.argmax.n_cannot < found.argmax.n_can
+    assert found.projector.to_dict() == plain.projector.to_dict()
+    assert (len(plain.projector.pairs), len(found.projector.pairs), len(found.projector.cosines)) == (19_900, 0, 0)
+    assert fibre_of(model, ["right"]).seen_rank == 9
+    assert not traits_of(model, "right", rng=np.random.default_rng(0)).orthonormal
+    assert "moments" not in vars(model.right_side)
+    biased = measured(model.replace(right_bias=np.arange(200.0)))
+    assert biased.panel.summary.lengths is None, "what a bias has beside the rows is told by all of them"
+    assert len(biased.projector.pairs) == 19_900
 
 
 def test_fewer_labels_are_asked_for_their_nearest_ones_where_a_search_is_dear(monkeypatch):

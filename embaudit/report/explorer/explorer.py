@@ -194,7 +194,7 @@ def _families(audit: Audit, some: FactorModel, side: SideName, pad: Pad | None) 
 
 def _pad_of(model: FactorModel, some: FactorModel, side: SideName) -> Pad:
     """Shift along the mean row, and across it where the rows spread most."""
-    unit, centre = model.side(side).median_length, np.asarray(model.side(side).moments.mean, dtype=np.float64)
+    unit, centre = model.side(side).median_length, np.asarray(model.side(side).outline.mean, dtype=np.float64)
     rows = np.asarray(some.factors(side), dtype=np.float64)
     length = float(np.linalg.norm(centre))
     spread = np.linalg.svd(rows - rows.mean(axis=0), full_matrices=False)[2]
