@@ -52,7 +52,7 @@ class HeadEvidence:
     argmax: Argmaxable
     """Labels that can be the argmax, a sample in a large head."""
     projector: ProjectorCosines
-    """Projector cosines of the pairs, with V/k; of no pair where some rows stand for very many long ones."""
+    """Projector cosines of the pairs, with V/k; of no pair where rows are very many and long."""
     logit_agreement: float | None
     """Correlation of label cosines with logit cosines over the model's inputs; None without inputs."""
     panel: Panel

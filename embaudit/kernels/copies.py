@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.workers import each_done, one_blas_thread, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -190,7 +190,9 @@ def _within(points: Floats, pairs: Indices, reach: float) -> Flags:
 def _leading(x: Matrix, rows: Indices, most: int) -> Floats:
     """Bring directions to the few dimensions in which some of them spread most."""
     some = unit_rows(x[rows[_spread(len(rows))]])
-    basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:most].T
+    # Threads of the BLAS wait for each other longer than so few rows take.
+    with one_blas_thread():
+        basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:most].T
     points = np.empty((len(rows), basis.shape[1]))
 
     def fill(part: slice) -> None:

@@ -28,9 +28,9 @@ WIDE_BYTES = 2**26
 STRIP = 512
 """Columns of a Gram matrix computed at a time."""
 EXACT_CELLS = 2**38
-"""Products of a Gram matrix up to which all rows enter it, whatever asks."""
-ENTERING = 3
-"""Rows a dimension, at least, that enter it above that, where there are twice as many; spread evenly over all."""
+"""Products of a Gram matrix up to which they are those of float64, whatever asks."""
+ENTERING, FEWER = 3, 4
+"""Rows a dimension, at least, that prove a rank above that, spread evenly over all, and how many times as many are."""
 EVEN = 16.0
 """Scales of columns within this of each other need not be evened out."""
 
@@ -54,7 +54,7 @@ class Moments:
     inverse_root: Matrix | None = None
     """(k, k) inverse of the centred root, a triangle, where it proves that all dimensions are spanned."""
     lengths: Vector | None = None
-    """(k,) lengths of the columns of X, where the root is that of some rows only; see `outlined`."""
+    """(k,) lengths of the columns of X, where the root is one in float32; see `outlined`."""
 
     @cached_property
     def root(self) -> Matrix:
@@ -213,25 +213,35 @@ def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool
 
 
 def outlined(x: Matrix) -> Moments | None:
-    """Sum up very many long rows: mean and lengths of the columns are those of all, the root is that of some.
+    """Sum up very many long rows: mean and lengths of the columns in float64, the root by products in float32.
 
-    It has the size that it would have with all rows, for whitening. More rows make no singular value smaller, so that
-    those of some prove that all rows span all dimensions; None where they do not, or where `moments` costs little.
+    That root is one to whiten with: it is off by about a millionth of the largest singular value. That all dimensions
+    are spanned is proven by some rows, in float64: more rows make no singular value smaller. None where they do not
+    prove it, or where `moments` costs as little.
     """
     n, k = x.shape
     every = n // (ENTERING * k)
-    if n * k * k <= EXACT_CELLS or every < 2 or x.dtype != np.float32:
+    if n * k * k <= EXACT_CELLS or every < FEWER or x.dtype != np.float32:
         return None
-    part = moments(x[::every])
-    total, squares = _column_sums(x)
+    part, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
     if part.inverse_root is None or not _spans(part.centred_root, part.inverse_root, most, part.precision):
         return None
-    scale, inverse = np.sqrt(n / part.n_rows), part.inverse_root
-    root, lengths = scale * part.centred_root, np.sqrt(squares)
-    return Moments(
-        n, frozen(mean), frozen(root), part.precision, "gram", None, frozen(inverse / scale), frozen(lengths)
-    )
+    roots = _triangles(_single_gram(x, mean))
+    if roots is None:
+        return None
+    root, inverse = map(frozen, roots)
+    lengths = frozen(np.sqrt(squares))
+    return Moments(n, frozen(mean), root, part.precision, "gram", inverse_root=inverse, lengths=lengths)
+
+
+def _single_gram(x: Matrix, mean: Floats) -> Floats:
+    """Add up the products of rows less their mean in float32, a block at a time, in float64."""
+    gram, middle = np.zeros((x.shape[1],) * 2), mean.astype(np.float32)
+    for rows in row_blocks(*x.shape, budget=WIDE_BYTES):
+        add_gram(gram, x[rows] - middle)
+    mirror(gram)
+    return gram
 
 
 def _column_sums(x: Matrix) -> tuple[Floats, Floats]:

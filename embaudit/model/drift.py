@@ -141,8 +141,10 @@ class Sample:
         >>> first is second
         True
         """
-        first = cls.of(model, rng)
-        return [first, *(first if first.exact else cls.of(model, rng) for _ in range(count - 1))]
+        found: list[Sample] = []
+        while len(found) < count:
+            found.append(found[0] if found and found[0].exact else cls.of(model, rng))
+        return found
 
     @cached_property
     def scores(self) -> Floats:

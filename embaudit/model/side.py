@@ -284,7 +284,7 @@ class Side:
 
     @cached_property
     def outline(self) -> Moments:
-        """`moments`; of very many long rows with the root of some of them, which spans what all do."""
+        """`moments`; of very many long rows with a root in float32, to whiten with."""
         return outlined(self.rows) or self.moments
 
     @cached_property

@@ -58,9 +58,9 @@ def require_different(x: Matrix, what: str) -> None:
 class LabelCoordinates:
     """Whitened label rows and what is left of the bias, read a block of rows at a time.
 
-    A label has the coordinates `(z, β)`, `z = (w − w̄) T` with `Σ z zᵀ / V = I` (about so, where some rows stand for
-    very many), and β its bias less the best linear fit by z, scaled to spread 1. An input is `(x, τ)` with τ > 0, and
-    a logit `z · x + β τ` up to what is common to all labels; τ → 0 are inputs far out, where the bias no longer counts.
+    A label has the coordinates `(z, β)`, `z = (w − w̄) T` with `Σ z zᵀ / V = I` (to six digits, of very many long
+    rows), and β its bias less the best linear fit by z, scaled to spread 1. An input is `(x, τ)` with τ > 0, and a
+    logit `z · x + β τ` up to what is common to all labels; τ → 0 are inputs far out, where the bias no longer counts.
     """
 
     rows: Matrix

@@ -56,7 +56,7 @@ class Panel:
     n_labels: int
     """Labels of the whole head."""
     summary: Moments
-    """Mean row and root of the whole head, the root of some rows where these are very many."""
+    """Mean row and root of the whole head, a root in float32 where rows are very many and long."""
     median_norm: float
     """Median length of a row of the whole head: the unit of shifts."""
     n_zero: int

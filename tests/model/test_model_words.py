@@ -106,6 +106,7 @@ def test_samples_of_a_small_model_are_one_whose_scores_are_computed_once(monkeyp
     model = random_model(0, n=20, p=15, k=2)
     after = model.replace(left=2 * np.asarray(model.left))
     first, *others = Sample.several(model, 3, np.random.default_rng(0))
+    assert Sample.several(model, 0, np.random.default_rng(0)) == []
     assert [one is first for one in others] == [True, True]
     assert first.drift(after, 1.0) == drift(model, after, condition_number=1.0)
     asked, scores = [], type(model).scores
