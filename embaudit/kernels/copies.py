@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.workers import each_done, one_blas_thread, row_blocks
+from embaudit.foundation.workers import each_done, one_blas_thread, ordered_map, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
