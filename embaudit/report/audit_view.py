@@ -17,9 +17,11 @@ from embaudit.foundation.words import copied, percent
 from embaudit.model import Pairs
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
+from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
 from embaudit.report.next_steps import Asked, next_steps
+from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.report.summary import (
     MOVED,
     attack_sentences,
@@ -48,6 +50,9 @@ if TYPE_CHECKING:
     from embaudit.movements.levels import Levels
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.grid import Grid
+
+PAIRS = 20_000
+"""Pairs that a chart counts; all where there are no more."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,8 @@ class AuditView:
     key: str
     """What its words mean."""
     movement: tuple[Charted, ...]
+    beside_predictions: CountChart | None
+    """Cosines of a sample of pairs against those of their predictions."""
     position: str
     limits: tuple[Charted, ...]
     reached: tuple[str, ...]
@@ -139,6 +146,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         glance=_glance(audit),
         key=key(audit, movement_grid(evidence)),
         movement=tuple(_movement(audit)),
+        beside_predictions=_beside_predictions(audit),
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
         reached=(*attack_sentences(evidence.limits, evidence.model), *unattacked_sentences(audit)),
@@ -234,6 +242,13 @@ def _movement(audit: Audit) -> Iterator[Charted]:
         chart = movement_chart(title, moved)
         shown = grid.without(said_of(audit.evidence.model, MOVED))
         yield Charted(grid.title, shown, () if chart is None else (chart,))
+
+
+def _beside_predictions(audit: Audit) -> CountChart | None:
+    """Count pairs by both cosines, where something is predicted and equal models predict the same."""
+    if audit.evidence.predicted is None or not audit.predictions_hold:
+        return None
+    return count_chart(PredictionDisplay.of_audit(audit, n_pairs=PAIRS))
 
 
 def _limits(audit: Audit) -> Iterator[Charted]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from embaudit.auditing import Audit
+    from embaudit.canonical import CanonicalForm
     from embaudit.foundation.checked import Floats, Indices
     from embaudit.model import FactorModel, Role
 
@@ -83,8 +84,16 @@ class PredictionDisplay(Display):
     word: str
 
     @classmethod
-    def of(cls, model: FactorModel, *, role: Role | str = "right", n_pairs: int = 100_000, rng: RNG = 0) -> Self:
-        """Take all pairs of a side, or so many drawn ones where there are more.
+    def of(
+        cls,
+        model: FactorModel,
+        *,
+        role: Role | str = "right",
+        n_pairs: int = 100_000,
+        form: CanonicalForm | None = None,
+        rng: RNG = 0,
+    ) -> Self:
+        """Take all pairs of a side, or so many drawn ones where there are more; the form, where it is at hand already.
 
         Raises
         ------
@@ -97,7 +106,7 @@ class PredictionDisplay(Display):
         (rows, total), draw = _drawn_from(model, side), as_generator(rng)
         pairs = rows[all_pairs(len(rows)) if total <= size else sample_pairs(len(rows), size, rng=draw)]
         model = in_span(model)
-        predicted = identified_cosines(model, role=side, pairs=pairs)
+        predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
         known = ~np.isnan(predicted)
         kind, word = Pairs(side).titled(model), predicted_word(model, side)
         cosines = model.cosines(side, pairs[known])
@@ -107,8 +116,11 @@ class PredictionDisplay(Display):
     def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
         """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
-        chosen = about if role is None else role
-        return cls.of(audit.model, role=chosen, n_pairs=n_pairs, rng=audit.evidence.seed)
+        chosen, where, seed = about if role is None else role, audit.evidence.position, audit.evidence.seed
+        # That of a head with very many labels is of some of them.
+        whole = audit.evidence.model.n_right == audit.model.n_right
+        form = where.form if where is not None and whole else None
+        return cls.of(audit.model, role=chosen, n_pairs=n_pairs, form=form, rng=seed)
 
     @property
     def taken(self) -> str:
