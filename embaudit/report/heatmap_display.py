@@ -136,7 +136,7 @@ class HeatmapDisplay(Display):
     def _name_rows(self, ax: Any) -> None:
         """Name the groups that have room, else the rows where they are few."""
         if self.taken.groups:
-            name_groups(ax, [group or "no label" for group in self.taken.groups], LONGEST, "small")
+            name_groups(ax, [group or "no group" for group in self.taken.groups], LONGEST, "small")
         elif len(self.names) <= MOST_NAMES:
             names = [drawn(cut(name, LONGEST)) for name in self.names]
             ax.set_yticks(range(len(names)), names, fontsize="xx-small" if len(names) > 25 else "x-small")

@@ -109,7 +109,7 @@ def taken_rows(
     >>> found.rows, found.groups
     (array([1, 2, 0]), ('a', 'b', 'b'))
     >>> found.said
-    'all 3 items with a direction and a label, by label, then by length'
+    'all 3 items with a direction and a group, by group, then by length'
     """
     side = model.side(role)
     labels = None if groups is None else groups_of(side, groups)
@@ -123,7 +123,7 @@ def taken_rows(
         return Taken(rows[order], (), f"{said}, like beside like in the first panel")
     weights, word = (side.norms, "length") if side.counts is None else (side.counts, "interactions")
     order = _grouped(np.array(labels.of)[rows], weights[rows])
-    by = "the first label of each" if labels.first else "label"
+    by = "group (the first label of each)" if labels.first else "group"
     return Taken(rows[order], tuple(labels.of[row] for row in rows[order]), f"{said}, by {by}, then by {word}")
 
 
@@ -140,7 +140,7 @@ def _drawn(side: Side, groups: tuple[str, ...] | None, size: int, rng: RNG) -> t
     if groups is not None:
         pool = np.array([row for row in pool.tolist() if groups[row]], dtype=np.intp)
     rows = sample_rows(pool, size, as_generator(rng))
-    of = f"{counted(len(pool), side.title)} with a direction{'' if groups is None else ' and a label'}"
+    of = f"{counted(len(pool), side.title)} with a direction{'' if groups is None else ' and a group'}"
     of += " that are not set aside" if len(side.asked) < len(side) else ""
     return rows, f"all {of}" if len(rows) == len(pool) else f"{len(rows):,} of {of}, drawn at random"
 

@@ -67,7 +67,7 @@ def plot_heatmap(
     >>> from matplotlib.figure import Figure
     >>> model = FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0], [0.0, 1.0]])
     >>> plot_heatmap(model, Figure().add_subplot(), groups=["a", "b", "a"], beside=[]).caption
-    'Item-item cosines of all 3 items with a direction and a label, by label, then by length. Panels: model at hand.'
+    'Item-item cosines of all 3 items with a direction and a group, by group, then by length. Panels: model at hand.'
     """
     found = heatmap(as_model(model), role=role, groups=groups, show=show, n_rows=n_rows, beside=beside, rng=rng)
     return found.plot(ax)

@@ -263,11 +263,11 @@ def test_rows_stand_by_label_then_by_length_or_interactions():
     expected = [row for label in "ab" for row in sorted(range(20), key=lambda i: -norms[i]) if LETTERS[row] == label]
     assert found.rows.tolist() == expected
     assert found.groups == ("a",) * 5 + ("b",) * 10
-    assert found.said == "all 15 items with a direction and a label, by label, then by length"
+    assert found.said == "all 15 items with a direction and a group, by group, then by length"
     counts = np.arange(20.0)
     counted = taken_rows(MODEL.replace(right_counts=counts), "right", groups=LETTERS)
     assert counted.rows.tolist() == [17, 13, 9, 5, 1, 19, 16, 15, 12, 11, 8, 7, 4, 3, 0]
-    assert counted.said.endswith("by label, then by interactions")
+    assert counted.said.endswith("by group, then by interactions")
 
 
 def test_groups_are_read_from_labels_or_a_table_alike(tmp_path):
@@ -280,7 +280,7 @@ def test_groups_are_read_from_labels_or_a_table_alike(tmp_path):
     assert (several.of[:5], several.first) == (("b", "", "", "", "x"), True)
     assert not groups_of(model.right_side, np.arange(20)).first
     shown = taken_rows(model, "right", groups=["b|a", "a", "c", "a"] * 5)
-    assert shown.said.endswith("by the first label of each, then by length")
+    assert shown.said.endswith("by group (the first label of each), then by length")
 
 
 def test_numbers_come_by_value_and_rows_named_without_label_last():
@@ -288,7 +288,9 @@ def test_numbers_come_by_value_and_rows_named_without_label_last():
     assert taken_rows(model, "right", groups=[10, 9, 2, 10]).groups == ("2", "9", "10", "10")
     named = taken_rows(model, "right", groups=["z", None, "y", "x"], show=["p", "q", "r"])
     assert (named.rows.tolist(), named.groups) == ([2, 0, 1], ("y", "z", ""))
-    assert named.said == "3 items named, by label, then by length"
+    assert named.said == "3 items named, by group, then by length"
+    drawn = heatmap(model, groups=["z", None, "y", "x"], show=["p", "q", "r"], beside=[]).plot(Figure().add_subplot())
+    assert [text.get_text() for text in drawn.figure_.axes[2].get_yticklabels(minor=True)] == ["y", "z", "no group"]
 
 
 @pytest.mark.parametrize(
@@ -351,7 +353,7 @@ def test_copies_are_one_and_what_has_no_cosine_is_grey_and_said():
     assert [first[0, 1], second[0, 1]] == pytest.approx([1, 1])
     assert np.isnan(first).sum(axis=1).tolist() == [1, 1, 1, 4]
     assert np.isnan(second).sum(axis=1).tolist() == [2, 2, 4, 4]
-    assert shown.said == "item-item cosines of 4 items named, by label, then by length; grey where there is none"
+    assert shown.said == "item-item cosines of 4 items named, by group, then by length; grey where there is none"
     assert shown.means(shown.panels[0]) == {"within": pytest.approx(1), "between": pytest.approx(0.2**0.5)}
     assert shown.means(shown.panels[1]) == {"within": pytest.approx(1), "moved": pytest.approx(0, abs=1e-12)}
 
