@@ -24,7 +24,6 @@ from embaudit.model import Pairs
 from embaudit.model.drift import Sample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.explorer.chosen import names_of
-from embaudit.report.explorer.family import found_attack
 from embaudit.report.heatmap_display import HeatmapDisplay, Panel
 from embaudit.report.heatmap_rows import taken_rows
 from embaudit.report.prediction_display import predicted_word
@@ -103,10 +102,10 @@ def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options:
     evidence = audit.evidence
     about = "right" if evidence.role == "cross" else evidence.role
     side = audit.model.side_name(about if role is None else role)
-    return heatmap(audit.model, role=side, equals=_visited(audit, side), rng=evidence.seed, **options)
+    return heatmap(audit.model, role=side, equals=_visited(audit), rng=evidence.seed, **options)
 
 
-def _visited(audit: Audit, side: SideName) -> list[EquivalentModel]:
+def _visited(audit: Audit) -> list[EquivalentModel]:
     """Collect the equal models of an audit, for all rows of its model."""
     evidence, model = audit.evidence, in_span(audit.model)
     found = list(evidence.equivalents)
@@ -114,9 +113,7 @@ def _visited(audit: Audit, side: SideName) -> list[EquivalentModel]:
         # Those were made for the labels looked at.
         form = canonical_form(model)
         found = [one if one.exponent is None else equivalent_at(form, one.exponent, one.name) for one in found]
-    attack = found_attack(evidence, side)
-    worst = [] if attack is None else [EquivalentModel.by(attack.gauge, "worst gauge found", "attack")]
-    return found + worst
+    return found
 
 
 class _Chooser:

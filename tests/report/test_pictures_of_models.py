@@ -427,16 +427,15 @@ def audit():
 
 def test_an_audit_draws_its_own_equal_models_and_the_worst_found(audit):
     names = [one.name for one in audit.evidence.equivalents]
-    shown = audit.plot_heatmap(Figure().add_subplot(), beside=["worst gauge found", names[3]], groups=LETTERS)
-    worst = min(
-        (a for a in audit.evidence.limits.attacks if a.role == "right"), key=lambda a: a.objective != "neighbours"
-    )
-    equal = worst.gauge.act(MODEL)
+    worst = "worst found for item cosines"
+    shown = audit.plot_heatmap(Figure().add_subplot(), beside=[worst, names[3]], groups=LETTERS)
+    (attack,) = (a for a in audit.evidence.limits.attacks if a.role == "right" and a.objective == "movement")
+    equal = attack.gauge.act(MODEL)
     np.testing.assert_allclose(shown.frame().iloc[:, -2], by_loops(equal.right, shown.taken.rows), atol=1e-9)
-    assert shown.panels[1].name == f"worst gauge found, κ = {worst.gauge.condition_number:.3g}"
+    assert shown.panels[1].name == f"{worst}, κ = {attack.gauge.condition_number:.3g}"
     assert [panel.note for panel in shown.panels] == ["", "same predictions", "same predictions"]
     usual = audit.plot_heatmap(Figure().add_subplot())
-    assert usual.panels[1].note == f"same predictions, furthest of {len(names)}"  # with the worst, less exponent 0
+    assert usual.panels[1].note == f"same predictions, furthest of {len(names) - 1}"  # less exponent 0
     assert audit.plot_heatmap(Figure().add_subplot(), role="user", beside=[]).kind == "user-user"
 
 
