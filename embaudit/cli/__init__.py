@@ -22,7 +22,7 @@ def main() -> None:
     except (KeyboardInterrupt, SystemExit) as ended:
         if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
             raise
-        sys.stderr.write("embaudit: stopped by Ctrl-C.\n")
+        _complain("stopped by Ctrl-C.")
         sys.exit(INTERRUPTED)
 
 
@@ -40,8 +40,19 @@ def _run() -> None:
         # Libraries that print end with the code that means findings where the reader went away.
         sys.exit(CLOSED_PIPE if isinstance(ended.__context__, BrokenPipeError) else ended.code)
     except (InputError, OSError, MemoryError) as error:
-        sys.stderr.write(f"embaudit: {_in_one_line(error)}\n")
+        _complain(_in_one_line(error))
         sys.exit(2)
+
+
+def _complain(sentence: str) -> None:
+    """Say what is wrong, where anybody can be told; the exit status says it in any case."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.write(f"embaudit: {sentence}\n")
+            sys.stderr.flush()
+    except OSError:
+        # Python would try once more at its end, and exit with a status of its own.
+        sys.stderr = None  # type: ignore[assignment]
 
 
 def _encode_anything() -> None:

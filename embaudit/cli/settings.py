@@ -9,19 +9,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from embaudit.cli.app import FailOn
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.words import nearest_to
 
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
 NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"
+SEED, LEVEL = "a whole number >= 0", f"one of {', '.join(FailOn)}"
 TABLE = "a table of codes with issue or tip"
 KINDS: dict[str, type | tuple[type, ...]] = {
-    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict,
+    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict, SEED: int, LEVEL: str,
 }  # fmt: skip
 KEYS = {
     "objective": TEXT, "role": TEXT, "group": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
-    "norm": TEXT, "norm-kind": TEXT, "top": COUNT, "pairs": COUNT, "gauges": COUNT, "seed": COUNT,
-    "fail-on": TEXT, "ignore": TEXTS, "severity": TABLE, "baseline": TEXT,
+    "norm": TEXT, "norm-kind": TEXT, "top": COUNT, "pairs": COUNT, "gauges": COUNT, "seed": SEED,
+    "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
 
@@ -88,6 +90,7 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
             raise must_be(f"a setting in {path}", f"one of {', '.join(KEYS)}", repr(name), nearest_to(name, KEYS))
         kind = KEYS[name]
         right = isinstance(value, KINDS[kind]) and (kind is FLAG or not isinstance(value, bool))
+        right = right and not (kind is SEED and value < 0) and (kind is not LEVEL or value in tuple(FailOn))
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{name} in {path}", kind, repr(value))

@@ -58,6 +58,27 @@ def names(folder):
     return sorted(path.name for path in Path(folder).iterdir())
 
 
+# Nowhere to complain
+
+
+class NoRoom(io.StringIO):
+    """A stream on a full disk: what is written fails when it is put there."""
+
+    def flush(self):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("stream", [None, NoRoom()])
+@pytest.mark.parametrize("arguments", [("audit", "nofile"), ("blocks", "nofile", "nofile")])
+def test_a_refusal_that_nobody_can_be_told_is_no_finding(monkeypatch, stream, arguments):
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(sys, "argv", ["embaudit", *arguments])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert sys.stderr is None, "nothing is left to be written when Python ends"
+
+
 # Inputs, wherever they are named
 
 

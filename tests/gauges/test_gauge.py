@@ -365,3 +365,9 @@ def test_levels_of_each_kind() -> None:
         "affine": ("probabilities", False),
         "both shifts": ("nothing", False),
     }
+
+
+def test_parts_that_are_no_numbers_are_named():
+    for u, vt, name in ((np.full((2, 2), np.nan), np.eye(2), "u"), (np.eye(2), np.full((2, 2), np.nan), "vt")):
+        with pytest.raises(InputError, match=f"^{name} must be finite"):
+            Gauge.from_svd(u, np.ones(2), vt)

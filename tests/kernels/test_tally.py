@@ -23,6 +23,17 @@ def two_models(rows, rank, seed):
     return before, unit_rows(before + 0.5 * draw.standard_normal((rows, rank)))
 
 
+def test_ranks_are_those_of_every_pair_of_few_rows_and_of_every_other_of_more():
+    before, after = two_models(3 * TILE - 1, 4, 0)
+    few = (before[:7], after[:7]), (before[:5], after[:5])
+    many = (before[: 2 * TILE], after[: 2 * TILE]), (before, after)
+    for (sides, others), step, first in ((few, 1, 0), (many, 2, 1)):
+        for found, x, y in zip(tally._sampled_bins(sides, others), sides, others, strict=True):
+            expected = tally._RankBins.of((x[::step] @ y[first::step].T).ravel())
+            assert (found.lowest, found.scale) == (expected.lowest, expected.scale)
+            assert np.array_equal(found.cells, expected.cells)
+
+
 @pytest.mark.parametrize("rows", [2, 3, TILE - 1, TILE, TILE + 1, 2 * TILE + 7])
 def test_tiles_visit_every_pair_once(rows):
     before, after = two_models(rows, 6, rows)

@@ -319,6 +319,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
         lambda: simpson(TABLE, x="z", y="y"),
         r"x must be a column of the table \(x, y, g\); got 'z'",
     ),
+    "absent column of many": (
+        lambda: simpson({letter: [1.0] for letter in "abcdefghijk"}, x="z", y="a"),
+        r"x must be a column of the table \(a, b, c, d, e, f, g, h, i, j and 1 more\); got 'z'",
+    ),
     "absent group": (lambda: simpson(TABLE, x="x", y="y", groups="z"), "groups must be a column of the table"),
     "complex group": (
         lambda: simpson({**TABLE, "z": np.ones(4) * 1j}, x="x", y="y", groups="z"),

@@ -139,5 +139,9 @@ def test_a_result_shows_its_size_and_points_up():
     with pytest.raises(InputError) as refused:
         truncated_svd(np.eye(3), 3, solver="lanczos")
     assert str(refused.value) == ('k must be below min(n, p) = 3 for the lanczos route; got 3; use "lapack".')
+    for shape, k in (((5, 3), 4), ((3, 5), 4), ((3, 5), 0)):
+        with pytest.raises(InputError) as refused:
+            truncated_svd(np.ones(shape), k)
+        assert str(refused.value) == f"k must be from 1 to min(n, p) = 3; got {k}."
     with pytest.raises(InputError, match="solver must be one of auto, lapack, gram, krylov, lanczos, randomized; got"):
         truncated_svd(np.eye(3), 1, solver="power")
