@@ -18,7 +18,7 @@ from embaudit.movements.hubs import hubs
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.rounding import redrawn_within, rounding
 from embaudit.movements.row_lengths import length_trend
-from embaudit.movements.tail import DRAWN, Kept, tail
+from embaudit.movements.tail import DRAWN, Kept, Tail, tail
 
 
 def drawn(p, k, seed=0, mean=0.0):
@@ -278,3 +278,24 @@ def test_neighbours_without_a_few_dimensions_are_those_of_the_others():
     rest = neighbours(np.delete(x, found.columns, axis=1), 1)
     changed = (rest.indices != neighbours(x, 1).indices).mean()
     assert found.without.share == pytest.approx(changed)
+
+
+def over(share, low, high):
+    return Kept(share, low, high, 9)
+
+
+def test_the_tail_is_told_by_the_figure_that_differs_most_and_by_no_more_than_intervals_allow():
+    over_all, near = over(0.5, 0.4, 0.6), over(0.52, 0.4, 0.6)
+    cases = {
+        (0.8, 0.7, 0.9): 0.3,  # above, and apart
+        (0.2, 0.1, 0.3): 0.3,  # below, and apart
+        (0.8, 0.55, 1.0): 0.0,  # may be the same
+        (0.8, 0.6, 1.0): 0.0,  # intervals that meet are not apart
+        (0.2, 0.0, 0.4): 0.0,
+        (0.55, 0.55, 0.55): 0.05,  # all rows meant were asked
+    }
+    for far, gap in cases.items():
+        for frequent, weighted in ((over(*far), near), (near, over(*far))):
+            found = Tail("counts", 4, 90, 9, over_all, frequent, weighted)
+            assert found.furthest == over(*far)
+            assert found.gap == pytest.approx(gap, abs=1e-12)

@@ -1,0 +1,107 @@
+"""Distances of two heads in steps of the types that they are rounded to, against what was put in by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from embaudit.comparison.given import Given
+from embaudit.comparison.matching import Match
+from embaudit.comparison.rounded import FLOAT32, rounded
+from embaudit.model import FactorModel
+from embaudit.model.final_norm import FinalNorm
+
+ROWS = np.random.default_rng(0).normal(size=(40, 2))
+GAINS, OTHERS = np.array([8.0, 6.0]), np.array([2.0, 2.0])
+SCALE = GAINS / OTHERS
+EVERY = np.arange(40)
+AWAY = np.array([5.0, -3.0])
+
+
+def rounding(step, kind="Q8_0"):
+    """Steps of one size, and that size times the number of the row from row 20 on."""
+    sizes = np.full((40, 2), step) * np.where(EVERY < 20, 1, EVERY)[:, None]
+    return SimpleNamespace(kind=kind, steps=lambda rows: sizes[rows])
+
+
+def given(rows, gains=None, found=None, **fields):
+    norm = None if gains is None else FinalNorm("rms", gains)
+    return Given(FactorModel.from_softmax(rows, **fields), norm, found)
+
+
+def match(before, after=None):
+    before = np.asarray(before)
+    names = np.array([str(row) for row in before])
+    return Match("right", before, before if after is None else np.asarray(after), names, 0, 0, by_ids=True)
+
+
+def test_distances_are_counted_in_steps_of_both_types_in_the_gauge_between_the_norms():
+    away = np.zeros((40, 2))
+    # A step of 0.5 is 2 and 1.5 long in the other norm; one of 0.25 there is added.
+    away[0], away[1], away[2] = (2.24, -1.74), (2.26, 0.0), (0.0, -1.76)
+    before = Given(FactorModel.from_vectors(ROWS), FinalNorm("rms", GAINS), rounding(0.5))
+    after = Given(FactorModel.from_vectors(ROWS * SCALE + away), FinalNorm("rms", OTHERS), rounding(0.25, "Q6_K"))
+    found = rounded(before, after, match(EVERY[:20]))
+    assert found.kinds == ("Q8_0", "Q6_K")
+    assert found.condition_number == pytest.approx(4 / 3, rel=1e-12)
+    assert found.beyond == 2 / 40
+    assert found.largest == pytest.approx(1.76 / 1.75, rel=1e-5)
+    assert not found.explains
+
+
+def test_the_mean_row_may_differ_where_no_prediction_shows_it():
+    before, after = given(ROWS, None, rounding(0.01)), given(ROWS + AWAY)
+    found = rounded(before, after, match(EVERY))
+    assert (found.beyond, found.explains, found.kinds, found.condition_number) == (0.0, True, ("Q8_0", ""), 1.0)
+    assert found.largest < 1e-9
+    seen = Given(FactorModel.from_vectors(ROWS), None, rounding(0.01))
+    found = rounded(seen, Given(FactorModel.from_vectors(ROWS + AWAY)), match(EVERY))
+    assert (found.beyond, found.largest) == (1.0, pytest.approx(500, rel=1e-3))
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [0, 30, 39], [39, 3], [25]])
+def test_steps_are_those_of_the_rows_however_far_apart_they_lie(rows):
+    away = np.where(EVERY < 20, 1, EVERY)[:, None] * 0.5 * np.array([1.0, -1.0])
+    other = EVERY[::-1]
+    before, after = given(ROWS, None, rounding(0.5)), given((ROWS + 0.999 * away)[other])
+    back = match(rows, 39 - np.array(rows))
+    found = rounded(before, after, back)
+    assert (found.beyond, found.largest) == (0.0, pytest.approx(0.999, rel=1e-5))
+
+
+@pytest.mark.parametrize(("rows", "reads"), [([3, 6], [(3, 7)]), ([3, 7], [(3, 4), (7, 8)]), ([6, 3, 4], [(3, 7)])])
+def test_rows_that_lie_together_are_read_together(rows, reads):
+    """What is read may be twice as long as what is asked for."""
+    asked = []
+    found = rounding(0.5)
+    spied = SimpleNamespace(kind="Q8_0", steps=lambda part: asked.append((part.start, part.stop)) or found.steps(part))
+    seen = [Given(FactorModel.from_vectors(ROWS), None, kind) for kind in (spied, None)]
+    assert rounded(*seen, match(rows)).explains
+    assert asked == reads
+
+
+def test_float32_numbers_may_differ_by_their_own_rounding():
+    still = rounding(0.0)
+    for times, explains in ((1.9, True), (2.1, False)):
+        other = FactorModel.from_vectors(ROWS * (1 + times * FLOAT32))
+        found = rounded(Given(FactorModel.from_vectors(ROWS), None, still), Given(other), match(EVERY))
+        assert found.explains == explains
+
+
+def test_the_mean_row_counts_where_either_model_shows_it():
+    shown, hidden = FactorModel.from_vectors(ROWS), FactorModel.from_softmax(ROWS + AWAY)
+    for one, other in ((shown, hidden), (hidden, shown)):
+        assert rounded(Given(one, None, rounding(0.01)), Given(other), match(EVERY)).beyond == 1.0
+
+
+def test_nothing_is_said_without_rounding_or_where_the_gauge_is_not_known():
+    found = rounding(0.5)
+    plain, normed, lost = given(ROWS), given(ROWS, GAINS), given(ROWS, np.array([1.0, 0.0]), found)
+    layered = Given(plain.model, FinalNorm("layer", GAINS), found)
+    wide = given(np.column_stack([ROWS, ROWS]), None, found)
+    for before, after in ((plain, plain), (given(ROWS, None, found), normed), (normed, lost), (lost, normed),
+                          (layered, normed), (wide, plain)):  # fmt: skip
+        assert rounded(before, after, match(EVERY)) is None
+    assert rounded(plain, given(ROWS, None, found), match(EVERY)).explains
