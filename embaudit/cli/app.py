@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from embaudit.cli.fail_on import FailOn
 
 app = typer.Typer(
     name="embaudit",
@@ -16,14 +17,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the rich one takes as long to import as everything else here
 )
-
-
-class FailOn(StrEnum):
-    """From which severity on a finding makes the command exit 1."""
-
-    ISSUE = "issue"
-    TIP = "tip"
-    NEVER = "never"
 
 
 Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]

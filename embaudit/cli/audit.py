@@ -11,7 +11,6 @@ import typer
 
 from embaudit.cli.app import (
     ByRow,
-    FailOn,
     FailOnFindings,
     Force,
     Id,
@@ -28,6 +27,7 @@ from embaudit.cli.app import (
     Title,
     app,
 )
+from embaudit.cli.fail_on import FailOn
 from embaudit.cli.gating import (
     Before,
     Junit,

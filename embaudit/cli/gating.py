@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import FailOn
+from embaudit.cli.fail_on import FailOn
 from embaudit.cli.settings import CURRENT
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Comment, FailOn, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
+from embaudit.cli.app import Comment, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
+from embaudit.cli.fail_on import FailOn
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 LISTED = 5
