@@ -52,7 +52,7 @@ def _complain(sentence: str) -> None:
             sys.stderr.flush()
     except OSError:
         # Python would try once more at its end, and exit with a status of its own.
-        sys.stderr = None  # type: ignore[assignment]
+        sys.stderr = None
 
 
 def _encode_anything() -> None:
