@@ -16,8 +16,9 @@ from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import MOST_COUNT, as_count, is_number
+from embaudit.foundation.executors import spread
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import one_blas_thread, ordered_map, row_blocks
+from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
@@ -263,7 +264,7 @@ def _visits(
         moved = some.drift(equivalent.of(some.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    yield from track(ordered_map(visit, looked_at), "visiting equal models", len(equivalents))
+    yield from track(spread(visit, looked_at), "visiting equal models", len(equivalents))
 
 
 def _furthest(

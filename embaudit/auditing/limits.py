@@ -15,8 +15,8 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.executors import spread
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import ordered_map
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
@@ -210,7 +210,7 @@ class _Search:
                 role=role,
                 objective=kind,
                 n=max(n, 1),
-                n_pairs=self.n_pairs if group is linear else min(self.n_pairs, SHIFTED_PAIRS),
+                n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else self.n_pairs,
                 n_rows=lists,
                 n_starts=n_starts,
                 n_steps=n_steps,
@@ -220,7 +220,7 @@ class _Search:
             return replace(found, lost_without_twins=once, typical_row=side.median_length)
 
         each = zip(tried, self.draw.spawn(len(tried)), strict=True)
-        yield from track(ordered_map(attacked, each), "searching the worst gauge", len(tried))
+        yield from track(spread(attacked, each), "searching the worst gauge", len(tried))
 
     def _lost(self, attack: Attack, role: SideName, n: int) -> float:
         """Measure what an attack drives out of lists that hold one row of each group of twins."""

@@ -129,6 +129,7 @@ def audit(
     out: Page = None,
     json: Json = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
+    executor: Annotated[str | None, typer.Option(help="Who works: threads:N, processes:N or dask://HOST:PORT.")] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
     baseline: Before = None,
@@ -140,6 +141,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
+    from embaudit.foundation.executors import work_on
     from embaudit.io import Reading, distinct_outputs, written_whole
     from embaudit.report.view import Origin
 
@@ -152,7 +154,7 @@ def audit(
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file, told(sarif, junit, markdown, force=force) as tell:
-        with progress_bars(quiet=quiet):
+        with progress_bars(quiet=quiet), work_on(executor) if executor else nullcontext():
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
             before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)

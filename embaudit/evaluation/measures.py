@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.evaluation.leave_out import LeftOut
+from embaudit.foundation.executors import spread
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +71,7 @@ def query_measures(
         return np.stack(found)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    steps = track(ordered_map(block, blocks), "judging similarities", len(blocks))
+    steps = track(spread(block, blocks), "judging similarities", len(blocks))
     found = np.concatenate(list(steps), axis=1)
     replicates = _means(found[:, :, :-1], groups[queries])
     return dict(zip(versions, found[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))

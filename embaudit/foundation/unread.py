@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -14,6 +15,10 @@ from embaudit.errors import InputError
 
 AT_ONCE = 1 << 26
 """Bytes up to which an array is read and checked while its file is opened, which takes no time that is felt."""
+
+
+def _same(numbers: NDArray[Any] | None) -> NDArray[Any] | None:
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,12 @@ class Unread:
     on_disk: bool
     """Whether its numbers are still there, and not in memory."""
     _known: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel to other processes as its numbers: how a file was opened does not travel."""
+        numbers = self._known["found"] if "found" in self._known else self.read()
+        read = partial(_same, numbers)
+        return Unread, (self.path, self.array, self.shape, self.dtype, read, self.on_disk, self._known)
 
     @property
     def waits(self) -> bool:

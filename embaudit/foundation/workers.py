@@ -140,6 +140,29 @@ def one_blas_thread() -> Iterator[None]:
         _one_thread.leave()
 
 
+def is_busy() -> bool:
+    """Whether this thread is one of several that share a piece of work.
+
+    Examples
+    --------
+    >>> with one_worker():
+    ...     is_busy()
+    True
+    """
+    return getattr(_in_worker, "busy", False)
+
+
+@contextmanager
+def one_worker() -> Iterator[None]:
+    """Keep what runs inside to one thread: the others have work of their own."""
+    before, _in_worker.busy = is_busy(), True
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _in_worker.busy = before
+
+
 def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int | None = None) -> Iterator[T]:
     """Map in several threads, in order, holding only a few results at a time, each on a BLAS of one thread.
 
@@ -168,7 +191,7 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int 
         with one_blas_thread():
             return function(item)
 
-    if count == 1 or len(first) < 2 or getattr(_in_worker, "busy", False):
+    if count == 1 or len(first) < 2 or is_busy():
         return map(limited, chain(first, rest))
     return _threaded(limited, chain(first, rest), count)
 

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.executors import spread
+from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
@@ -170,13 +171,13 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
             tile[:, empty] = -np.inf
             itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
             tile[itself, own[part][itself] - block.start] = -np.inf
-            bar = best.bar[part]
             # Nothing exceeds a cosine of 1, though its rounding may.
-            row, column, value = hits(tile, np.where(bar >= 1, np.inf, bar), keep)
-            parts.append((row + part.start, column + block.start, np.clip(value, -1, 1)))
+            np.minimum(tile, 1, out=tile)
+            row, column, value = hits(tile, best.bar[part], keep)
+            parts.append((row + part.start, column + block.start, np.maximum(value, -1)))
         return parts
 
-    for parts in ordered_map(found, _blocks(len(x), x.shape[1], keep)):
+    for parts in spread(found, _blocks(len(x), x.shape[1], keep)):
         best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan

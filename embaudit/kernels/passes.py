@@ -8,7 +8,8 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.executors import spread
+from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.seen import Rows
 
 T = TypeVar("T")
@@ -34,8 +35,8 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
 
 
 def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
-    """Apply `function` to consecutive slices of rows, in order, in several threads where there are several slices."""
-    return ordered_map(function, row_blocks(*x.shape))
+    """Apply `function`, which changes nothing, to consecutive slices of rows, in order, by all workers there are."""
+    return spread(function, row_blocks(*x.shape))
 
 
 def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[slice, Floats]]:

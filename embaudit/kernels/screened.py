@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Vector
-from embaudit.foundation.workers import each_done, ordered_map, row_blocks
+from embaudit.foundation.executors import spread
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Rows, Singles, lengths, single
@@ -126,7 +127,7 @@ def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: In
 
     blocks = (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
     waiting: list[Hits] = []
-    for parts in ordered_map(found, blocks):
+    for parts in spread(found, blocks):
         waiting += parts
         # A few hits more, against a bar that is a little old, take less time than a merge for each block.
         if sum(len(row) for row, _, _ in waiting) >= len(rows) * WAITING:

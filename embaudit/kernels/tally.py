@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.compiled import has_numba
-from embaudit.foundation.workers import ordered_map
+from embaudit.foundation.executors import spread
 from embaudit.kernels.intervals import Z95
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.pair_sums import CosineSums
@@ -292,7 +292,7 @@ def tally_all_pairs(
                 sheet.add(*tiles, upper=symmetric and column == top)
         return sheet.tally
 
-    return in_order(ordered_map(strip, range(0, len(before), TILE)))
+    return in_order(spread(strip, range(0, len(before), TILE)))
 
 
 def _tiles(

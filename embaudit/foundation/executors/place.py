@@ -1,0 +1,79 @@
+"""Where the numbers of an array lie, so that a worker can open them itself: a file, or a part of one."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.errors import InputError
+
+
+@dataclass(frozen=True)
+class Place:
+    """An array in a file: what travels to a worker in its stead.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/x.npy", np.arange(6.0).reshape(3, 2))
+    ...     x = np.load(f"{folder}/x.npy", mmap_mode="r")
+    ...     Place.of(x[1:, ::2]).opened()
+    array([[2.],
+           [4.]])
+    """
+
+    path: str
+    """The file; every worker reaches it by this name."""
+    changed: tuple[int, int]
+    """Its size in bytes and the time it was last written to, in nanoseconds."""
+    offset: int
+    """The byte at which the first number lies."""
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """Bytes from one row, and one column, to the next."""
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, array: NDArray[Any]) -> Place | None:
+        """Tell where an array lies; None where its numbers are in memory, or may differ there from the file's."""
+        root: Any = array
+        while isinstance(root, np.ndarray) and not isinstance(root.base, mmap.mmap):
+            root = root.base
+        if not isinstance(root, np.memmap) or root.mode != "r" or root.filename is None or min(array.strides) < 0:
+            return None
+        start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
+        path = Path(root.filename).resolve()
+        try:
+            changed = _changed(path)
+        except OSError:  # it has been deleted; who has it open may still read it
+            return None
+        return cls(str(path), changed, root.offset + start, array.shape, array.strides, array.dtype)
+
+    def opened(self) -> NDArray[Any]:
+        """Map the array, read-only.
+
+        Raises
+        ------
+        InputError
+            If the file is not there, or was written to since.
+        """
+        try:
+            now, numbers = _changed(Path(self.path)), np.memmap(self.path, dtype=np.uint8, mode="r")
+        except OSError as error:
+            raise InputError(
+                f"every worker must reach {self.path!r}: {error.strerror}; name a folder that all of them share."
+            ) from error
+        if now != self.changed:
+            raise InputError(f"{self.path!r} must stay as it is while workers read it; it was written to since.")
+        return np.ndarray(self.shape, self.dtype, numbers, self.offset, self.strides)
+
+
+def _changed(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns

@@ -1,0 +1,111 @@
+"""Map a function over blocks on the executor in force, in order; without one, in threads of this process."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from embaudit.errors import InputError
+from embaudit.foundation.executors.named import named_executor
+from embaudit.foundation.executors.task import Store
+from embaudit.foundation.workers import is_busy, one_worker, ordered_map
+
+T = TypeVar("T")
+S = TypeVar("S")
+AHEAD = 32
+"""Results that may wait for the one before them: more than most executors have workers, few enough for memory."""
+
+
+@dataclass(frozen=True)
+class _Workplace:
+    executor: Executor
+    store: Store
+
+
+_chosen: ContextVar[_Workplace | None] = ContextVar("workplace", default=None)
+
+
+@contextmanager
+def work_on(executor: Executor | str, *, shared: str | Path | None = None) -> Iterator[None]:
+    """Let an executor do the passes over rows of everything that runs inside the block.
+
+    The answers are those of this process alone, bit for bit where processors are alike: blocks are cut by the size of
+    the data, not by the number of workers, and their results are added up in order of the blocks.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor or str
+        Threads, processes, `loky`, `mpi4py.futures`, or Dask by `Client.get_executor()`; or a name: `threads:N`,
+        `processes:N`, `dask://HOST:PORT`. Workers of other processes need embaudit, and open arrays themselves:
+        those of a file by its path, others from the shared folder.
+    shared : path, optional
+        A folder that all workers reach, for arrays that lie in memory; by default one of this machine.
+
+    Raises
+    ------
+    InputError
+        If a name is no executor's; while a pass runs, if a worker does not reach a file, or workers ended.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import embaudit as ea
+    >>> rows = np.random.default_rng(0).normal(size=(30, 3))
+    >>> with ea.work_on("threads:2"):
+    ...     shared = ea.neighbours(rows, 3)
+    >>> bool((shared.indices == ea.neighbours(rows, 3).indices).all())
+    True
+    """
+    named = named_executor(executor) if isinstance(executor, str) else nullcontext(executor)
+    spare = tempfile.TemporaryDirectory(prefix="embaudit-", dir=shared, ignore_cleanup_errors=True)
+    with spare as folder, named as workers:
+        token = _chosen.set(_Workplace(workers, Store(Path(folder))))
+        try:
+            yield
+        finally:
+            _chosen.reset(token)
+
+
+def spread(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """Map a function that changes nothing over items, in order, on the executor in force.
+
+    Examples
+    --------
+    >>> list(spread(abs, [-3, 2]))
+    [3, 2]
+    """
+    place = _chosen.get()
+    if place is None or is_busy():
+        return ordered_map(function, items)
+    return _submitted(place, function, items)
+
+
+def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    here = isinstance(place.executor, ThreadPoolExecutor)
+    waiting = deque[Future[T]]()
+    with nullcontext(function) if here else place.store.task(function) as task:
+        try:
+            for item in items:
+                waiting.append(place.executor.submit(_alone, task, item))
+                if len(waiting) > AHEAD:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BrokenExecutor as error:
+            raise InputError(f"the workers ended before their work was done: {error}") from error
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _alone(task: Callable[[Any], T], item: Any) -> T:
+    """Run in a worker: maps within are plain loops, on a BLAS of one thread."""
+    with one_worker():
+        return task(item)
