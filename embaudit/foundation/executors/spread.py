@@ -6,13 +6,14 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors.named import named_executor
 from embaudit.foundation.executors.task import Store
 from embaudit.foundation.workers import is_busy, one_worker, ordered_map
@@ -32,8 +33,7 @@ class _Workplace:
 _chosen: ContextVar[_Workplace | None] = ContextVar("workplace", default=None)
 
 
-@contextmanager
-def work_on(executor: Executor | str, *, shared: str | Path | None = None) -> Iterator[None]:
+def work_on(executor: Executor | str, *, shared: str | PathLike[str] | None = None) -> AbstractContextManager[None]:
     """Let an executor do the passes over rows of everything that runs inside the block.
 
     The answers are those of this process alone, bit for bit where processors are alike: blocks are cut by the size of
@@ -43,7 +43,7 @@ def work_on(executor: Executor | str, *, shared: str | Path | None = None) -> It
     ----------
     executor : concurrent.futures.Executor or str
         Threads, processes, `loky`, `mpi4py.futures`, or Dask by `Client.get_executor()`; or a name: `threads:N`,
-        `processes:N`, `dask://HOST:PORT`. Workers of other processes need embaudit, and open arrays themselves:
+        `processes:N`, `dask://HOST:PORT`. Workers of other processes need the same packages, and open arrays themselves:
         those of a file by its path, others from the shared folder.
     shared : path, optional
         A folder that all workers reach, for arrays that lie in memory; by default one of this machine.
@@ -51,7 +51,8 @@ def work_on(executor: Executor | str, *, shared: str | Path | None = None) -> It
     Raises
     ------
     InputError
-        If a name is no executor's; while a pass runs, if a worker does not reach a file, or workers ended.
+        If there is no such folder. Within the block: if a name is no executor's, a worker does not reach a file, or
+        workers ended.
 
     Examples
     --------
@@ -63,6 +64,15 @@ def work_on(executor: Executor | str, *, shared: str | Path | None = None) -> It
     >>> bool((shared.indices == ea.neighbours(rows, 3).indices).all())
     True
     """
+    if not isinstance(executor, Executor | str):
+        raise must_be("executor", "an Executor or the name of one, such as threads:4", repr(executor))
+    if shared is not None and not (isinstance(shared, str | PathLike) and Path(shared).is_dir()):
+        raise must_be("shared", "a folder that all workers reach", repr(shared))
+    return _workplace(executor, shared)
+
+
+@contextmanager
+def _workplace(executor: Executor | str, shared: str | PathLike[str] | None) -> Iterator[None]:
     named = named_executor(executor) if isinstance(executor, str) else nullcontext(executor)
     spare = tempfile.TemporaryDirectory(prefix="embaudit-", dir=shared, ignore_cleanup_errors=True)
     with spare as folder, named as workers:
