@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +42,7 @@ from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rich.console import Console
 
@@ -96,6 +96,14 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
         console.print(str(outcome), markup=False, highlight=False)
 
 
+@contextmanager
+def _work(executor: str | None, *, quiet: bool) -> Iterator[None]:
+    from embaudit.foundation.executors import work_on
+
+    with progress_bars(quiet=quiet), work_on(executor) if executor else nullcontext():
+        yield
+
+
 @app.command(short_help="How far do cosines move while predictions stay?")
 @reads_a_model
 def audit(
@@ -141,7 +149,6 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.foundation.executors import work_on
     from embaudit.io import Reading, distinct_outputs, written_whole
     from embaudit.report.view import Origin
 
@@ -154,7 +161,7 @@ def audit(
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file, told(sarif, junit, markdown, force=force) as tell:
-        with progress_bars(quiet=quiet), work_on(executor) if executor else nullcontext():
+        with _work(executor, quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
             before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)

@@ -43,8 +43,8 @@ def work_on(executor: Executor | str, *, shared: str | PathLike[str] | None = No
     ----------
     executor : concurrent.futures.Executor or str
         Threads, processes, `loky`, `mpi4py.futures`, or Dask by `Client.get_executor()`; or a name: `threads:N`,
-        `processes:N`, `dask://HOST:PORT`. Workers of other processes need the same packages, and open arrays themselves:
-        those of a file by its path, others from the shared folder.
+        `processes:N`, `dask://HOST:PORT`. Workers of other processes need the same packages, and open arrays
+        themselves: those of a file by its path, others from the shared folder.
     shared : path, optional
         A folder that all workers reach, for arrays that lie in memory; by default one of this machine.
 
