@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.proof.prove import prove
+from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import RNG, as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
@@ -232,6 +233,7 @@ class Audit(Drawn):
                         "examples": [e.to_dict() for e in evidence.examples],
                         "beside_bias": [e.to_dict() for e in evidence.beside_bias],
                     },
+                    "thresholds": dict(evidence.thresholds),
                     "findings": [finding.to_dict() for finding in self.findings],
                     "claims": [claim.to_dict() for claim in self.claims],
                     "statements": [vars(statement) for statement in self.statements],
@@ -258,6 +260,7 @@ def audit(
     soft_cap: float | None = None,
     normalised: bool = False,
     final_norm: FinalNorm | None = None,
+    thresholds: Mapping[str, float] | None = None,
     source: str | None = None,
     rng: RNG = 0,
 ) -> Audit:
@@ -293,6 +296,8 @@ def audit(
     final_norm : FinalNorm, optional
         What normalises the states of a network before its head; of a path or a live network of transformers, what it
         says by default.
+    thresholds : mapping of str to float, optional
+        From which numbers on something is reported, by the names in `embaudit.auditing.thresholds`.
     source : str, optional
         Where the model came from, for the report; the path, if one was given.
     rng : numpy Generator or int
@@ -309,6 +314,7 @@ def audit(
         For parameters outside their sets.
     """
     source = source_of(model) if source is None else source
+    reported = thresholds_of({} if thresholds is None else thresholds)
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
     model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
@@ -325,4 +331,4 @@ def audit(
         final_norm=norm_of(given, model) if final_norm is None else final_norm,
         rng=seed,
     )
-    return Audit(model, evidence, source, intake)
+    return Audit(model, replace(evidence, thresholds=reported), source, intake)

@@ -12,6 +12,7 @@ from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, panel_size
 from embaudit.auditing.limits import Limits, limits
 from embaudit.auditing.predicted import Predicted, by_prediction
+from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
@@ -89,6 +90,8 @@ class Evidence:
     """What the final norm of a network leaves open of the cosines of its head, where it is known."""
     traits: tuple[Traits, ...] = ()
     """What the rows are like, a record a side; of a head those of all of its labels."""
+    thresholds: Mapping[str, float] = field(default_factory=lambda: DEFAULTS)
+    """From which numbers on it is reported what they are like."""
 
     @property
     def roles(self) -> tuple[Role, ...]:

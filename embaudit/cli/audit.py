@@ -33,9 +33,10 @@ from embaudit.cli.gating import (
     Junit,
     Markdown,
     OwnSeverity,
+    Reported,
     Sarif,
     gate_of,
-    say_settings,
+    thresholds_in,
     told,
 )
 from embaudit.cli.reading import Given, reads_a_model, titled
@@ -140,6 +141,7 @@ def audit(
     executor: Annotated[str | None, typer.Option(help="Who works: threads:N, processes:N or dask://HOST:PORT.")] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
+    threshold: Reported = None,
     baseline: Before = None,
     sarif: Sarif = None,
     junit: Junit = None,
@@ -152,12 +154,11 @@ def audit(
     from embaudit.io import Reading, distinct_outputs, written_whole
     from embaudit.report.view import Origin
 
-    say_settings(quiet=quiet)
     reading, codes = reading.without_codes()
     given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
              "norm": norm, "norm_kind": norm_kind}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
-    gate = gate_of(fail_on, codes, severity, baseline)
+    gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
     kept = written_whole(proof, force=force) if proof else nullcontext()
     with outputs(json, out, force=force) as write, kept as file, told(sarif, junit, markdown, force=force) as tell:
@@ -178,6 +179,7 @@ def audit(
                 soft_cap=soft_cap,
                 normalised=normalised,
                 final_norm=before.norm if before else None,
+                thresholds=thresholds_in(threshold),
                 rng=seed,
                 source=str(path),
             )

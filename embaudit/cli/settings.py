@@ -16,14 +16,15 @@ from embaudit.foundation.words import nearest_to
 OWN, SHARED = "embaudit.toml", "pyproject.toml"
 NUMBER, COUNT, TEXT, TEXTS, FLAG = "a number", "a whole number", "a text", "a list of texts", "true or false"
 SEED, LEVEL = "a whole number >= 0", f"one of {', '.join(FailOn)}"
-TABLE = "a table of codes with issue or tip"
+TABLE, NUMBERS = "a table of codes with issue or tip", "a table of names with numbers"
 KINDS: dict[str, type | tuple[type, ...]] = {
-    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict, SEED: int, LEVEL: str,
+    NUMBER: (int, float), COUNT: int, TEXT: str, TEXTS: list, FLAG: bool, TABLE: dict, NUMBERS: dict, SEED: int,
+    LEVEL: str,
 }  # fmt: skip
 KEYS = {
     "objective": TEXT, "role": TEXT, "group": TEXTS, "max-condition": NUMBER, "soft-cap": NUMBER, "normalised": FLAG,
     "norm": TEXT, "norm-kind": TEXT, "top": COUNT, "pairs": COUNT, "gauges": COUNT, "seed": SEED,
-    "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "baseline": TEXT,
+    "fail-on": LEVEL, "ignore": TEXTS, "severity": TABLE, "thresholds": NUMBERS, "baseline": TEXT,
 }  # fmt: skip
 """Options of `embaudit audit` that may be set, and what they must be."""
 
@@ -94,8 +95,8 @@ def _checked(path: Path, values: Any) -> Iterator[tuple[str, Any]]:
         texts = value if kind is TEXTS else value.values() if kind is TABLE and right else ()
         if not right or not all(isinstance(text, str) for text in texts):
             raise must_be(f"{name} in {path}", kind, repr(value))
-        if kind is TABLE:
-            yield name, [f"{code}={severity}" for code, severity in value.items()]
+        if kind in (TABLE, NUMBERS):
+            yield name.removesuffix("s"), [f"{called}={one}" for called, one in value.items()]
         else:
             # A path in a file is meant from where the file lies.
             yield name.replace("-", "_"), str(path.parent / value) if name == "baseline" else value

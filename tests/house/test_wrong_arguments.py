@@ -230,6 +230,7 @@ TAKEN = {
     "bool": "bool|Header",
     "None": "None|RNG",
     "str": r"str|Path|Literal|Name|Role|End|Side|Objective|Law|Correction|Duplicates|Header|Kind",
+    "dict": "Mapping",
 }
 """What each wrong value may be right for, judged by how a parameter is annotated; the value may still be refused."""
 ANYTHING = re.compile(r"Any\b|object|ArrayLike|NDArray|Vector|Matrix|Floats|Indices|Rows|PartitionLike|Groups|^$")

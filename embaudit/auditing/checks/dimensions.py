@@ -13,15 +13,12 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
 
-CARRIED = 0.9
-"""Share of the squared cosines from which the few dimensions carry them."""
-
 
 def few_dimensions(evidence: Evidence) -> Iterator[Finding]:
     """Name the dimensions that carry nearly all of the cosines of a side."""
     for traits in evidence.traits:
         found = traits.dimensions
-        if found is None or found.without is None or found.stored < CARRIED:
+        if found is None or found.without is None or found.stored < evidence.thresholds["few-dimensions"]:
             continue
         title, few = evidence.model.title(traits.role), len(found.columns)
         columns = " and ".join(map(str, found.columns))

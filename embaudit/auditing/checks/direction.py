@@ -18,16 +18,13 @@ if TYPE_CHECKING:
     from embaudit.auditing.traits import Traits
     from embaudit.movements.common_direction import CommonDirection
 
-SHARED = 0.5
-"""Mean cosine of two rows from which most of a typical row is what all have in common."""
-
 
 def common_direction(evidence: Evidence) -> Iterator[Finding]:
     """Tell of sides whose rows are alike before anything is known of them."""
     for traits in evidence.traits:
         found = traits.direction
         said = evidence.head is not None and traits.role == "right" and origin_matters(evidence.head)
-        if found is None or not found.mean_cosine >= SHARED or said:
+        if found is None or not found.mean_cosine >= evidence.thresholds["common-direction"] or said:
             continue
         title = evidence.model.title(traits.role)
         text = f"{_seen(found, title)} {_centring(evidence, traits)}"

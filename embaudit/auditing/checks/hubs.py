@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
 
-FILLED = 0.1
-"""Share of all places from which the few rows are hubs: one place in each list of ten."""
 NAMED = 3
 """Hubs that are named."""
 
@@ -24,7 +22,7 @@ def hubs(evidence: Evidence) -> Iterator[Finding]:
     model = evidence.model if evidence.head is None else evidence.head.model
     for traits in evidence.traits:
         found = traits.hubs
-        if found is None or found.filled < FILLED:
+        if found is None or found.filled < evidence.thresholds["hubs"]:
             continue
         title, names = model.title(traits.role), model.names(traits.role)
         each = zip(found.few[:NAMED], found.lists_with, strict=False)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
 
-FOLLOWS = 0.95
-"""Rank correlation, of either sign, from which lengths say hardly anything else."""
 KNOWN = {"counts": "interactions", "bias": "bias"}
 MORE = {"counts": "more interactions", "bias": "larger the bias"}
 
@@ -23,7 +21,7 @@ def lengths(evidence: Evidence) -> Iterator[Finding]:
     """Tell of lengths that are ordered as the counts, or the biases, of the rows are."""
     for traits in evidence.traits:
         found = traits.lengths
-        if found is None or not abs(found.spearman) >= FOLLOWS:
+        if found is None or not abs(found.spearman) >= evidence.thresholds["lengths"]:
             continue
         title, known = evidence.model.title(traits.role), KNOWN[found.known]
         text = (

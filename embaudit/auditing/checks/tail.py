@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from embaudit.auditing.traits import Traits
     from embaudit.movements.tail import Tail
 
-APART = 0.1
-"""Difference of the shares of neighbours that stay from which rows with much behind them are another matter."""
-
 
 def tail(evidence: Evidence) -> Iterator[Finding]:
     """Compare the neighbours that stay over all rows with those of frequent rows, and weighted."""
     for traits in evidence.traits:
         found = traits.tail
-        if found is None or traits.equal is None or found.gap < APART or not evidence.predictions_hold:
+        if found is None or traits.equal is None or not evidence.predictions_hold:
+            continue
+        if found.gap < evidence.thresholds["tail"]:
             continue
         title = evidence.model.title(traits.role)
         told = traits.tail_without_twins or found

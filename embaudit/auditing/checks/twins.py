@@ -9,19 +9,14 @@ from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import percent
 
-TIP = 0.01
-"""Share of the rows with a twin from which that is told."""
-ISSUE = 0.25
-"""Share from which it has to be mended first: a quarter of the lists begins with a copy."""
-
 
 def twin_rows(evidence: Evidence) -> Iterator[Finding]:
     """Tell how many rows of a side have a twin, where that is no matter of chance; of a sample, how many at least."""
     for traits in evidence.traits:
         twins = traits.twins
-        if twins is None or twins.ci_low < TIP or not twins.beyond_chance:
+        if twins is None or twins.ci_low < evidence.thresholds["copies"] or not twins.beyond_chance:
             continue
-        severity = Severity.ISSUE if twins.ci_low >= ISSUE else Severity.TIP
+        severity = Severity.ISSUE if twins.ci_low >= evidence.thresholds["many-copies"] else Severity.TIP
         text = f"{twins.explain()} Such rows fill each other's lists of neighbours."
         subject, scope = f"{twins.title} rows", Scope("the model at hand")
         claim = Claim(f"twins:{traits.role}", Kind.MEASURED, subject, scope, text, twins.share, "traits")

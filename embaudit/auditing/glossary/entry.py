@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from embaudit.auditing.finding import Severity
+from embaudit.auditing.thresholds import THRESHOLDS
 
 ISSUE, TIP = Severity.ISSUE, Severity.TIP
 
@@ -68,6 +69,7 @@ class Code(_Listed):
             ("Why it matters", self.why),
             ("What to do", self.remedy),
             ("How it is computed", self.computed),
+            *(("Threshold", str(one)) for one in THRESHOLDS.values() if one.code == self.name),
             ("Reference", self.reference),
         )
 
