@@ -83,7 +83,8 @@ class Attack(Result):
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
         >>> print(*found.split(". "), sep="\n")
-        The worst gauge found within κ = 3 moves the 1 item-item cosine it was sought for by 0.80 on average
+        The worst gauge found within κ = 3 was sought for 1 item-item cosine
+        It moves them by 0.80 on average
         Proven: by at most 0.80.
         """
         reached = self.reached(roles)
@@ -111,9 +112,9 @@ class Attack(Result):
             found += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
             sought = counted(self.n_items, f"{pairs} cosine")
-            return f"{found} moves the {sought} it was sought for by {self.achieved:.2f} on average"
+            return f"{found} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
         lost, sought = beside(self.achieved, self.lost_without_twins, ONCE), counted(len(self.table), f"{pairs} list")
-        return f"{found} drives out {lost} of the entries of the {sought} it was sought for"
+        return f"{found} was sought for {sought}. It drives out {lost} of their entries"
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

@@ -234,7 +234,7 @@ def gather(
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
-        visited += _visits(attacked, checked, probe, np.random.default_rng(rng))
+        visited += _visits(attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
     return Evidence(

@@ -262,14 +262,14 @@ def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
     for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
         attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
         assert attack.explain(model.roles) == (
-            f"The worst gauge found within κ = 2 moves the {attack.n_items:,} {pairs} cosines it was sought for by "
+            f"The worst gauge found within κ = 2 was sought for {attack.n_items:,} {pairs} cosines. It moves them by "
             f"{attack.achieved:.2f} on average. "
             f"Proven: by at most {attack.bound:.2f}."
         )
     attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
     assert attack.explain(("word", "label")) == (
-        f"The worst gauge found within κ = 1.5 drives out {percent(attack.achieved)} of the entries of the "
-        f"{len(attack.table)} label-label lists it was sought for. Proven: at most {percent(attack.bound)}."
+        f"The worst gauge found within κ = 1.5 was sought for {len(attack.table)} label-label lists. It drives out "
+        f"{percent(attack.achieved)} of their entries. Proven: at most {percent(attack.bound)}."
     )
 
 
@@ -279,8 +279,7 @@ def test_ties_are_named_where_nothing_else_can_be_meant() -> None:
     attack = worst_gauge(tied, still, objective="neighbours", n=1, rng=0)
     assert (attack.achieved, attack.bound) == (0, 1)
     assert attack.explain(tied.roles).endswith(
-        "drives out 0 % of the entries of the 12 item-item lists it was sought for. Proven: at most 100 %, because of "
-        "ties."
+        "was sought for 12 item-item lists. It drives out 0 % of their entries. Proven: at most 100 %, because of ties."
     )
     clear = worst_gauge(model_of(0), still, objective="neighbours", n=3, rng=0)
     assert clear.explain().endswith("Proven: at most 0 %.")
@@ -385,12 +384,12 @@ def test_an_affine_attack_names_both_budgets() -> None:
     model = head(0)
     attack = quick(model, Affine(3, max_condition=2.0, max_shift=0.25), rng=0, n_steps=2, n_starts=1)
     assert attack.explain(("input", "label")).startswith(
-        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 moves the "
+        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 was sought for "
     )
     told = replace(attack, typical_row=0.5).reached(("input", "label"))
-    assert "and shifts of labels up to 0.5 typical rows moves the " in told
+    assert "and shifts of labels up to 0.5 typical rows was sought for " in told
     everything = replace(attack, objective="neighbours", bound=1.0).explain()
-    assert everything.endswith("it was sought for. More is not ruled out.")
+    assert everything.endswith("of their entries. More is not ruled out.")
     assert replace(attack, objective="neighbours", bound=0.99).explain().endswith("Proven: at most 99 %.")
 
 

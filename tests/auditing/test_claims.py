@@ -169,13 +169,13 @@ def test_the_equal_model_that_moves_most_on_average_is_named():
     assert records(movement.moved(found)) == [
         (
             "moved:right", S, "item-item cosines", "translation of items 1", False,
-            f"In one (translation of items 1, κ = 1, a shift of {told}) item-item cosines differ by 0.40 on average "
-            "and 1.25 at most.",
+            f"In one (translation of items 1, κ = 1, a shift of {told}) item-item cosines differ by 0.40 on average. "
+            "At most they differ by 1.25.",
             0.4, "movement", "witness",
         ),
         (
             "moved:left", S, "user-user cosines", "linear 1", False,
-            "In one (linear 1, κ = 2) user-user cosines differ by 0.30 on average and 0.50 at most.",
+            "In one (linear 1, κ = 2) user-user cosines differ by 0.30 on average. At most they differ by 0.50.",
             0.3, "movement", "witness",
         ),
     ]  # fmt: skip
@@ -186,14 +186,14 @@ def test_lists_and_samples_are_told_of_movement():
     found = evidence(MODEL, (equal(kappa=1.2345), moved(exact=False, n_pairs=12_345, **lists)))
     (claim,) = movement.moved(found)
     assert claim.text == (
-        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average and 0.50 at most among 12,345 "
-        "sampled pairs. Of the 10 nearest, 25 % stay."
+        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average. At most they differ by 0.50 among "
+        "12,345 sampled pairs. Of the 10 nearest, 25 % stay."
     )
     canonical = replace(equal("exponent 0", "canonical", float("nan")), gauge=None)
     (claim,) = movement.moved(evidence(MODEL, (canonical, moved(**lists))))
     assert claim.text == (
-        "In one (exponent 0) item-item cosines differ by 0.20 on average and 0.50 at most. Of the 10 nearest, 25 % "
-        "stay."
+        "In one (exponent 0) item-item cosines differ by 0.20 on average. At most they differ by 0.50. Of the 10 "
+        "nearest, 25 % stay."
     )
     assert claim.witness is None
 
@@ -362,12 +362,12 @@ def test_vectors_that_were_made_to_hold_cosines():
     [
         (
             "identity",
-            "free under product or none; pinned by the penalty under factors or factors-counted; "
+            "free under product or none. They are pinned by the penalty under factors or factors-counted; "
             "undecided under decoupled-decay",
         ),
         (
             "softmax",
-            "undecided under decoupled-decay; free under softmax; pinned by the penalty under softmax-decay; "
+            "undecided under decoupled-decay. They are free under softmax; pinned by the penalty under softmax-decay; "
             "tied to the inputs under logistic or logistic-decay",
         ),
         ("cosine", "what was trained under cosine"),
@@ -424,7 +424,7 @@ def test_certificates():
             f"certified:right:linear:{kappa:g}", P, "the 10 nearest of 1,500 items", f"linear gauges within κ = "
             f"{kappa:g}",
             False,
-            f"For {100 * share:.0f} % of the lists it is proven that they stay whole under linear gauges within κ = "
+            f"Proven to stay whole: {100 * share:.0f} % of the lists. That holds under linear gauges within κ = "
             f"{kappa:g}.",
             share,
             "certificates",
@@ -434,7 +434,7 @@ def test_certificates():
         (
             "certified:left:affine:2", P, "the 10 nearest of 1 user",
             "affine gauges within κ = 2 and a shift of 0.1 typical rows", False,
-            "For 25 % of the lists it is proven that they stay whole under affine gauges within κ = 2 and a shift of "
+            "Proven to stay whole: 25 % of the lists. That holds under affine gauges within κ = 2 and a shift of "
             "0.1 typical rows.",
             0.25,
             "certificates",
@@ -443,7 +443,7 @@ def test_certificates():
     once = replace(linear, lists={2.0: 0.5}, lists_without_twins={2.0: 0.25})
     (claim,) = limits.certificates(evidence(limits=Limits((), (once,))))
     assert claim.text.startswith(
-        "For 50 % (25 % with copies counted once) of the lists it is proven that they stay whole under linear"
+        "Proven to stay whole: 50 % (25 % with copies counted once) of the lists. That holds under linear"
     )
     assert claim.value == 0.5
 
@@ -456,7 +456,7 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
         Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, np.zeros((5, 11), int), typical_row=7.0),
     )
     moves, drives = "moves item-item cosines by", "drives out"
-    sought = "moves the 2,000 item-item cosines it was sought for by"
+    sought = "was sought for 2,000 item-item cosines. It moves them by"
     assert records(limits.attacks(evidence(limits=Limits((), (), made)))) == [
         (
             "reached:movement:right:linear", S, "2,000 pairs of item-item cosines", "linear gauges within κ = 2", False,
@@ -469,8 +469,8 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
         (
             "reached:neighbours:left:affine", S, "50 listed neighbours of users",
             "affine gauges within κ = 2 and a shift of 1 typical row", False,
-            f"The worst gauge found within κ = 2 and shifts of items up to 1 typical row {drives} 12 % of the entries "
-            "of the 5 user-user lists it was sought for.",
+            f"The worst gauge found within κ = 2 and shifts of items up to 1 typical row was sought for 5 user-user "
+            f"lists. It {drives} 12 % of their entries.",
             0.125, "attacks", "witness",
         ),
         (

@@ -279,7 +279,7 @@ def test_where_two_models_change_lists_alike_the_first_is_shown():
 
     def furthest(*movements):
         found = module._furthest(
-            [one, other], [movement if isinstance(movement, tuple) else (movement,) for movement in movements]
+            [one, other], [(None, each if isinstance(each, tuple) else (each,)) for each in movements]
         )
         return {role: made.name for role, made in found.items()}
 

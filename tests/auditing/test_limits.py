@@ -127,7 +127,7 @@ def test_what_an_attack_drives_out_of_lists_without_copies(model):
     assert whole.lost_without_twins == pytest.approx(1 - np.mean(kept))
     assert abs(whole.lost_without_twins - whole.achieved) > 0.02
     assert whole.to_dict()["lost_without_twins"] == whole.lost_without_twins
-    assert "with copies counted once) of the entries" in whole.explain(model.roles)
+    assert "with copies counted once) of their entries" in whole.explain(model.roles)
     few = FactorModel.from_vectors(np.repeat(model.right[:2], 20, axis=0))
     made = limits(few, ["right"], max_condition=2.0).attacks
     assert [np.isnan(a.lost_without_twins) for a in made if a.objective == "neighbours"] == [True]

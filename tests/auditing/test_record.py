@@ -31,7 +31,7 @@ RESULT = Audit(MODEL, FOUND, "model.npz")
 
 
 def test_conclusions_are_drawn_from_the_evidence():
-    assert flags(Audit) == (True, False, False)
+    assert flags(Audit) == (True, False, True)
     assert RESULT.findings == findings(FOUND)
     assert RESULT.claims == (*claims(FOUND), *(finding.claim for finding in RESULT.findings))
     assert RESULT.statements == statements(FOUND, claims(FOUND), RESULT.answer)

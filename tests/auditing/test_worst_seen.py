@@ -112,7 +112,7 @@ def test_shifts_are_told_in_typical_rows_wherever_they_are_told(audits):
         for told in re.findall(r"shifts? of [a-z ]*?([\d.]+) typical rows?|shifts of items up to ([\d.]+)", claim.text):
             assert float(told[0] or told[1]) <= 1.0
     reached = next(claim for claim in audit.claims if claim.name == "reached:movement:right:affine")
-    assert "shifts of items up to 1 typical row moves" in reached.text
+    assert "shifts of items up to 1 typical row was sought for" in reached.text
     assert reached.scope.max_shift == 1.0
 
 

@@ -52,6 +52,8 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "movement after": lambda model: ea.movement(PAIR, model),
     "neighbours": lambda model: ea.neighbours(model.right),
     "pinned_test": lambda model: ea.pinned_test(model.replace(link="cosine")),
+    "plot_heatmap": ea.plot_heatmap,
+    "plot_prediction_cosines": ea.plot_prediction_cosines,
     "position": ea.position,
     "range_summary": ea.range_summary,
     "reduced": ea.reduced,

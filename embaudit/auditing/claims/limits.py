@@ -37,7 +37,7 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
         for kappa, share in certificate.lists.items():
             scope = Scope(f"{certificate.group} gauges", kappa, certificate.max_shift or None)
             once = certificate.lists_without_twins.get(kappa, float("nan"))
-            text = f"For {beside(share, once, ONCE)} of the lists it is proven that they stay whole under {scope}."
+            text = f"Proven to stay whole: {beside(share, once, ONCE)} of the lists. That holds under {scope}."
             name = f"certified:{certificate.role}:{certificate.group}:{kappa:g}"
             yield Claim(name, Kind.PROVEN, subject, scope, text, share, "certificates")
 

@@ -31,8 +31,8 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
         shift = f", a shift of {in_typical_rows(equal.shift_in(evidence.model))}" if equal.shift else ""
         among = "" if record.exact else f" among {record.n_pairs:,} sampled pairs"
         text = (
-            f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average and "
-            f"{record.max_abs:.2f} at most{among}."
+            f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average. "
+            f"At most they differ by {record.max_abs:.2f}{among}."
         )
         text += f" Of the {record.top_n} nearest, {_stay(record)} stay." if record.top_n else ""
         scope = Scope(equal.name)

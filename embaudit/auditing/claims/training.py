@@ -76,6 +76,7 @@ def training(evidence: Evidence) -> Iterator[Claim]:
             name, text = SETTLES[objective.status]
             yield Claim(name, Kind.ASSUMED, "cosines within a side", scope, text, evidence="model")
         return
-    listed = "; ".join(f"{then} under {' or '.join(names)}" for names, then in cases(model))
-    text = f"{UNKNOWN} Given the predictions, the cosines are {listed}."
+    first, *others = (f"{then} under {' or '.join(names)}" for names, then in cases(model))
+    text = f"{UNKNOWN} Given the predictions, the cosines are {first}."
+    text += f" They are {'; '.join(others)}." if others else ""
     yield Claim("training", Kind.UNDECIDED, "cosines within a side", scope, said_of(model, text), evidence="model")
