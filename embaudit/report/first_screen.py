@@ -18,6 +18,7 @@ from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.equivalents import WORST
+from embaudit.auditing.finding import Severity
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.finding import Finding
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import Role, SideName
     from embaudit.movements.moved import Movement
@@ -40,7 +42,9 @@ FINDINGS = 3
 NEIGHBOURS = 5
 """Lines of neighbours, where there is room for so many."""
 FEWEST = 4
-"""Lines of neighbours that go before findings behind the first."""
+"""Lines of neighbours that go before tips behind the first finding."""
+LEAST = 2
+"""Lines of neighbours that go before issues behind the first finding."""
 OWN = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
 KAPPA = 1.5
@@ -69,8 +73,10 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     """
     answer, table, below = _answer(audit, asked.path), _tabulated(audit), [*_commands(audit, asked)]
     room = HEIGHT - len(answer) - len(table) - len(below)
-    near = _neighbours(audit, FEWEST)
-    known = _findings(audit)[: max(1, min(FINDINGS, room - len(near)))]
+    found = _findings(audit)
+    tips, issues = (room - len(_neighbours(audit, fewest)) for fewest in (FEWEST, LEAST))
+    grave = sum(one.severity is Severity.ISSUE for one in found)
+    known = _lines(found)[: max(1, min(FINDINGS, max(tips, min(issues, grave))))]
     lists = (_neighbours(audit, most) for most in range(NEIGHBOURS, 0, -1))
     near = next((some for some in lists if len(some) <= room - len(known)), [])
     left = room - len(known) - len(near)
@@ -91,11 +97,15 @@ def _answer(audit: Audit, path: str) -> list[str]:
     return [title, *read, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
 
 
-def _findings(audit: Audit) -> list[str]:
-    """Give every finding a line, the gravest first; those that say again what the answer says only among themselves."""
+def _findings(audit: Audit) -> Sequence[Finding]:
+    """List the gravest findings first; those that say again what the answer says only among themselves."""
     said = {*audit.answer.claims} | ({"identification"} if ANSWERED & {*audit.answer.claims} else set())
     new = [one for one in audit.findings if one.claim.name not in said]
-    lines = (f"{one.code} {one.severity.title}: {one.title}" for one in new or audit.findings)
+    return new or audit.findings
+
+
+def _lines(found: Sequence[Finding]) -> list[str]:
+    lines = (f"{one.code} {one.severity.title}: {one.title}" for one in found)
     return [shorten(line, WIDTH, placeholder=" …") for line in lines]
 
 

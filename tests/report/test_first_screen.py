@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from models import random_model
 
@@ -59,3 +60,22 @@ def test_what_the_right_list_is_worth_is_said_of_models_that_are_merely_equal():
             assert [cell.rstrip().endswith("*") for cell in cells] == [
                 " ".join(cell.split()[:2]) not in others for cell in cells
             ]
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_neighbours_make_room_for_an_issue_and_not_for_a_tip(monkeypatch):
+    rows = random_model(2, n=30, p=40, k=4)
+
+    def found(n_copies, height):
+        monkeypatch.setattr("embaudit.report.first_screen.HEIGHT", height)
+        said = screen(rows.replace(right=np.vstack([rows.right, rows.right[:n_copies]]), objective="product"))
+        _, *lists = said.partition("nearest to ")[2].partition("\nnext")[0].strip().splitlines()
+        return [line[:12].rstrip(": ") for line in said.splitlines() if line.startswith("EMB")], len(lists)
+
+    first, issue, tip = "EMB101 issue", "EMB401 issue", "EMB401 tip"
+    assert [found(20, height) for height in (26, 25, 24, 23, 22)] == [
+        ([first, issue], 5), ([first, issue], 4), ([first, issue], 3), ([first, issue], 2), ([first], 2),
+    ]  # fmt: skip
+    assert [found(4, height) for height in (25, 24, 23, 22)] == [
+        ([first, tip], 5), ([first, tip], 4), ([first], 4), ([first], 3),
+    ]  # fmt: skip
