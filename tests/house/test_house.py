@@ -74,3 +74,8 @@ def test_no_test_is_left_out_for_a_package_that_the_lock_may_hold():
     for path in (PACKAGE.parent / "tests").rglob("*.py"):
         if "peers" not in path.parts and path != Path(__file__):
             assert "importorskip" not in path.read_text(encoding="utf-8"), path
+
+
+def test_every_file_of_tests_has_a_name_of_its_own():
+    names = [path.name for path in (PACKAGE.parent / "tests").rglob("test_*.py")]
+    assert {name for name in names if names.count(name) > 1} == set()

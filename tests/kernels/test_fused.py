@@ -6,12 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from embaudit.foundation.compiled import has_numba
 from embaudit.kernels import tally
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.tally import tally_all_pairs
-
-needs_numba = pytest.mark.skipif(not has_numba(), reason="numba is an extra")
 
 
 def units(n, k, seed, kind="plain"):
@@ -35,7 +32,6 @@ def both(monkeypatch, *sides):
     return found
 
 
-@needs_numba
 @pytest.mark.parametrize("kind", ["plain", "twins", "opposite"])
 @pytest.mark.parametrize(
     ("n", "k", "other"), [(2, 3, None), (64, 5, None), (321, 2, None), (300, 16, 65), (30, 4, 700)]
@@ -67,7 +63,6 @@ def test_nothing_loads_numba_before_it_is_asked_for():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
-@needs_numba
 def test_compiled_figures_are_those_of_the_definition(monkeypatch):
     monkeypatch.setattr(tally, "COMPILED", 0)
     x = units(90, 7, 3)

@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from embaudit.foundation.compiled import has_numba
 from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range, weights
 from embaudit.ranges.intervals import every_interval
 from tests.ranges.test_sweep import sorted_pairs, value_of
 
-needs_numba = pytest.mark.skipif(not has_numba(), reason="numba is an extra")
 
-
-@pytest.mark.parametrize("k", [2, 3, 5, pytest.param(40, marks=needs_numba), pytest.param(190, marks=needs_numba)])
+@pytest.mark.parametrize("k", [2, 3, 5, 40, 190])
 @pytest.mark.parametrize("square", [1.0001, 4.0, 1e4])
 @pytest.mark.parametrize(("slope", "spread"), [(0, 0), (0.3, 2), (30, 3)])
 def test_it_finds_what_numpy_finds(k, square, slope, spread):
@@ -26,7 +23,6 @@ def test_it_finds_what_numpy_finds(k, square, slope, spread):
     assert (stop <= count).all()
 
 
-@needs_numba
 def test_ratios_as_far_apart_as_float64_holds_divide_by_nothing():
     draw = np.random.default_rng(3)
     x, y = (np.exp(draw.uniform(-170, 170, (6, 50))) for _ in range(2))
@@ -37,7 +33,6 @@ def test_ratios_as_far_apart_as_float64_holds_divide_by_nothing():
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-300)
 
 
-@needs_numba
 @pytest.mark.parametrize("positive", [False, True])
 def test_ranges_are_the_same(monkeypatch, positive):
     rows = np.random.default_rng(1).standard_normal((30, 12))
