@@ -110,16 +110,17 @@ def test_a_dictionary_of_one_long_text(tmp_path):
 
 LONG = "x" * 10**6
 REPEATED = {
-    "bytes": pa.array([LONG.encode()] * 1000, pa.binary()),
-    "lists": pa.array([[LONG]] * 1000),
-    "structs": pa.array([{"a": 1, "b": LONG}] * 1000),
-    "maps": pa.array([[("a", LONG)]] * 1000, pa.map_(pa.string(), pa.string())),
+    "bytes": (LONG.encode(), pa.binary()),
+    "lists": ([LONG], None),
+    "structs": ({"a": 1, "b": LONG}, None),
+    "maps": ([("a", LONG)], pa.map_(pa.string(), pa.string())),
 }
 
 
 @pytest.mark.parametrize("kind", REPEATED)
 def test_one_long_text_within_others(tmp_path, kind):
-    written = pa.table({"movieId": np.arange(1000), "title": REPEATED[kind]})
+    one, arrow_type = REPEATED[kind]
+    written = pa.table({"movieId": np.arange(1000), "title": pa.array([one] * 1000, arrow_type)})
     parquet.write_table(written, tmp_path / "a.parquet", store_schema=False)
     refused_at_once(read_titles, tmp_path / "a.parquet")
 
