@@ -17,6 +17,11 @@ def has_numba() -> bool:
 def compiled(**options: Any) -> Callable[[F], F]:
     """Compile a function when it is first called; without numba it stays as it is, and takes very long.
 
+    Parameters
+    ----------
+    **options
+        Of `numba.njit`; `cache` counts where there is a folder to write to.
+
     Examples
     --------
     >>> @compiled()
@@ -29,4 +34,11 @@ def compiled(**options: Any) -> Callable[[F], F]:
         from numba import njit
     except ImportError:
         return lambda function: function
-    return njit(nogil=True, **options)  # type: ignore[no-any-return]
+
+    def compile_it(function: F) -> F:
+        try:
+            return njit(nogil=True, **options)(function)  # type: ignore[no-any-return]
+        except RuntimeError:  # neither beside the source nor at home may anything be written
+            return njit(nogil=True, **{**options, "cache": False})(function)  # type: ignore[no-any-return]
+
+    return compile_it

@@ -154,7 +154,9 @@ class Sample:
     def drift(self, after: FactorModel, condition_number: float) -> Drift:
         """Measure how far the predictions moved when a gauge made `after` of these rows."""
         require_same_rows(self.model, after)
-        found = _drift(self.model, after, condition_number, np.arange(self.model.n_left), self.scores)
+        # Of all rows they serve each model; of rows drawn for one model they would only be kept.
+        scores = self.scores if self.exact else None
+        found = _drift(self.model, after, condition_number, np.arange(self.model.n_left), scores)
         return replace(found, exact=self.exact, n_columns=self.n_columns)
 
 

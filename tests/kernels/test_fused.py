@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from embaudit.foundation.compiled import compiled
 from embaudit.kernels import tally
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.tally import tally_all_pairs
@@ -96,3 +97,11 @@ def test_it_is_taken_for_many_pairs_and_where_numba_is(monkeypatch, least, there
             tally_all_pairs(x, moved(x))
     else:
         assert tally_all_pairs(x, moved(x)).count == 435
+
+
+def test_a_function_is_compiled_where_nothing_can_be_kept():
+    found = {}
+    exec(compile("def twice(x):\n    return 2 * x\n", "no such file", "exec"), found)
+    twice = compiled(cache=True)(found["twice"])
+    assert twice(3) == 6
+    assert len(twice.signatures) == 1, "it stayed as it was"
