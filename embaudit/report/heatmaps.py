@@ -134,14 +134,17 @@ class _Chooser:
         moved = np.abs(self.cosines(self.equals[name].rows(self.model, self.side)) - self.at_hand)
         return float(np.nan_to_num(moved).mean())
 
+    @property
+    def others(self) -> list[str]:
+        """Name the equal models without the one of prediction cosines, which have a panel of their own."""
+        return [name for name, one in self.equals.items() if one.exponent != PREDICTS.get(self.side, np.nan)]
+
     def furthest(self, draw: np.random.Generator) -> Panel:
-        """Make the panel of the equal model whose cosines moved most; prediction cosines have a panel of their own."""
-        own = [name for name, one in self.equals.items() if one.exponent == PREDICTS.get(self.side, np.nan)]
-        others = [name for name in self.equals if name not in own]
-        if not others:
+        """Make the panel of the equal model whose cosines moved most."""
+        if not self.others:
             raise must_be("beside", f'"{self.word}" alone', f'"{FURTHEST}"', "there is no other equal model")
-        found = self.equal(max(others, key=self.moved), draw)
-        return replace(found, note=f"{found.note}, furthest of {len(others)}")
+        found = self.equal(max(self.others, key=self.moved), draw)
+        return replace(found, note=f"{found.note}, furthest of {len(self.others)}")
 
     def equal(self, name: str, draw: np.random.Generator) -> Panel:
         """Make the panel of an equal model, with what became of its predictions."""
@@ -163,10 +166,11 @@ class _Chooser:
 
 def _usual(chooser: _Chooser, draw: np.random.Generator) -> Iterator[Panel]:
     """Take the furthest of the equal models, and the predictions where both sides are at hand and predict anything."""
-    with suppress(InputError):
+    if chooser.others:
         yield chooser.furthest(draw)
-    with suppress(InputError):
-        yield chooser.predicted()
+    if chooser.model.left is not None:
+        with suppress(InputError):  # scores that are all the same have no cosines
+            yield chooser.predicted()
 
 
 def _chosen(chooser: _Chooser, names: Sequence[str], draw: np.random.Generator) -> Iterator[Panel]:
