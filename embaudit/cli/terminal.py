@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.console import Console
+    from rich.progress import Progress
 
     from embaudit.foundation.results import Result
     from embaudit.report.view import Origin
@@ -50,21 +51,41 @@ def _seen(printed: Any) -> Any:
 
 @contextmanager
 def progress_bars(*, quiet: bool) -> Iterator[None]:
-    """Show a bar for work above a second, on a terminal only."""
+    """Show a bar with rate and remaining time for work of several steps, on a terminal only."""
     from rich.console import Console
-    from rich.progress import Progress
 
     errors = Console(stderr=True)
     if quiet or not errors.is_terminal:
         yield
         return
-    with Progress(console=errors, transient=True) as bars:
+    with make_bars(errors) as bars:
 
         def report(steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
             return iter(bars.track(steps, description=description, total=total))
 
         with reporting(report):
             yield
+
+
+def make_bars(console: Console) -> Progress:
+    """Make the bars: what is done, how many steps of how many, how fast, and about how long yet.
+
+    Both are means over the whole of the work: steps come in bursts where several are done at once, and rich's own
+    speed, that of the last half minute, is none where a step takes longer.
+    """
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    from embaudit.foundation.durations import outlook
+
+    class Outlook(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(outlook(task.completed, task.total, task.elapsed or 0.0))
+
+    # A bar of ten leaves room for the words on a line of 80.
+    columns = TextColumn("{task.description}"), BarColumn(10), Outlook(Column(no_wrap=True))
+    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager
