@@ -12,7 +12,7 @@ from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.claims.claim import Kind
 from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.glossary import CODES, WORDS
 from embaudit.foundation.words import copied, percent
 from embaudit.model import Pairs
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
@@ -65,6 +65,16 @@ class Glance:
 
 
 @dataclass(frozen=True)
+class CodeEntry:
+    """What `embaudit explain` says of a code, in the words of a model."""
+
+    name: str
+    heading: str
+    sections: tuple[tuple[str, str], ...]
+    """Each with its own heading."""
+
+
+@dataclass(frozen=True)
 class AuditView:
     """Everything on the page of an audit, in order."""
 
@@ -84,6 +94,8 @@ class AuditView:
     words: tuple[tuple[str, str], ...]
     """What the words of the page mean, in short."""
     findings: tuple[Finding, ...]
+    codes: tuple[CodeEntry, ...]
+    """What the codes of the findings mean, each once."""
     glance: Glance | None
     key: str
     """What its words mean."""
@@ -143,6 +155,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         picked=_picked(audit),
         words=tuple(_short(audit)),
         findings=audit.findings,
+        codes=tuple(_codes(audit)),
         glance=_glance(audit),
         key=key(audit, movement_grid(evidence)),
         movement=tuple(_movement(audit)),
@@ -223,6 +236,13 @@ def _short(audit: Audit) -> Iterator[tuple[str, str]]:
     for line in definitions(audit.model, met, SHORT):
         word, _, meaning = line.partition(": ")
         yield word, meaning
+
+
+def _codes(audit: Audit) -> Iterator[CodeEntry]:
+    for name in dict.fromkeys(finding.code for finding in audit.findings):
+        code = CODES[name]
+        told = tuple((heading, in_titles(audit.model, text)) for heading, text in code.sections)
+        yield CodeEntry(name, in_titles(audit.model, code.heading), told)
 
 
 def _glance(audit: Audit) -> Glance | None:

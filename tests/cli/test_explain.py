@@ -11,9 +11,9 @@ def test_a_code_is_explained_within_eighty_columns(embaudit):
     assert result.out == (
         "EMB202 (tip): the item bias takes no part in the cosines\n"
         "  What it means: Predictions rank items with their bias; cosines do not see it.\n"
-        "  Why it matters: What the bias holds, often how popular an item is, is missing\n"
-        "    from a list of neighbours. Libraries that keep the bias among the factors,\n"
-        "    as implicit does, list others: `--full` and the page show both lists.\n"
+        "  Why it matters: What the bias holds, often popularity, is missing from a list\n"
+        "    of neighbours. Libraries that keep the bias among the factors, as implicit\n"
+        "    does, list others: `--full` and the page show both lists.\n"
         "  What to do: Rank by the score where it should count.\n"
         "  How it is computed: Reported where the bias is not the same for all items and\n"
         "    the model's predictions see it.\n"

@@ -12,6 +12,8 @@ from browsing import LOADED, read, text_of
 from models import random_model
 
 import embaudit as ea
+from embaudit.auditing.alone import in_titles
+from embaudit.auditing.glossary import CODES
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
 from embaudit.report.next_steps import Asked
@@ -126,12 +128,46 @@ def test_answers_are_coloured_by_their_word(result, head):
 
 def test_every_finding_has_its_card_with_what_to_do(result):
     html = result.report()
-    assert [finding.code for finding in result.findings] == re.findall(r'class="code">(EMB\d+)<', html)
+    assert [finding.code for finding in result.findings] == re.findall(r'class="code" href="#EMB\d+">(EMB\d+)<', html)
     for finding in result.findings:
         card = html.split(f">{finding.code}<")[1].split("</article>")[0]
         assert f"<p>{finding.explanation}</p>" in card
         assert f"<b>What to do</b>{finding.remedy}</p>" in card
         assert f"<h3>{finding.title[0].upper()}{finding.title[1:]}</h3>" in card
+
+
+def test_every_code_of_a_finding_leads_to_what_explain_says_of_it(result, head):
+    for audit in (result, head):
+        html = audit.report()
+        tags = read(html)
+        codes = list(dict.fromkeys(finding.code for finding in audit.findings))
+        assert [link[1:] for link in tags.links if link.startswith("#EMB")] == [one.code for one in audit.findings]
+        assert [one for one in tags.ids if one.startswith("EMB")] == codes
+        for name in codes:
+            card = html.split(f'id="{name}"')[1].split("</article>")[0]
+            told = " ".join(f"{heading} {text}" for heading, text in CODES[name].sections)
+            assert text_of(card.partition(">")[2]) == " ".join(
+                in_titles(audit.model, f"{CODES[name].heading} {told}").replace("`", " ").split()
+            )
+
+
+def test_codes_are_told_in_the_words_of_the_model():
+    draw = np.random.default_rng(0)
+    biased = ea.FactorModel.from_softmax(draw.standard_normal((40, 4)), draw.standard_normal(40))
+    card = ea.audit(biased, n_gauges=1).report().split('id="EMB202"')[1].split("</article>")[0]
+    assert "the label bias takes no part in the cosines" in card
+    assert "item" not in text_of(card)
+
+
+def test_a_page_without_findings_explains_no_code():
+    clean = ea.audit(random_model(link="cosine", n=30, p=30), n_gauges=1)
+    assert clean.findings == ()
+    assert "codes of the findings" not in clean.report()
+
+
+def test_what_a_notebook_shows_links_nowhere(result):
+    assert read(result._repr_html_()).links == []
+    assert f'<span class="code">{result.findings[0].code}</span>' in result._repr_html_()
 
 
 def test_every_claim_is_in_the_appendix_with_kind_scope_and_evidence(result):

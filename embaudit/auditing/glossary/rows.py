@@ -21,7 +21,7 @@ OF_ROWS = (
         (TIP,),
         "the item bias takes no part in the cosines",
         "Predictions rank items with their bias; cosines do not see it.",
-        "What the bias holds, often how popular an item is, is missing from a list of neighbours. Libraries that keep "
+        "What the bias holds, often popularity, is missing from a list of neighbours. Libraries that keep "
         "the bias among the factors, as implicit does, list others: `--full` and the page show both lists.",
         "Rank by the score where it should count.",
         "Reported where the bias is not the same for all items and the model's predictions see it.",

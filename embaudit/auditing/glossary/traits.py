@@ -66,7 +66,7 @@ OF_TRAITS: tuple[Code, ...] = (
         (TIP,),
         "row lengths follow counts or biases, and cosines do not see it",
         "The order of the rows by length is nearly their order by interactions, or by bias.",
-        "A cosine divides by the lengths. What they tell, such as how popular an item is, is thrown away.",
+        "A cosine divides by the lengths. What they tell, such as popularity, is thrown away.",
         "Rank by the dot product where it should count.",
         "Spearman's rank correlation of length with counts, else with the bias, over all rows with a direction. "
         f"Reported from 0.95 on, of either sign. {ASKED}",

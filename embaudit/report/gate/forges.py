@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
+    from embaudit.auditing.glossary import Code
     from embaudit.report.gate.gate import Judged, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -52,7 +53,10 @@ def _rule(name: str) -> dict[str, Any]:
         "id": name,
         "shortDescription": {"text": code.title},
         "fullDescription": {"text": f"{code.meaning} {code.why}"},
-        "help": {"text": f"{code.remedy} See {code.address} in the source of embaudit."},
+        "help": {
+            "text": "\n".join(f"{heading}: {text}" for heading, text in code.sections),
+            "markdown": "\n".join(_told(code)),
+        },
         "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
     }
 
@@ -120,7 +124,19 @@ def _markdown(audit: Audit, outcome: Outcome) -> Iterator[str]:
     if outcome.is_asked:
         yield f"**{plain_text(str(outcome))}**"
         yield ""
+    if outcome.judged:
+        yield from ("<details><summary>What the codes mean</summary>", "")
+        for name in dict.fromkeys(one.finding.code for one in outcome.judged):
+            yield from (f"**{plain_text(CODES[name].heading)}**", "", *_told(CODES[name]), "")
+        yield from ("</details>", "")
     yield f"embaudit {plain_text(__version__)}, seed {audit.evidence.seed}"
+
+
+def _told(code: Code) -> Iterator[str]:
+    """Yield as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
+    for heading, text in code.sections:
+        parts = re.split("(`[^`]*`)", text)
+        yield f"- *{heading}*: {''.join(part if part.startswith('`') else plain_text(part) for part in parts)}"
 
 
 def _row(one: Judged) -> str:

@@ -43,7 +43,10 @@ def test_sarif_has_rules_levels_places_and_states(gate):
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["EMB401", "EMB404", "EMB307"]
     rule = run["tool"]["driver"]["rules"][1]
     assert rule["shortDescription"]["text"] == CODES["EMB404"].title
-    assert rule["help"]["text"] == f"{CODES['EMB404'].remedy} See docs/checks.md#emb404 in the source of embaudit."
+    hubs = CODES["EMB404"]
+    assert rule["help"]["text"].splitlines() == [f"{heading}: {text}" for heading, text in hubs.sections]
+    assert rule["help"]["markdown"].splitlines()[0] == f"- *What it means*: {hubs.meaning}"
+    assert rule["help"]["markdown"].count("\n- *") == len(hubs.sections) - 1
     ignored, known, new = run["results"]
     assert [one["level"] for one in run["results"]] == ["warning", "warning", "error"]
     assert ignored["suppressions"][0]["kind"] == "external"
@@ -83,10 +86,27 @@ def test_markdown_is_a_table_with_the_gate_below(gate):
     assert "\n**gate: stops at EMB307 (issue); not counted: EMB401 (tip, ignored), EMB404 (tip, known)**\n" in text
     assert text.endswith(", seed 3\n")
     assert "gate" not in markdown(audit, Gate.of(None).judge(audit))
-    assert "|---|" not in markdown(
-        SimpleNamespace(**{**vars(audit), "findings": ()}),
-        Gate.of(None).judge(SimpleNamespace(findings=(), predictions_hold=True)),
-    )
+    nothing = SimpleNamespace(**{**vars(audit), "findings": ()})
+    bare = markdown(nothing, Gate.of(None).judge(nothing))
+    assert "|---|" not in bare
+    assert "<details>" not in bare
+
+
+def test_markdown_explains_each_code_once_below_what_was_found(gate):
+    audit = made()
+    audit.findings = (*audit.findings, audit.findings[0])
+    found, _, rest = markdown(audit, gate.judge(audit)).partition("<details><summary>What the codes mean</summary>\n\n")
+    told, _, end = rest.partition("\n\n</details>\n\n")
+    assert "gate: stops" in found
+    assert end.startswith("embaudit ")
+    first, *others = told.split("\n\n**")
+    assert [one[:6] for one in others] == ["EMB404", "EMB307"]
+    heading, lines = first.split("\n\n")
+    assert heading == f"**{CODES['EMB401'].heading}**"
+    assert [line.partition("*: ")[0] for line in lines.split("\n")] == [
+        f"- *{name}" for name, _ in CODES["EMB401"].sections
+    ]
+    assert "`embaudit fix --as folded-centred` writes it" in others[1]
 
 
 def test_hostile_names_stay_text(gate):
