@@ -1,6 +1,6 @@
 """Write what these pages say of the code from the code: `python docs/generate.py`; the tests tell when to.
 
-That is the page of checks, the table of formats and the picture of the README.
+That is the page of checks, the table of formats, and the pictures of the README and of the questions.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from picture import picture
+from pictures import PICTURES
 
 from embaudit.auditing.glossary import CODES, WORDS, Entry
 from embaudit.io import formats
@@ -69,8 +70,9 @@ def pages() -> dict[Path, str]:
 
 
 def main() -> None:
-    """Write pages and picture."""
-    for path, text in (pages() | {HERE / "neighbours.svg": picture()}).items():
+    """Write pages and pictures."""
+    drawn = {HERE / "pictures" / f"{name}.svg": draw() for name, draw in PICTURES.items()}
+    for path, text in (pages() | {HERE / "neighbours.svg": picture()} | drawn).items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The picture of the README: nearest items of one item in three models that make the same predictions."""
+"""Nearest items of one item in three models that make the same predictions; by their cosines it is the README's."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import embaudit as ea
+from embaudit.canonical import identified_cosines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,8 +26,21 @@ HEIGHT = TOP + NEAREST * ROW + 12
 FONT = "system-ui, -apple-system, 'Segoe UI', sans-serif"
 
 
-def picture() -> str:
-    """Draw the lists of the three models.
+SAID = {
+    "cosine": (
+        f"One recommender, written down in three ways: nearest to item {ASKED}",
+        "All {} predictions are the same. The cosines beside the items are not.",
+    ),
+    "prediction cosine": (
+        f"The same three models by prediction cosine: nearest to item {ASKED}",
+        "All {} predictions are the same, and so are the cosines of what is predicted.",
+    ),
+}
+"""What stands above the lists, by what items are compared by."""
+
+
+def picture(by: str = "cosine") -> str:
+    """Draw the lists of the three models, by their cosines or by what they predict.
 
     Raises
     ------
@@ -39,10 +53,13 @@ def picture() -> str:
     apart = max(float(np.abs(model.scores() - trained.scores()).max()) for model in models.values())
     if apart > 1e-12:
         raise ValueError(f"predictions differ by {apart}")
-    lists = {title: _nearest(model) for title, model in models.items()}
+    lists = {title: _nearest(model, by) for title, model in models.items()}
     colours = [COLOURS[cluster] for cluster in data.clusters]
-    said = f"All {trained.n_left * trained.n_right:,} predictions are the same. The cosines beside the items are not."
-    return "\n".join([*_head(said, int(data.clusters[ASKED])), *_links(lists), *_cells(lists, colours), "</svg>\n"])
+    title, said = SAID[by]
+    said = said.format(f"{trained.n_left * trained.n_right:,}")
+    return "\n".join(
+        [*_head(title, said, int(data.clusters[ASKED])), *_links(lists), *_cells(lists, colours), "</svg>\n"]
+    )
 
 
 def _stretched(model: FactorModel, seed: int | None) -> FactorModel:
@@ -52,17 +69,18 @@ def _stretched(model: FactorModel, seed: int | None) -> FactorModel:
     return ea.gauges.Diagonal(model.rank, max_condition=STRETCH).sample(rng=seed).act(model)
 
 
-def _nearest(model: FactorModel) -> dict[int, float]:
+def _nearest(model: FactorModel, by: str) -> dict[int, float]:
     """Find the nearest items of the one asked for, and their cosines."""
     others = np.delete(np.arange(model.n_right), ASKED)
-    cosines = model.cosines("right", np.column_stack([np.full(len(others), ASKED), others]))
-    order = np.argsort(-cosines, kind="stable")[:NEAREST]
+    pairs = np.column_stack([np.full(len(others), ASKED), others])
+    cosines = model.cosines("right", pairs) if by == "cosine" else identified_cosines(model, role="right", pairs=pairs)
+    # Equal ones must not be put in order by their rounding.
+    order = np.argsort(-cosines.round(9), kind="stable")[:NEAREST]
     return {int(others[i]): float(cosines[i]) for i in order}
 
 
-def _head(said: str, cluster: int) -> Iterator[str]:
+def _head(title: str, said: str, cluster: int) -> Iterator[str]:
     """Draw a card, light on dark pages too, its heading, and what the colours say."""
-    title = f"One recommender, written down in three ways: nearest to item {ASKED}"
     yield f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}">'
     yield f'<rect x="1" y="1" width="{WIDTH - 2}" height="{HEIGHT - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>'
     yield _text(LEFT, 34, title, size=16, weight=600)

@@ -1,0 +1,95 @@
+"""The picture of the gate: what it says in three nights, of which one brings something new."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import embaudit as ea
+from embaudit.auditing.finding import Severity
+from embaudit.report.gate.baseline import Baseline
+from embaudit.report.gate.gate import Gate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.finding import Finding
+    from embaudit.model import FactorModel
+    from embaudit.report.gate.gate import Outcome
+
+WIDTH, LEFT, NAMES, COLUMN, ROW, TOP = 700, 20, 290, 132, 46, 104
+"""Of the picture, and where its cells stand."""
+FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
+INK, SOFT, GOOD, BAD = "#1c1b19", "#5c5851", "#1a6b3c", "#a8201a"
+"""On white the contrast of each is above 4.5."""
+COPIED = 15
+"""Item rows that hold copies in the third night."""
+
+
+def nights() -> dict[str, FactorModel]:
+    """Fit a model, the same turned as another solver could return it, and one with copies among its items."""
+    data = ea.simulate_interactions(80, 60, 3, max_items=25, rng=0)
+    first = ea.ProductPenaltyMF(4, alpha=10.0).fit(data.matrix).model(data.matrix)
+    items = np.array(first.right)
+    items[-COPIED:] = items[:COPIED]
+    second = ea.gauges.Orthogonal(first.rank).sample(rng=0).act(first)
+    return {"approved": first, "another solver": second, "items copied": first.replace(right=items)}
+
+
+def gate_picture() -> str:
+    """Draw the findings of each night as the gate sees them, and what it says below.
+
+    The first night is the baseline of all: what it found is known.
+    """
+    audits = {night: ea.audit(model, groups=["canonical"]) for night, model in nights().items()}
+    approved = {(one.code, one.claim.name): (one.severity, one.value) for one in audits["approved"].findings}
+    gate = Gate.of(Severity.ISSUE, baseline=Baseline(approved))
+    outcomes = {night: gate.judge(audit) for night, audit in audits.items()}
+    found = {(one.code, one.claim.name): one for audit in audits.values() for one in audit.findings}
+    height = TOP + ROW * (len(found) + 1) + 12
+    title = "Three nights before one gate: audit --fail-on issue --baseline"
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{title}">',
+        f'<rect x="1" y="1" width="{WIDTH - 2}" height="{height - 2}" rx="10" fill="#ffffff" stroke="#8b949e"/>',
+        _text(LEFT, 34, title, size=16, weight=600),
+        _text(LEFT, 58, "What the first night found was looked at and is the baseline.", colour=SOFT),
+        *(_text(_column(at), TOP - 14, night, weight=600) for at, night in enumerate(outcomes)),
+        *_rows(found, list(outcomes.values())),
+        "</svg>\n",
+    ])  # fmt: skip
+
+
+def _rows(found: dict[tuple[str, str], Finding], outcomes: list[Outcome]) -> Iterator[str]:
+    for at, (key, finding) in enumerate(sorted(found.items())):
+        y = TOP + ROW * at
+        yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="#dedad1"/>'
+        yield _text(LEFT, y + 20, finding.code, weight=600)
+        yield _text(LEFT, y + 37, re.split("[;,]", finding.title)[0], size=12, colour=SOFT)
+        for column, outcome in enumerate(outcomes):
+            yield _text(_column(column), y + 28, *_status(key, outcome))
+    y = TOP + ROW * len(found)
+    yield f'<line x1="{LEFT}" x2="{WIDTH - LEFT}" y1="{y}" y2="{y}" stroke="{INK}"/>'
+    yield _text(LEFT, y + 28, "gate", weight=600)
+    for column, outcome in enumerate(outcomes):
+        said, colour = ("passes", GOOD) if outcome.passes else ("stops", BAD)
+        yield _text(_column(column), y + 28, said, colour, weight=700)
+
+
+def _status(key: tuple[str, str], outcome: Outcome) -> tuple[str, str]:
+    """Say what the gate makes of a finding in one night."""
+    for one in outcome.judged:
+        if (one.finding.code, one.finding.claim.name) == key:
+            return f"{one.severity.title}, {one.status}", BAD if one.stops else INK
+    return "–", SOFT
+
+
+def _column(at: int) -> int:
+    return LEFT + NAMES + COLUMN * at
+
+
+def _text(x: int, y: int, text: str, colour: str = INK, *, size: int = 14, weight: int = 400) -> str:
+    """Write a line of text."""
+    font = f'font-family="{FONT}" font-size="{size}" font-weight="{weight}"'
+    return f'<text x="{x}" y="{y}" {font} fill="{colour}">{text}</text>'

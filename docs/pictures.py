@@ -1,0 +1,131 @@
+"""The pictures of the twelve questions, each drawn from what the command beside it finds."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from gate_picture import gate_picture
+from picture import ASKED, picture
+from standing import standing
+
+import embaudit as ea
+from embaudit.movements.levels import levels
+from embaudit.report.audit_view import audit_view
+from embaudit.report.dots import Valued, dot_chart
+from embaudit.report.views import view_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from embaudit.auditing import Audit
+    from embaudit.model import FactorModel
+    from embaudit.report.view import Chart
+
+OTHER = 28
+"""The item that the one asked for is compared with, as on the page."""
+NEAREST, SHARES = 6, (0.5, 0.9, 0.99)
+"""How many neighbours are shown beside which shares of the pairs."""
+AGAIN = 3.0
+"""How far the second run of a picture is stretched, as on the page."""
+
+
+class Made(NamedTuple):
+    """What is asked about."""
+
+    model: FactorModel
+    clusters: list[str]
+
+
+@cache
+def made() -> Made:
+    """Fit the model that Start makes."""
+    data = ea.simulate_interactions(300, 60, 3, max_items=25, rng=0)
+    model = ea.ProductPenaltyMF(10, alpha=10.0).fit(data.matrix).model(data.matrix)
+    return Made(model, [str(cluster) for cluster in data.clusters])
+
+
+@cache
+def audited() -> Audit:
+    """Audit it as the command does."""
+    return ea.audit(made().model)
+
+
+def high() -> str:
+    """Draw the cosines of the nearest items beside those that so many of all pairs stay below."""
+    model, clusters = made()
+    found = levels(model)
+    cosines = model.cosines("right", [[ASKED, other] for other in range(model.n_right)])
+    cosines[ASKED] = -1.0
+    order = np.argsort(-cosines, kind="stable")[:NEAREST].tolist()
+    rows = [Valued(f"item {item} (cluster {clusters[item]})", float(cosines[item])) for item in order]
+    rows += [
+        Valued(
+            f"{share:.0%} of pairs are below".replace("%", " %"), float(np.quantile(found.cosines, share)), marked=True
+        )
+        for share in reversed(SHARES)
+    ]
+    pairs = f"what so many of all {found.n_pairs:,} pairs of items stay below"
+    key = (("dot", f"cosine with item {ASKED}"), ("marked", pairs))
+    chart = dot_chart(f"nearest to item {ASKED}", "cosine", rows, key=key)
+    return standing("How high is a high cosine here?", _some(chart))
+
+
+def at_odds() -> str:
+    """Draw cosines at hand against those of what is predicted."""
+    counted = audit_view(audited()).beside_predictions
+    return standing("Likeness by cosine, and by what is recommended", _some(counted))
+
+
+def stays() -> str:
+    """Draw which share of the neighbours is certain to stay."""
+    charts = next(one.charts for one in audit_view(audited()).limits if one.title == "item-item cosines")
+    return standing("What stays while predictions stay", [chart for chart in charts if "lists" in chart.title])
+
+
+def moves() -> str:
+    """Draw how far cosines move in each equal model."""
+    (chart,) = audit_view(audited()).movement[0].charts
+    return standing("How far cosines move in equal models", [chart])
+
+
+def dimensions() -> str:
+    """Draw what each dimension adds to a cosine."""
+    found = ea.explain_pair(made().model, ASKED, OTHER)
+    added = found.to_frame()["contribution"].sort_values(ascending=False)
+    rows = [Valued(f"dimension {name.strip('[]')}", value) for name, value in added.items()]
+    key = (("dot", f"what it adds: together {found.global_cosine:.2f}, their cosine"),)
+    chart = dot_chart(f"items {ASKED} and {OTHER}", "part of the cosine", rows, key=key)
+    return standing("Which dimensions make two items alike?", _some(chart))
+
+
+def serves() -> str:
+    """Draw how well each similarity finds items that share a label."""
+    found = ea.evaluate_similarities(*made())
+    return standing("Which similarity finds items of the same cluster?", view_of(found).top)
+
+
+def again() -> str:
+    """Draw what became of neighbours in a second run."""
+    model = made().model
+    second = ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN).sample(rng=0).act(model)
+    return standing("Two runs that predict the same", view_of(ea.compare(model, second)).top)
+
+
+PICTURES: dict[str, Callable[[], str]] = {
+    "high": high,
+    "at-odds": at_odds,
+    "stays": stays,
+    "moves": moves,
+    "dimensions": dimensions,
+    "indexed": lambda: picture("prediction cosine"),
+    "serves": serves,
+    "again": again,
+    "gate": gate_picture,
+}
+"""What draws each file of `docs/pictures`."""
+
+
+def _some(*charts: Chart | None) -> list[Chart]:
+    return [chart for chart in charts if chart is not None]
