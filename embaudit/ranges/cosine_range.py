@@ -185,7 +185,7 @@ class CosineRange(Drawn):
             raise must_be("pair", f"a position in pairs, an integer from 0 to {len(self) - 1}", repr(pair))
         if np.isnan(getattr(self, end)[pair]):
             raise InputError(f"pair {pair} has no range: one of its rows is zero.")
-        x, y = paired_rows(*Pairs(self.role).rows(self.model), np.asarray(self.pairs[pair : pair + 1], dtype=np.intp))
+        x, y = paired_rows(*Pairs(self.role).rows(self.model), np.asarray(self.pairs[[pair]], dtype=np.intp))
         near = min(tol, EPS) if getattr(self, f"{end}_attained")[pair] else tol
         gauge = reach_for(self.group, self.role, self.pairs.shape[1]).witness(x[0], y[0], end, near)
         missed = abs(self._under(gauge, pair) - getattr(self, end)[pair])

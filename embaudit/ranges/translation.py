@@ -111,7 +111,7 @@ def _ends(scene: _Scene, radius: Floats, *, flat: bool) -> Ends:
     """Ends for a scene: tangents to the disc, until it meets the line."""
     beyond = radius > scene.corner
     opposite = np.where(scene.inside, radius >= scene.nearest, beyond)
-    same = np.where(scene.inside | flat, beyond, (radius >= scene.nearest) & (radius > 0))
+    same = np.where(scene.inside | flat, beyond, radius >= scene.nearest)
     same |= ~scene.inside & (scene.tangent == 0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         reach = np.where(beyond, 0, radius)

@@ -131,11 +131,12 @@ def _scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints,
     base = [term.sum(axis=0) / (square - 1) for term in terms]
     terms = [np.where(np.arange(k)[:, None] < count, term[:k], 0) for term in terms]
     sums = [np.repeat(part[None], k, axis=0) for part in base]
-    best, value, norms = np.full(terms[0].shape, -np.inf), np.empty(terms[0].shape), np.empty(terms[0].shape)
-    for length in range(1, k + 1):
-        n = k - length + 1
+    shape = (k, x.shape[1])
+    best, value, norms = np.full(shape, -np.inf), np.empty(shape), np.empty(shape)
+    for longer in range(k):
+        n = k - longer
         for total, term in zip(sums, terms, strict=True):
-            total[:n] += term[length - 1 :]
+            total[:n] += term[longer:]
         dot, p, q = (total[:n] for total in sums)
         np.multiply(p, q, out=norms[:n])
         np.abs(dot, out=value[:n])
@@ -173,10 +174,10 @@ def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, 
     within = np.zeros((k + 1, x.shape[1]))
     best, stop = np.full(dot.shape, np.inf), np.zeros(dot.shape, dtype=np.intp)
     places = np.arange(k)
-    for length in range(1, k + 1):
-        n = k - length + 1
-        last = places[:n] + length - 1
-        within[:n] = within[1 : n + 1] + gaps[places[:n], last] if length > 1 else 0
+    for longer in range(k):
+        n = k - longer
+        last = places[:n] + longer
+        within[:n] = within[1 : n + 1] + gaps[places[:n], last]
         apart[:n] += rows[last] / step + within[:n]
         dot[:n] += (x * y)[last]
         value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)

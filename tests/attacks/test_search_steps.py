@@ -150,6 +150,8 @@ def test_among_diagonal_gauges_the_slope_is_that_of_the_diagonal():
     length = np.abs(np.linalg.eigvalsh(slope)).max()
     np.testing.assert_allclose(search(Scripted(slope=slope))._direction(None), slope / length)
     assert search(Scripted(slope=0 * slope))._direction(None).tolist() == [[0, 0], [0, 0]]
+    # A slope of less than 1 is made as long as any other.
+    np.testing.assert_allclose(search(Scripted(slope=0.01 * slope))._direction(None), slope / length)
 
 
 # --- starts ------------------------------------------------------------------------------------------------------

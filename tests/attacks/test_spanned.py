@@ -40,6 +40,7 @@ def test_a_span_holds_the_rows_and_directions_beside_them():
     assert np.abs(unit - unit @ axes[:, :3] @ axes[:, :3].T).max() < 1e-13
     assert np.abs(unit @ axes[:, 3:]).max() < 1e-13
     assert span_of(np.eye(2, 5) * 0).shape == (5, 2)
+    np.testing.assert_allclose(np.abs(span_of([[3e10, 0.0, 4e10]])), [[0.6], [0.0], [0.8]], rtol=1e-15)
 
 
 def test_lifted_metrics_show_the_rows_of_the_span_the_same():
@@ -128,8 +129,11 @@ def test_scales_of_columns_and_pairs_across_need_all_dimensions(head, monkeypatc
 
 @pytest.mark.usefixtures("long")
 def test_a_budget_of_one_moves_nothing(head):
-    found = worst_gauge(head, GeneralLinear(K, max_condition=1.0), n_pairs=5)
+    found = worst_gauge(head, GeneralLinear(K, max_condition=1.0), n_pairs=100)
     assert (found.achieved, found.gauge.condition_number) == (0.0, 1.0)
+    assert 0 <= found.bound < 1e-15
+    assert (found.objective, found.role, found.n_items) == ("movement", "right", 100)
+    assert (found.table.shape, len(np.unique(found.table))) == ((100, 2), 6)
 
 
 def test_the_rank_from_which_spans_are_taken():

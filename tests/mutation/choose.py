@@ -66,7 +66,8 @@ class Tests:
 
         After those that touch its line come the others of their files: what is made once for several tests was touched
         by the first of them alone. A line that runs at import is run within whichever test is the first to need it,
-        which says nothing of the others: it has all tests of the files that touch its file, or are named after it.
+        which says nothing of the others: it has all tests of the files that touch its file, or are named after it, and
+        those of what rooms settle.
         """
         called = mutant.line in lines_of_functions(text)
         touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
@@ -78,7 +79,8 @@ class Tests:
     def _at_home(self, path: str) -> set[str]:
         own = set().union(*self.lines[path].values()) - {""}
         names = [f"/test_{part}" for part in Path(path).with_suffix("").parts[2:]]
-        return own or {test for test in self.seconds if any(name in test for name in names)}
+        settled = {test for test in self.seconds if file_of(test).endswith("/test_settings.py")}
+        return settled | (own or {test for test in self.seconds if any(name in test for name in names)})
 
     def _in_order(self, tests: Iterable[str], of_file: Counter[str]) -> list[str]:
         """Put quick tests first, and those that look at little else than a file."""

@@ -45,6 +45,8 @@ BESIDE = {
     "softmax": ["tests/auditing/test_heads.py", "tests/auditing/test_head_report.py"],
 }
 """Tests of a room that stand outside the folder of its name."""
+SETTINGS = "tests/test_settings.py"
+"""Tests of what every room settles."""
 
 
 def files_of(place: Path) -> list[Path]:
@@ -60,7 +62,7 @@ def tests_of(rooms: Sequence[str]) -> dict[str, Sequence[str]]:
     own = [
         [f"tests/{room}", *BESIDE.get(room, [])] if (ROOT / "tests" / room).is_dir() else ["tests"] for room in rooms
     ]
-    places = dict.fromkeys(place for found in own for place in found)
+    places = dict.fromkeys(place for found in [*own, [SETTINGS]] for place in found)
     return {place: rooms for place in places if not any(place.startswith(f"{other}/") for other in places)}
 
 

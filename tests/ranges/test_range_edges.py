@@ -9,9 +9,13 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
 from embaudit.ranges.cross_translation import CrossTranslationReach
-from embaudit.ranges.diagonal import weighing
+from embaudit.ranges.diagonal import DiagonalReach, weighing
 from embaudit.ranges.half_angle import cosine_of
+from embaudit.ranges.intervals import every_interval
+from embaudit.ranges.linear import magnified
+from embaudit.ranges.reach import as_pair_table
 from embaudit.ranges.summary import summarise
+from embaudit.ranges.weights import _scan
 
 
 def ends_of(found):
@@ -144,3 +148,78 @@ def test_weights_become_a_gauge_whose_extremes_are_each_others_inverse():
     with pytest.raises(InputError) as raised:
         weighing(np.array([1e-310, 1e300]), "right")
     assert str(raised.value) == "no float64 gauge comes that close to this end; ask for a larger tol."
+
+
+# --- steps of the exact intervals, each by itself -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scan", [every_interval, _scan], ids=["each", "together"])
+def test_of_intervals_that_do_as_well_the_first_and_shortest_is_taken(scan):
+    # A coordinate of zeros adds nothing to either sum: with it or without it the cosine is the same.
+    x, y = np.array([[1.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [-0.5]])
+    start, stop, value = scan(x, y, np.array([2]), 4.0)
+    assert (start.tolist(), stop.tolist()) == ([0], [1])
+    # cos² of weights 4, 1, 1: Σ w x y = 3.5, Σ w x² = 5, Σ w y² = 4.25.
+    assert value[0] == pytest.approx(3.5**2 / (5 * 4.25))
+
+
+def test_how_much_larger_a_sine_became():
+    found = magnified(np.array([1.0, 0.5, np.inf]), np.array([0.5, 0.5, 0.0]))
+    assert found.tolist() == [1 / 0.8, 1.0, 1.0]
+
+
+def test_a_shift_of_just_the_length_of_a_row_turns_it_by_a_right_angle_at_most():
+    x, y = np.array([[1.0, 0.0]]), np.array([[2.0, 0.0]])
+    for shift, tangent, attained in ((2.0, 1.0, False), (2.0000001, np.inf, True)):
+        found = CrossTranslationReach("right", shift).ends(x, y)
+        assert (found.lower.tolist(), found.lower_attained.tolist()) == ([tangent], [attained])
+        assert (found.upper.tolist(), found.upper_attained.tolist()) == ([0.0], [attained])
+
+
+def test_only_pairs_of_two_ratios_attain_an_end_of_unbounded_diagonals():
+    x, y = np.array([[1.0, 1.0, 1.0]] * 3), np.array([[1.0, 2.0, 2.0], [1.0, 2.0, 3.0], [1.0, -2.0, 2.0]])
+    ends = DiagonalReach("right").ends(x, y)
+    assert ends.lower_attained.tolist() == [True, False, False]
+    np.testing.assert_allclose(cosine_of(ends.lower[:2]), [2 * np.sqrt(2) / 3, 2 * np.sqrt(3) / 4])
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4])
+def test_an_end_of_zero_across_is_approached_to_half_the_tolerance(tol):
+    model = found_model([[1.0, 1.0]], [[1.0, 0.5]])
+    gauge = cross(model.left, model.right, ea.gauges.GeneralLinear(2)).witness(0, "lower", tol)
+    # sech of log(4 / tol).
+    assert gauge.act(model).cosines("cross", np.array([[0, 0]]))[0] == pytest.approx(2 / (4 / tol + tol / 4), rel=1e-6)
+
+
+@pytest.mark.parametrize("role", ["right", "cross"])
+def test_weights_that_vanish_do_so_by_fourths(role):
+    rows = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]])
+    model = found_model(rows[:1], rows[1:]) if role == "cross" else ea.FactorModel.from_vectors(rows)
+    pairs = np.array([[0, 0]]) if role == "cross" else np.array([[0, 1]])
+    found, scales = ea.cosine_range(model, ea.gauges.Diagonal(3), role=role, pairs=pairs), []
+    for tol in (1e-2, 1e-5):
+        gauge = found.witness(0, "lower", tol)
+        assert abs(gauge.act(model).cosines(role, pairs) - found.lower)[0] <= tol / 2
+        scales.append(np.log2(np.diag(np.asarray(gauge.left))))
+    halvings = 2 * (scales[1] - scales[0])
+    np.testing.assert_allclose(halvings, halvings.round(), atol=1e-9)
+    assert halvings[0] == {"right": -5, "cross": 10}[role]
+
+
+def test_a_shift_before_a_stretch_is_shortened_by_what_is_seen_after_it():
+    rows = np.array([[1.0, 0.5], [0.5, 1.0]])
+    # A budget of the rows' own length, with which no float64 shift is sure to pass them.
+    own, shortened = float(np.linalg.norm(rows[0])), []
+    for kappa in (1.0, 1e3):
+        group = ea.gauges.Affine(2, max_condition=kappa, max_shift=own)
+        found = ea.cosine_range(ea.FactorModel.from_softmax(rows), group, pairs=[[0, 1]])
+        assert found.upper_attained.tolist() == [False]
+        gauge = found.witness(0, "upper", 1e-3)
+        shortened.append(np.log2(1 - np.linalg.norm(group.shift_of(gauge)) / own))
+    # By a factor of 1 - 2**-p: the stretch hides most of what is missing.
+    assert shortened == pytest.approx([-7, -4])
+
+
+@pytest.mark.parametrize("pairs", [[1, 2], [3, 1, 0, 2]])
+def test_a_pair_by_itself_needs_no_table(pairs):
+    assert as_pair_table(pairs, 4, 4).tolist() == [pairs]

@@ -166,3 +166,28 @@ def test_adjustment_must_be_known() -> None:
     with pytest.raises(InputError, match="correction must be one of"):
         adjusted(np.array([0.1]), "bonferroni")  # type: ignore[arg-type]
     assert np.isnan(adjusted(np.array([np.nan]), "bh")).all()
+
+
+def test_up_to_the_last_row_that_is_shuffled_sums_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, starts, counts = np.arange(8.0), np.array([0, 3]), np.array([3, 5])
+    for large, exact in ((8, True), (7, False)):
+        monkeypatch.setattr(permutation, "LARGE", large)
+        dealt = permutation._dealt_sums(np.stack([whole, whole]), starts, counts, 20, np.random.default_rng(0))
+        shuffled = permutation._shuffled_products(whole, whole, 20, np.random.default_rng(0))
+        for found in (dealt, shuffled):
+            assert (found == found.round()).all() == exact
+
+
+@pytest.mark.parametrize(
+    ("large", "rows", "groups", "held"), [(10, 8, 2, 16), (10, 30, 2, 20), (10, 30, 12, 24)], ids=str
+)
+def test_as_many_deals_are_held_at_once_as_their_rows_or_groups_allow(
+    monkeypatch: pytest.MonkeyPatch, large: int, rows: int, groups: int, held: int
+) -> None:
+    asked = []
+    monkeypatch.setattr(permutation, "LARGE", large)
+    monkeypatch.setattr(permutation, "_batches", lambda n, count: asked.append((n, count)) or iter([count]))
+    draw = np.random.default_rng(0)
+    table = GroupedRows.sort(*draw.standard_normal((2, rows)), np.arange(rows) % groups)
+    assert 0 < grouping_p_value(table, 5, draw) <= 1
+    assert asked == [(held, 5)]
