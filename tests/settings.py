@@ -28,7 +28,8 @@ def require_settings_of(room: str) -> None:
     path, found = KEPT / f"{room}.txt", settings_of(room)
     if os.environ.get("UPDATE_SETTINGS"):
         path.write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8").splitlines()
+    kept = path.read_text(encoding="utf-8").splitlines()
+    assert found == kept, f"{sorted(set(found) ^ set(kept))}; if that is meant, set UPDATE_SETTINGS=1"
 
 
 def settings_of(room: str) -> list[str]:

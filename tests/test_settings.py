@@ -6,23 +6,9 @@ import pytest
 from settings import KEPT, require_settings_of
 
 ROOMS = [
-    "foundation",
-    "kernels",
-    "model",
-    "gauges",
-    "movements",
-    "solvers",
-    "canonical",
-    "ranges",
-    "attacks",
-    "softmax",
-    "remedy",
-    "comparison",
-    "evaluation",
-    "blocks",
-    "reversals",
-    "auditing",
-]
+    "kernels", "model", "gauges", "movements", "solvers", "canonical", "ranges", "attacks", "softmax",
+    "remedy", "comparison", "evaluation", "blocks", "reversals", "auditing",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("room", ROOMS)

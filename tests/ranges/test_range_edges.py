@@ -7,15 +7,16 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.ranges.cross_diagonal import CrossDiagonalReach
+from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _shadow_limit
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.diagonal import DiagonalReach, weighing
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.intervals import every_interval
-from embaudit.ranges.linear import magnified
+from embaudit.ranges.linear import bisector_and_normal, magnified
 from embaudit.ranges.reach import as_pair_table
 from embaudit.ranges.summary import summarise
-from embaudit.ranges.weights import _scan
+from embaudit.ranges.translation import shift_to_reach
+from embaudit.ranges.weights import _fine_scan, _scan, largest_cosine
 
 
 def ends_of(found):
@@ -223,3 +224,58 @@ def test_a_shift_before_a_stretch_is_shortened_by_what_is_seen_after_it():
 @pytest.mark.parametrize("pairs", [[1, 2], [3, 1, 0, 2]])
 def test_a_pair_by_itself_needs_no_table(pairs):
     assert as_pair_table(pairs, 4, 4).tolist() == [pairs]
+
+
+def test_what_tells_cosines_near_one_apart_finds_the_same_intervals():
+    draw = np.random.default_rng(0)
+    count, x = draw.integers(1, 5, 30), draw.uniform(0.5, 2.0, (4, 30))
+    y = x * np.sort(draw.uniform(0.5, 4.0, (4, 30)), axis=0) * np.where(np.arange(4)[:, None] < count, 1.0, -0.1)
+    start, stop, squared = _scan(x, y, count, 9.0)
+    again, until, tangent = _fine_scan(x, y, count, 9.0)
+    assert start.tolist() == again.tolist()
+    assert stop.tolist() == until.tolist()
+    np.testing.assert_allclose(1 / (1 + tangent**2), squared, rtol=1e-12)
+
+
+def test_where_gain_and_loss_are_level_the_gaining_coordinates_are_heavy():
+    found = largest_cosine(np.array([[0.1, 0.2]]), np.array([[0.1, -0.2]]), 2.0)
+    assert (found.tangent.tolist(), found.weights.tolist()) == ([1.0], [[4.0, 1.0]])
+
+
+def test_axes_of_nearly_parallel_rows_are_exact():
+    x, y = np.array([1.0, 0.0]), np.array([1.0, 1e-12])
+    for sign in (1.0, -1.0):
+        bisector, normal = bisector_and_normal(x, sign * y)
+        if sign < 0:
+            bisector, normal = normal, bisector
+        np.testing.assert_allclose(np.abs(bisector), [1.0, 5e-13], rtol=1e-9)
+        np.testing.assert_allclose(np.abs(normal), [5e-13, 1.0], rtol=1e-9)
+
+
+def test_equal_rows_reach_nothing_but_themselves():
+    assert shift_to_reach([1.0, 1.0], [1.0, 1.0], [1.0, 0.5, -1.0]).tolist() == [0.0, np.inf, np.inf]
+    # Half of the chord's length, as the middle is at a right angle to the origin.
+    assert shift_to_reach([1.0, 0.5], [1.0, -0.5], -1.0) == pytest.approx(1.0)
+    assert shift_to_reach([1.0, 0.5], [1.0, -0.5], 0.0) == pytest.approx(0.5)
+
+
+def test_a_lone_zero_is_weighed_as_lightly_or_as_heavily_as_asked():
+    x, y = np.array([[1.0, 2.0, 0.0, 1.0, 0.0]]), np.array([[3.0, 2.0, 1.0, 0.0, 0.0]])
+    assert _shadow_limit(x, y, 0.25).tolist() == [[3.0, 1.0, 12.0, 0.25, 2.0]]
+
+
+def test_cosines_of_a_range_are_those_of_the_model():
+    draw = np.random.default_rng(0)
+    model = ea.FactorModel.from_vectors(draw.standard_normal((20, 7)))
+    pairs = draw.integers(20, size=(50, 2))
+    found = ea.cosine_range(model, ea.gauges.GeneralLinear(7), pairs=pairs)
+    np.testing.assert_array_equal(found.before, model.cosines("right", pairs))
+
+
+def test_nothing_moves_where_a_cosine_is_within_half_the_tolerance():
+    model = ea.FactorModel.from_vectors([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]])
+    found = ea.cosine_range(model, ea.gauges.Diagonal(3), pairs=[[0, 1]])
+    away = float((found.before - found.lower)[0])
+    for share, still in ((2.01, True), (1.99, False)):
+        gauge = found.witness(0, "lower", share * away)
+        assert (gauge.condition_number == 1) == still
