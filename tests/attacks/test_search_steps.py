@@ -12,7 +12,10 @@ from scipy.linalg import expm, sqrtm
 from embaudit.attacks import search as module
 from embaudit.attacks.metric import Metric, clipped, drag, rate
 from embaudit.attacks.search import BATCH, Search
+from embaudit.attacks.worst import _Plan
+from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.gauges.group import random_rotation
+from embaudit.model import FactorModel
 
 INSIDE = 1 - 1e-12
 
@@ -294,3 +297,65 @@ def test_spectra_nearby_have_one_end_changed_two_exchanged_or_all_shaken():
 
 def test_records_are_closed():
     assert open_records("attacks") == set()
+
+
+# --- which searches an attack makes ------------------------------------------------------------------------------
+
+
+class Counted:
+    """A target whose value is the first logarithm."""
+
+    def value(self, metric):
+        return float(metric.logs[0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "first", "begun"),
+    [
+        # The linear search begins where the diagonal one ended.
+        (GeneralLinear, None, [(True, []), (False, [1.0])]),
+        (Diagonal, None, [(True, [])]),
+        # What does nothing is no start.
+        (GeneralLinear, Metric(None, np.array([0.0, 0.0])), [(True, []), (False, [1.0])]),
+        (GeneralLinear, Metric(None, np.array([0.5, 0.0])), [(True, [0.5]), (False, [1.0])]),
+        # A diagonal search does not begin at turned axes; the linear one does, as long as nothing better was found.
+        (GeneralLinear, Metric(np.eye(2), np.array([0.5, 0.0])), [(True, []), (False, [1.0])]),
+        (GeneralLinear, Metric(np.eye(2), np.array([3.0, 0.0])), [(True, []), (False, [3.0])]),
+    ],
+)
+def test_a_search_begins_where_the_one_before_ended(monkeypatch, kind, first, begun):
+    seen = []
+
+    def best(self, *more):
+        seen.append((self.diagonal, [float(one.logs[0]) for one in more]))
+        value = float(len(seen))
+        return value, Metric(None if self.diagonal else np.eye(2), np.array([value, 0.0]))
+
+    monkeypatch.setattr(Search, "best", best)
+    model = FactorModel.from_vectors(np.eye(2))
+    plan = _Plan(model, kind(2, max_condition=2.0), "right", lambda _: None, np.inf, 2, 3, np.array([4, 5]))
+    value, metric = plan.metric_for(Counted(), model.right, first)
+    assert seen == begun
+    most = max(float(len(begun)), 0.0 if first is None else first.logs[0])
+    assert (value, metric.logs[0]) == (most, most)
+
+
+def test_a_search_of_the_right_window_seed_and_goal_ends_at_the_goal(monkeypatch):
+    seen = []
+
+    def best(self, *more):
+        seen.append((self.window, self.goal, self.n_starts, self.n_steps, self.draw.integers(1000)))
+        return 7.0, Metric(None, np.array([7.0, 0.0]))
+
+    monkeypatch.setattr(Search, "best", best)
+    model = FactorModel.from_vectors(np.eye(2))
+    group = GeneralLinear(2, max_condition=3.0)
+    for goal, made in ((7.0, 1), (7.5, 2)):
+        seen.clear()
+        _Plan(model, group, "right", lambda _: None, goal, 2, 9, np.array([4, 5])).metric_for(Counted(), model.right)
+        drawn = [np.random.default_rng(seed).integers(1000) for seed in (4, 5)]
+        assert seen == [(2 * np.log(3.0), goal, 2, 9, draw) for draw in drawn[:made]]
+    # Without a budget there is nothing to search.
+    still = _Plan(model, GeneralLinear(2, max_condition=1.0), "right", lambda _: None, 7.0, 2, 9, np.array([4, 5]))
+    assert still.metric_for(Counted(), model.right)[0] == 0
+    assert len(seen) == 2
