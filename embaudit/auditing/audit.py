@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,15 +18,18 @@ from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.proof.prove import prove
+from embaudit.auditing.purpose import purpose
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import RNG, as_list, as_seed
+from embaudit.foundation.pieces import keeping
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
+from embaudit.io.pieces import pieces_of
 from embaudit.model import FactorModel, Role
 from embaudit.model.final_norm import FinalNorm
 
@@ -318,17 +322,19 @@ def audit(
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
     model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
-    evidence = gather(
-        model,
-        groups=() if groups is None else as_list(groups, "groups", '["linear"]'),
-        roles=None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["right"]')],
-        n_gauges=n_gauges,
-        n_pairs=n_pairs,
-        n_neighbours=n_neighbours,
-        max_condition=max_condition,
-        show=show,
-        about=None if role is None else model.role(role),
-        final_norm=norm_of(given, model) if final_norm is None else final_norm,
-        rng=seed,
-    )
+    asked: dict[str, Any] = {
+        "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
+        "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["right"]')],
+        "n_gauges": n_gauges,
+        "n_pairs": n_pairs,
+        "n_neighbours": n_neighbours,
+        "max_condition": max_condition,
+        "show": tuple(show),
+        "about": None if role is None else model.role(role),
+        "final_norm": norm_of(given, model) if final_norm is None else final_norm,
+        "rng": seed,
+    }
+    keeper = pieces_of(lambda: purpose(model, asked))
+    with nullcontext() if keeper is None else keeping(keeper):
+        evidence = gather(model, **asked)
     return Audit(model, replace(evidence, thresholds=reported), source, intake)

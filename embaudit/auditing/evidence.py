@@ -17,7 +17,7 @@ from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import MOST_COUNT, as_count, is_number
-from embaudit.foundation.executors import spread
+from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
@@ -33,6 +33,8 @@ from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.canonical.equivalents import EquivalentModel
@@ -196,7 +198,12 @@ def _norm(head: FactorModel, norm: FinalNorm | None, n_neighbours: int, rng: int
     if norm is None:
         return None
     labels, draw = labels_looked_at(head, rng), np.random.default_rng(rng)
-    return norm_evidence(head, norm, labels=labels, n_neighbours=n_neighbours, rng=draw)
+    sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "rng": draw}
+    return kept("final norm", lambda: norm_evidence(head, norm, **sizes), known=_stored(head))
+
+
+def _stored(model: FactorModel) -> list[NDArray[Any]]:
+    return [model.factors(side) for side in model.sides]
 
 
 def gather(
@@ -229,12 +236,12 @@ def gather(
     probe = MovementProbe(model, chosen, rng=draw, **sizes)
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
-        visited = [*_visits(equivalents, checked, probe, draw)]
+        visited = [*_visits("visit", equivalents, checked, probe, draw)]
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
-        visited += _visits(attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
+        visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
     return Evidence(
@@ -257,7 +264,11 @@ def gather(
 
 
 def _visits(
-    equivalents: Sequence[EquivalentModel], checked: FactorModel, probe: MovementProbe, draw: np.random.Generator
+    name: str,
+    equivalents: Sequence[EquivalentModel],
+    checked: FactorModel,
+    probe: MovementProbe,
+    draw: np.random.Generator,
 ) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
     looked_at = zip(equivalents, Sample.several(checked, len(equivalents), draw), strict=True)
@@ -267,7 +278,8 @@ def _visits(
         moved = some.drift(equivalent.of(some.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    yield from track(spread(visit, looked_at), "visiting equal models", len(equivalents))
+    steps = each_kept(name, visit, looked_at, known=probe.known)
+    yield from track(steps, "visiting equal models", len(equivalents))
 
 
 def _furthest(
@@ -293,11 +305,15 @@ def _compared(
 ) -> dict[str, Any]:
     """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
     n = min(sizes["n_neighbours"], LISTED, len(model.side(side).directed) - 1)
-    shown_in, examples = _examples(model, equal, side, rows, n)
-    predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
-    biased = side == "right" and counts_bias(model)
-    with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
-    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
+
+    def beside() -> dict[str, Any]:
+        shown_in, examples = _examples(model, equal, side, rows, n)
+        predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
+        biased = side == "right" and counts_bias(model)
+        with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
+        return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
+
+    return kept("lists beside", beside, draw=draw, known=_stored(model))
 
 
 def _traits(
@@ -314,7 +330,8 @@ def _traits(
     # Figures of the same lists are the same figures.
     asked = {record.role: record.lists.rows for record in records if equal and record.lists is not None}
     draw = np.random.default_rng(rng)
-    return all_traits(whole, roles, n_neighbours=n_neighbours, equal=equal, asked=asked, rng=draw)
+    known: dict[str, Any] = {"n_neighbours": n_neighbours, "equal": equal, "asked": asked, "rng": draw}
+    return kept("traits", lambda: all_traits(whole, roles, **known))
 
 
 def _examples(

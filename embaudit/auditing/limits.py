@@ -15,7 +15,7 @@ from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.executors import spread
+from embaudit.foundation.pieces import each_kept
 from embaudit.foundation.progress import track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
@@ -220,7 +220,7 @@ class _Search:
             return replace(found, lost_without_twins=once, typical_row=side.median_length)
 
         each = zip(tried, self.draw.spawn(len(tried)), strict=True)
-        yield from track(spread(attacked, each), "searching the worst gauge", len(tried))
+        yield from track(each_kept(f"attack on {role}", attacked, each), "searching the worst gauge", len(tried))
 
     def _lost(self, attack: Attack, role: SideName, n: int) -> float:
         """Measure what an attack drives out of lists that hold one row of each group of twins."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -43,7 +43,7 @@ from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, progress_bars
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -105,6 +105,27 @@ def _work(executor: str | None, *, quiet: bool) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def _promised(
+    results: Sequence[Path | None],
+    proof: Path | None,
+    gates: Sequence[Path | None],
+    resume: Path | None,
+    *,
+    force: bool,
+) -> Iterator[tuple[Callable[..., None], BinaryIO | None, Callable[..., None]]]:
+    """Open every file before the work starts; what is finished of it is kept until the files are there."""
+    from embaudit.io import written_whole
+    from embaudit.io.pieces import resume_in
+
+    with ExitStack() as stack:
+        if resume:
+            stack.enter_context(resume_in(resume))
+        write = stack.enter_context(outputs(*results, force=force))
+        file = stack.enter_context(written_whole(proof, force=force)) if proof else None
+        yield write, file, stack.enter_context(told(*gates, force=force))
+
+
 @app.command(short_help="How far do cosines move while predictions stay?")
 @reads_a_model
 def audit(
@@ -139,6 +160,9 @@ def audit(
     json: Json = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     executor: Annotated[str | None, typer.Option(help="Who works: threads:N, processes:N or dask://HOST:PORT.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Folder of what is finished: go on where a run was ended.")
+    ] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
     threshold: Reported = None,
@@ -151,7 +175,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.io import Reading, distinct_outputs, written_whole
+    from embaudit.io import Reading, distinct_outputs
     from embaudit.report.view import Origin
 
     reading, codes = reading.without_codes()
@@ -160,8 +184,7 @@ def audit(
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
-    kept = written_whole(proof, force=force) if proof else nullcontext()
-    with outputs(json, out, force=force) as write, kept as file, told(sarif, junit, markdown, force=force) as tell:
+    with _promised([json, out], proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
         with _work(executor, quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)

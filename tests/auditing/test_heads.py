@@ -91,7 +91,13 @@ def test_one_generator_draws_for_a_head(monkeypatch):
 
 def test_progress_is_told_of_the_heads(monkeypatch):
     told = []
-    monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n, len(items))) or items)
+
+    def tracked(steps, title, n):
+        found = tuple(steps)
+        told.append((title, n, len(found)))
+        return found
+
+    monkeypatch.setattr(module, "track", tracked)
     measured(FactorModel.from_softmax(ROWS))
     assert told == [("visiting equal heads", 6, 6)]
 
