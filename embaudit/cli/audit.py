@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -27,6 +27,7 @@ from embaudit.cli.app import (
     Title,
     app,
 )
+from embaudit.cli.drawing import Groups, Heatmap, drawing
 from embaudit.cli.fail_on import FailOn
 from embaudit.cli.gating import (
     Before,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel
     from embaudit.report.gate.gate import Outcome
     from embaudit.report.next_steps import Asked
+    from embaudit.report.view import Origin
 
 
 def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mapping[str, bool]) -> Asked:
@@ -108,6 +110,7 @@ def _work(executor: str | None, *, quiet: bool) -> Iterator[None]:
 @contextmanager
 def _promised(
     results: Sequence[Path | None],
+    drawn: AbstractContextManager[Callable[[Audit], None]],
     proof: Path | None,
     gates: Sequence[Path | None],
     resume: Path | None,
@@ -121,9 +124,15 @@ def _promised(
     with ExitStack() as stack:
         if resume:
             stack.enter_context(resume_in(resume))
-        write = stack.enter_context(outputs(*results, force=force))
+        record, draw = stack.enter_context(outputs(*results, force=force)), stack.enter_context(drawn)
         file = stack.enter_context(written_whole(proof, force=force)) if proof else None
-        yield write, file, stack.enter_context(told(*gates, force=force))
+        tell = stack.enter_context(told(*gates, force=force))
+
+        def write(result: Audit, title: str, origin: Origin) -> None:
+            draw(result)
+            record(result, title, origin)
+
+        yield write, file, tell
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -158,6 +167,8 @@ def audit(
     seed: Seed = 0,
     out: Page = None,
     json: Json = None,
+    heatmap: Heatmap = None,
+    groups: Groups = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     executor: Annotated[str | None, typer.Option(help="Who works: threads:N, processes:N or dask://HOST:PORT.")] = None,
     resume: Annotated[
@@ -183,8 +194,9 @@ def audit(
              "norm": norm, "norm_kind": norm_kind}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
-    distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, proof, sarif, junit, markdown])
-    with _promised([json, out], proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
+    distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
+    drawn = drawing(heatmap, groups, show, force=force)
+    with _promised([json, out], drawn, proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
         with _work(executor, quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)

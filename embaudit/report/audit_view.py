@@ -20,6 +20,7 @@ from embaudit.report.convention_grid import convention_grid
 from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
+from embaudit.report.heat_chart import HeatChart, heat_chart
 from embaudit.report.next_steps import Asked, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.report.summary import (
@@ -102,6 +103,8 @@ class AuditView:
     movement: tuple[Charted, ...]
     beside_predictions: CountChart | None
     """Cosines of a sample of pairs against those of their predictions."""
+    heat: HeatChart | None
+    """Cosines of all pairs of a few rows, at hand and predicted side by side."""
     position: str
     limits: tuple[Charted, ...]
     reached: tuple[str, ...]
@@ -160,6 +163,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         key=key(audit, movement_grid(evidence)),
         movement=tuple(_movement(audit)),
         beside_predictions=_beside_predictions(audit),
+        heat=heat_chart(audit),
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
         reached=(*attack_sentences(evidence.limits, evidence.model), *unattacked_sentences(audit)),

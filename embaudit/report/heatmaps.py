@@ -26,12 +26,13 @@ from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.explorer.chosen import names_of
 from embaudit.report.heatmap_display import HeatmapDisplay, Panel
 from embaudit.report.heatmap_rows import taken_rows
-from embaudit.report.prediction_display import predicted_word
+from embaudit.report.prediction_display import form_of_audit, predicted_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from embaudit.auditing import Audit
+    from embaudit.canonical import CanonicalForm
     from embaudit.foundation.checked import Floats, Indices
     from embaudit.kernels.seen import Rows
     from embaudit.model import FactorModel, Role, SideName
@@ -51,6 +52,7 @@ def heatmap(
     n_rows: int = 400,
     beside: Sequence[str] | None = None,
     equals: Sequence[EquivalentModel] | None = None,
+    form: CanonicalForm | None = None,
     rng: RNG = 0,
 ) -> HeatmapDisplay:
     """Compute the cosines of some rows in a model, in equal models, and those of their predictions.
@@ -62,6 +64,8 @@ def heatmap(
         See `plot_heatmap`.
     equals : sequence of EquivalentModel, optional
         The equal models to choose from; canonical ones and a few drawn ones by default.
+    form : CanonicalForm, optional
+        Of the model, where it is at hand already.
 
     Raises
     ------
@@ -82,7 +86,7 @@ def heatmap(
     names = None if beside is None else as_list(beside, "beside", '["furthest", "prediction cosine"]')
     if equals is None:
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
-    chooser = _Chooser(model, side, taken.rows, tuple(equals))
+    chooser = _Chooser(model, side, taken.rows, tuple(equals), form)
     others = _usual(chooser, draw) if names is None else _chosen(chooser, names, draw)
     panels = (Panel("model at hand", "", chooser.at_hand), *others)
     return HeatmapDisplay(panels, tuple(names_of(model, side, taken.rows)), taken, Pairs(side).titled(model))
@@ -99,10 +103,10 @@ def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options:
     **options
         Of `heatmap`.
     """
-    evidence = audit.evidence
+    evidence, form = audit.evidence, form_of_audit(audit)
     about = "right" if evidence.role == "cross" else evidence.role
     side = audit.model.side_name(about if role is None else role)
-    return heatmap(audit.model, role=side, equals=_visited(audit), rng=evidence.seed, **options)
+    return heatmap(audit.model, role=side, equals=_visited(audit), form=form, rng=evidence.seed, **options)
 
 
 def _visited(audit: Audit) -> list[EquivalentModel]:
@@ -119,8 +123,15 @@ def _visited(audit: Audit) -> list[EquivalentModel]:
 class _Chooser:
     """The cosines of some rows of a side in one model or another."""
 
-    def __init__(self, model: FactorModel, side: SideName, rows: Indices, equals: tuple[EquivalentModel, ...]) -> None:
-        self.model, self.side, self.rows = model, side, rows
+    def __init__(
+        self,
+        model: FactorModel,
+        side: SideName,
+        rows: Indices,
+        equals: tuple[EquivalentModel, ...],
+        form: CanonicalForm | None,
+    ) -> None:
+        self.model, self.side, self.rows, self.form = model, side, rows, form
         self.equals = {one.name: one for one in equals}
         self.word = predicted_word(model, side)
         self.at_hand = self.cosines(model.factors(side))
@@ -160,7 +171,8 @@ class _Chooser:
             users, items = self.model.roles
             raise must_be("beside", f"of equal models where {items}s alone are at hand", f'"{self.word}"',
                           f"load the {users}s beside them")  # fmt: skip
-        view = prediction_view(self.model, canonical_form(self.model), self.side)
+        form = canonical_form(self.model) if self.form is None else self.form
+        view = prediction_view(self.model, form, self.side)
         return Panel(self.word, "of the same model", self.cosines(view))
 
 

@@ -45,6 +45,14 @@ def predicted_word(model: FactorModel, role: Role) -> str:
     return "logit cosine" if role == "right" and isinstance(model.link, Softmax) else "prediction cosine"
 
 
+def form_of_audit(audit: Audit) -> CanonicalForm | None:
+    """Take the canonical form that an audit made, where it is of the whole model."""
+    where = audit.evidence.position
+    # That of a head with very many labels is of some of them.
+    whole = audit.evidence.model.n_right == audit.model.n_right
+    return where.form if where is not None and whole else None
+
+
 @dataclass(frozen=True, eq=False)
 class PredictionDisplay(Display):
     """Pairs of one side by the cosine at hand and by their prediction cosine: points, or counts where they are many.
@@ -116,10 +124,7 @@ class PredictionDisplay(Display):
     def of_audit(cls, audit: Audit, *, role: Role | str | None = None, n_pairs: int = 100_000) -> Self:
         """Take pairs of the model audited, drawn by its seed; of the side that the answer speaks of by default."""
         about = audit.evidence.role if audit.evidence.role != "cross" else "right"
-        chosen, where, seed = about if role is None else role, audit.evidence.position, audit.evidence.seed
-        # That of a head with very many labels is of some of them.
-        whole = audit.evidence.model.n_right == audit.model.n_right
-        form = where.form if where is not None and whole else None
+        chosen, form, seed = about if role is None else role, form_of_audit(audit), audit.evidence.seed
         return cls.of(audit.model, role=chosen, n_pairs=n_pairs, form=form, rng=seed)
 
     @property

@@ -1,0 +1,79 @@
+"""`audit --heatmap` draws what `plot_heatmap` draws, as what its name says, and refuses before the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+
+pytestmark = pytest.mark.usefixtures("without_attacks")
+BEGINS = {"png": b"\x89PNG", "PDF": b"%PDF", "svg": b"<?xml"}
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = np.array([f"film {i}" for i in range(12)])
+    ea.save(random_model(n=20, p=12, k=3, right_names=names, right_ids=np.arange(12), objective="product"), "m.npz")
+    Path("films.csv").write_text("id,kind\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(12)))
+    return "m.npz"
+
+
+def drawn(embaudit, model, *options):
+    assert embaudit("audit", model, "--gauges", 1, "--quiet", *options).code == 0
+
+
+def test_a_heatmap_is_written_as_what_its_name_says_and_alike_each_time(embaudit, model):
+    for suffix, begins in BEGINS.items():
+        drawn(embaudit, model, "--heatmap", f"heat.{suffix}")
+        assert Path(f"heat.{suffix}").read_bytes().startswith(begins)
+    first = Path("heat.svg").read_bytes()
+    drawn(embaudit, model, "--heatmap", "heat.svg", "--force")
+    assert Path("heat.svg").read_bytes() == first
+    assert b">prediction cosine<" in first.replace(b"<!-- ", b">").replace(b" -->", b"<")
+
+
+def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit, model, monkeypatch):
+    taken = []
+    monkeypatch.setattr("embaudit.report.drawn_file.drawn_file", lambda shown, kind: taken.append(shown) or b"")
+    drawn(embaudit, model, "--heatmap", "a.svg", "--groups", "films.csv:kind")
+    drawn(embaudit, model, "--heatmap", "b.svg", "--show", "film 3", "--show", "film 5")
+    drawn(embaudit, model, "--heatmap", "c.svg", "--show", "film 3")
+    grouped, shown, alone = taken
+    assert grouped.taken.groups == ("a",) * 6 + ("b",) * 6
+    assert sorted(shown.names) == ["film 3", "film 5"]
+    assert len(alone.names) == 12
+    assert [panel.name for panel in shown.panels][::2] == ["model at hand", "prediction cosine"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--heatmap", "heat.gif"], "a picture must be a file that ends in .png, .svg or .pdf; got heat.gif."),
+        (["--heatmap", "heat"], "a picture must be a file that ends in .png, .svg or .pdf; got heat."),
+        (["--groups", "films.csv:kind"], "--groups must stand beside --heatmap, whose rows it orders; name a picture."),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused_before_the_work(embaudit, model, monkeypatch, options, sentence):
+    monkeypatch.setattr("embaudit.auditing.audit", lambda *_, **__: pytest.fail("worked first"))
+    refused = embaudit("audit", model, *options)
+    assert (refused.code, refused.err) == (2, f"embaudit: {sentence}\n")
+
+
+def test_a_picture_that_is_there_is_kept(embaudit, model):
+    Path("heat.png").write_text("mine")
+    refused = embaudit("audit", model, "--heatmap", "heat.png")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert Path("heat.png").read_text() == "mine"
+
+
+def test_groups_that_are_not_there_leave_no_picture_behind(embaudit, model):
+    refused = embaudit("audit", model, "--quiet", "--gauges", 1, "--heatmap", "h.svg", "--groups", "films.csv:sort")
+    assert refused.code == 2
+    assert "sort" in refused.err
+    assert not Path("h.svg").exists()
