@@ -16,6 +16,7 @@ from scipy.sparse import coo_matrix
 from embaudit.errors import InputError
 from embaudit.io import load, read_interactions, read_titles, titles_for
 from embaudit.io.codecs.delimited import OneCharacter
+from embaudit.io.tables import interactions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,6 +143,18 @@ def test_agrees_with_pandas(tmp_path_factory: Any, rows: Any, duplicates: Any, t
     assert found.user_ids.tolist() == expected.index.tolist()
     assert found.item_ids.tolist() == expected.columns.tolist()
     assert found.n_rows_read - found.n_duplicates - found.n_dropped == found.matrix.nnz == len(kept)
+
+
+@pytest.mark.parametrize("largest", [3, 2**60, 2**61 - 1, 2**61, 2**62 + 1, 2**63 - 1])
+def test_keys_of_any_size_are_sorted_and_equal_ones_keep_their_order(largest: int, monkeypatch: Any) -> None:
+    key = np.array([largest, 0, largest])
+    order = np.argsort(key, kind="stable")
+    asked: list[str] = []
+    monkeypatch.setattr(interactions.np, "argsort", lambda x, kind: asked.append(kind) or order)
+    found, rows = interactions._in_order(key)
+    assert (found.tolist(), rows.tolist()) == ([0, largest, largest], [1, 0, 2])
+    # Three rows take two bits of the 63.
+    assert asked == (["stable"] if largest >= 2**61 else [])
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ RATING_NAMES = frozenset({
     "rating", "ratings", "bookrating", "score", "stars", "count", "counts", "weight", "value", "plays", "playcount",
     "listens", "quantity", "overall",
 })  # fmt: skip
+WORD_BITS = 63
+"""Of an integer, without its sign."""
 TIMES = 1e8
 """Seconds since 1970 are above this, no rating is."""
 
@@ -194,8 +196,8 @@ class _Repeated(Exception):  # noqa: N818
 
 def _merged(key: NDArray[np.intp], values: Floats, duplicates: Duplicates) -> tuple[NDArray[np.intp], Floats]:
     """Sort by key and merge the values of equal keys, in the order of the file."""
-    order = np.argsort(key, kind="stable")
-    key, values = key[order], values[order]
+    key, order = _in_order(key)
+    values = values[order]
     starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
     if len(starts) == len(key):
         return key, values
@@ -209,6 +211,27 @@ def _merged(key: NDArray[np.intp], values: Floats, duplicates: Duplicates) -> tu
         return key[starts], np.maximum.reduceat(values, starts)
     sums = np.add.reduceat(values, starts)
     return key[starts], sums / counts if duplicates == "mean" else sums
+
+
+def _in_order(key: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Sort keys, equal ones in the order of the file; return them and the row of each.
+
+    Examples
+    --------
+    >>> _in_order(np.array([7, 2, 7]))
+    (array([2, 7, 7]), array([1, 0, 2]))
+    """
+    bits = len(key).bit_length()
+    if int(key.max()).bit_length() + bits > WORD_BITS:
+        order = np.argsort(key, kind="stable")
+        return key[order], order
+    # Numbers are sorted ten times faster than places: the row travels in the low bits of its key.
+    packed = key << bits
+    packed |= np.arange(len(key))
+    packed.sort()
+    order = packed & ((1 << bits) - 1)
+    packed >>= bits
+    return packed, order
 
 
 def _duplicate_error(
