@@ -27,6 +27,8 @@ from embaudit.solvers import ProductPenaltyMF, truncated_svd
 
 SIZES = {"small": (14_000, 5_000, 1_000_000), "full": (138_000, 27_000, 20_000_000)}
 CLUSTERS = 30
+STEP = 4_000_000
+"""So many ratings are drawn at a time."""
 MIB = 2**20
 
 
@@ -44,9 +46,8 @@ def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_ar
     taste_sums = tastes.cumsum(axis=1)
     by_genre = [np.flatnonzero(genre == c) for c in range(CLUSTERS)]
     sums = [np.cumsum(popularity[items] / popularity[items].sum()) for items in by_genre]
-    keys = np.zeros(0, dtype=np.int64)
-    while len(keys) < entries:
-        size = int(1.3 * (entries - len(keys))) + 1000
+
+    def drawn(size: int) -> np.ndarray:
         users = rng.choice(n, size=size, p=activity)
         genres = np.minimum((rng.random(size)[:, None] > taste_sums[users]).sum(axis=1), CLUSTERS - 1)
         items = np.empty(size, dtype=np.int64)
@@ -54,7 +55,12 @@ def ratings(n: int, p: int, entries: int, rng: np.random.Generator) -> sp.csr_ar
             mine = genres == c
             draw = np.searchsorted(sums[c], rng.random(int(mine.sum())))
             items[mine] = by_genre[c][np.minimum(draw, len(by_genre[c]) - 1)]
-        keys = np.unique(np.concatenate([keys, users * np.int64(p) + items]))
+        return users * np.int64(p) + items
+
+    keys = np.zeros(0, dtype=np.int64)
+    while len(keys) < entries:
+        size = int(1.3 * (entries - len(keys))) + 1000
+        keys = np.unique(np.concatenate([keys, *(drawn(min(STEP, size - done)) for done in range(0, size, STEP))]))
     keys = np.sort(rng.permutation(keys)[:entries])
     quality = rng.normal(3.5, 0.5, size=p)[keys % p]
     values = np.clip(np.round(2 * (quality + rng.normal(0, 0.9, size=entries))) / 2, 0.5, 5.0)
