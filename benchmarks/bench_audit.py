@@ -35,7 +35,7 @@ def make_file(path: Path, n: int, seed: int) -> None:
     stored.flush()
 
 
-def own_memory(pid: int) -> int:
+def own_memory(pid: int | str) -> int:
     """Read how many bytes of memory are a process's own; mapped files are not."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()

@@ -26,6 +26,8 @@ QUICK = {
     "bench_fix.py": ["--scale", "0.05"],
     "bench_blocks.py": ["--gigabytes", "0.5"],
     "bench_simulate.py": [],
+    "bench_fit.py": ["--size", "small"],
+    "bench_formats.py": ["--rows", "100000"],
 }
 """The arguments of a quick run, for every script there is."""
 NAMED = ("numpy", "scipy", "numba", "embaudit")

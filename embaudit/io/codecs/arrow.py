@@ -12,21 +12,18 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Stream
-from embaudit.io.codecs.arrow_sizes import unpacked_size
+from embaudit.io.codecs.arrow_sizes import row_count, unpacked_size
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.parquet_sizes import declared_size
 from embaudit.io.codecs.unpacked import require_sense
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyarrow import parquet
 
 
 BROKEN = (OSError, ValueError, KeyError, TypeError, IndexError, NotImplementedError, MemoryError, RuntimeError)
 """What Arrow raises at a file that is cut off, altered, or something else altogether."""
 PARQUET = (".parquet", ".pq")
-ROWS = 2048
-"""Rows of Parquet that are read at a time."""
 COUNTS = "interactions"
 """The column of the number of interactions behind each row."""
 SUFFIXES = (*PARQUET, ".feather", ".arrow", ".ipc", ".arrows")
@@ -47,8 +44,8 @@ def names(path: Path) -> list[str]:
     return list(schema(path)[0].names)
 
 
-def schema(path: Path) -> tuple[pa.Schema, int | None]:
-    """Read the types of the columns, and the number of rows where the file says it; no column is read.
+def schema(path: Path) -> tuple[pa.Schema, int]:
+    """Read the types of the columns, and the number of rows; no column is read.
 
     Raises
     ------
@@ -65,17 +62,18 @@ def schema(path: Path) -> tuple[pa.Schema, int | None]:
         else:
             require_sense(unpacked_size(path), path.stat().st_size)
             with path.open("rb") as file:
-                found, rows = _plain((ipc.open_stream if _is_stream(path) else ipc.open_file)(file).schema), None
+                found = _plain((ipc.open_stream if is_stream(path) else ipc.open_file)(file).schema)
+            rows = row_count(path)
         # Names are decoded only here.
         twice = next((name for name, count in Counter(found.names).items() if count > 1), None)
     except BROKEN as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
     if twice is not None:
         raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
     return found, rows
 
 
-def _damaged(path: Path, error: Exception) -> InputError:
+def damaged(path: Path, error: Exception) -> InputError:
     """Say that a Parquet or Arrow file cannot be read."""
     allowed = f"a readable {path.suffix.lower()} table"
     return must_be(f"{path}", allowed, reason(error), "write it again")
@@ -96,16 +94,17 @@ def table(path: Path, columns: list[str] | None = None) -> pa.Table:
         if path.suffix.lower() in PARQUET:
             found = _parquet(path, columns, known)
         else:
-            found = _streamed(path, columns) if _is_stream(path) else feather.read_table(path, columns=columns)
+            found = _streamed(path, columns) if is_stream(path) else feather.read_table(path, columns=columns)
             _require_texts(found, path)
         return found.cast(_plain(found.schema))
     except InputError:
         raise
     except BROKEN as error:
-        raise _damaged(path, error) from error
+        raise damaged(path, error) from error
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
+    """Whether it is an Arrow file without a footer, to be read from its beginning."""
     if path.suffix.lower() in PARQUET:
         return False
     with path.open("rb") as file:
@@ -113,16 +112,27 @@ def _is_stream(path: Path) -> bool:
 
 
 def _streamed(path: Path, columns: list[str] | None) -> pa.Table:
-    """Read a stream, which has an end of its own that only a whole one reaches."""
+    """Read a stream."""
     from pyarrow import ipc
 
+    require_end(path)
+    with path.open("rb") as file:
+        found = ipc.open_stream(file).read_all()
+    return found if columns is None else found.select(columns)
+
+
+def require_end(path: Path) -> None:
+    """Refuse a stream that is cut off between two of its batches.
+
+    Raises
+    ------
+    ValueError
+        If it has no end.
+    """
     with path.open("rb") as file:
         file.seek(-len(END), 2)
         if file.read() != END:
             raise ValueError("a stream without its end")
-        file.seek(0)
-        found = ipc.open_stream(file).read_all()
-    return found if columns is None else found.select(columns)
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
@@ -236,65 +246,6 @@ def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[An
         done += len(chunk)
 
 
-def width(path: Path, column: str) -> int:
-    """Return how long the lists of a column of a Parquet file are by what its footer says; 0 where it does not tell."""
-    from pyarrow import parquet, types
-
-    try:
-        metadata = parquet.read_metadata(path)
-        kind = metadata.schema.to_arrow_schema().field(column).type
-        if types.is_fixed_size_list(kind):
-            return int(kind.list_size)
-        leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.startswith(f"{column}.")]
-        groups = range(metadata.num_row_groups)
-        values = sum(metadata.row_group(group).column(i).num_values for i in leaves for group in groups)
-    except BROKEN as error:
-        raise _damaged(path, error) from error
-    whole = len(leaves) == 1 and metadata.num_rows > 0 and values % metadata.num_rows == 0
-    return values // metadata.num_rows if whole else 0
-
-
-def matrix(path: Path, column: str, name: str) -> NDArray[Any]:
-    """Read a column of lists of a Parquet file as `stacked` does, some rows at a time, so that it is held once.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged, or as `stacked` does.
-    """
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            parts = _stacked_parts((_whole(batch).column(0) for batch in _batches_of(file, column)), name)
-            first = next(parts, None)
-            if first is None:
-                raise ValueError("no rows")
-            rows, done = np.empty((file.metadata.num_rows, first.shape[1]), dtype=first.dtype), len(first)
-            rows[:done] = first
-            for part in parts:
-                rows[done : done + len(part)] = part
-                done += len(part)
-            if done < len(rows):
-                raise ValueError(f"{done} of {len(rows)} rows")
-    except InputError:
-        raise
-    except BROKEN as error:
-        raise _damaged(path, error) from error
-    return rows
-
-
-def _batches_of(file: parquet.ParquetFile, column: str) -> Iterator[pa.RecordBatch]:
-    # Asked for all groups of rows at once, Arrow keeps those it has decoded.
-    for group in range(file.num_row_groups):
-        yield from file.iter_batches(row_groups=[group], columns=[column], batch_size=ROWS, use_threads=False)
-
-
-def _whole(batch: pa.RecordBatch) -> pa.RecordBatch:
-    batch.validate(full=True)
-    return batch
-
-
 def write(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:
     """Write Parquet with the columns given and a vector of fixed size a row, a block of rows at a time."""
     from pyarrow import parquet
@@ -333,16 +284,3 @@ def _batches(stream: Stream, columns: Mapping[str, NDArray[Any]], schema: pa.Sch
         beside = [pa.array(values[start : start + len(block)]) for values in columns.values()]
         yield pa.record_batch([*beside, vectors], schema=schema)
         start += len(block)
-
-
-def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
-    """Read some rows of the column that `write` calls vector, and only the groups of rows they lie in."""
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(path) as file:
-        lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        ends = np.cumsum(lengths)
-        first, last = np.searchsorted(ends, [rows.start, rows.stop - 1], side="right")
-        groups = file.read_row_groups(list(range(first, last + 1)), columns=["vector"])
-    start = rows.start - int(ends[first] - lengths[first])
-    return stacked(groups.column(0), "vector")[start : start + rows.stop - rows.start]

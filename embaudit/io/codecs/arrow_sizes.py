@@ -6,7 +6,7 @@ Reference: https://arrow.apache.org/docs/format/Columnar.html (serialisation), h
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ BLOCKS = (2, 3)
 """Fields of the footer of a file that list where dictionaries and batches lie."""
 CONTINUED = b"\xff\xff\xff\xff"
 """What stands before the length of a header, but in files of old."""
-BUFFERS, COMPRESSION = 2, 3
+LENGTH, BUFFERS, COMPRESSION = 0, 2, 3
 """Fields of a batch."""
 
 
@@ -46,18 +46,34 @@ def unpacked_size(path: Path) -> int:
     ...     unpacked_size(file)
     8000
     """
+    return _summed(path, lambda header, body: sum(_sizes(header, body)))
+
+
+def row_count(path: Path) -> int:
+    """Add up the rows that the batches of an Arrow file or stream say they have.
+
+    Raises
+    ------
+    ValueError, OSError
+        If it is no such file.
+    """
+    return _summed(path, lambda header, _: _rows(header))
+
+
+def _summed(path: Path, each: Callable[[bytes, Any], int]) -> int:
     with path.open("rb") as file:
-        try:
-            messages = _in_file(path) if file.read(len(MAGIC)) == MAGIC else _in_stream(path)
-            return sum(size for header, body in messages for size in _sizes(header, body))
-        except (struct.error, IndexError) as error:
-            raise ValueError("its header leads nowhere") from error
+        messages = _in_file(path) if file.read(len(MAGIC)) == MAGIC else _in_stream(path)
+    try:
+        return sum(each(header, body) for header, body in messages)
+    except (struct.error, IndexError) as error:
+        raise ValueError("its header leads nowhere") from error
 
 
 def _in_stream(path: Path) -> Iterator[tuple[bytes, Any]]:
+    import pyarrow as pa
     from pyarrow import ipc
 
-    with path.open("rb") as file:
+    with pa.memory_map(str(path)) as file:
         yield from ((message.metadata.to_pybytes(), message.body) for message in ipc.MessageReader.open_stream(file))
 
 
@@ -91,6 +107,17 @@ def _sizes(header: bytes, body: object) -> Iterator[int]:
         if length >= 8:
             # -1 says that the buffer is not packed.
             yield max(_int("<q", memoryview(body), start), 0)  # type: ignore[arg-type]
+
+
+def _rows(header: bytes) -> int:
+    """Return how many rows the batch of a message has; none of what is no batch of rows."""
+    message = _int("<I", header, 0)
+    kind = _field(header, message, HEADER_KIND)
+    batch = _table(header, message, HEADER)
+    if kind is None or batch is None or header[kind] != RECORD_BATCH:
+        return 0
+    length = _field(header, batch, LENGTH)
+    return 0 if length is None else _int("<q", header, length)
 
 
 def _field(data: bytes, table: int, number: int) -> int | None:

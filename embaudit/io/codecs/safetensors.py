@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.arrays import Place, Read, Stream, Tensor
-from embaudit.io.codecs.widened import widened
+from embaudit.io.codecs.held import as_stored, widened
 from embaudit.io.files import existing_file
 from embaudit.io.json_text import parsed
 
@@ -61,7 +61,7 @@ def numbers_at(place: Place, dtype: str) -> NDArray[Any]:
     raw = place.mapped()
     if dtype == "bfloat16":
         return widened(raw, widen_bfloat16)
-    return widened(raw, lambda block: np.array(block, dtype=np.float32)) if dtype == "float16" else raw
+    return as_stored(raw) if dtype == "float16" else raw
 
 
 class Safetensors:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.unread import Unread
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
+from embaudit.io.codecs.held import as_stored
 from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.layout import Layout, choose
 from embaudit.io.readers.leftovers import left_over, require_settled
@@ -58,7 +59,7 @@ def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
 
 def _unread(array: NDArray[Any], path: str, name: str) -> Unread:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
-    read = partial(np.asanyarray, array)
+    read = partial(as_stored, array)
     return Unread(path, name, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
 
 

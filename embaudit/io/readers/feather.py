@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.io.codecs import arrow
+from embaudit.io.codecs.arrow_vectors import stacked
 from embaudit.io.draft import Draft
 from embaudit.io.readers.tables import columns_of, keeps, look, read
 
@@ -22,4 +23,4 @@ def write(file: IO[bytes], draft: Draft) -> None:
 
 def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
     """Read some rows of the column that `write` calls vector."""
-    return np.asarray(arrow.stacked(arrow.table(path, ["vector"]).column(0), "vector")[rows])
+    return np.asarray(stacked(arrow.table(path, ["vector"]).column(0), "vector")[rows])

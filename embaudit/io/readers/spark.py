@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow import BROKEN, schema, stacked
+from embaudit.io.codecs.arrow import BROKEN, schema
+from embaudit.io.codecs.arrow_vectors import stacked
 from embaudit.io.codecs.npy import reason
 from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request, as_kind

@@ -11,11 +11,11 @@ from typing import IO, TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import must_be
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import as_texts
 from embaudit.foundation.unread import Unread
-from embaudit.io.codecs import arrow
-from embaudit.io.codecs.arrow import stacked, stored_rows
+from embaudit.io.codecs import arrow, arrow_vectors
+from embaudit.io.codecs.arrow_vectors import side_by_side, stacked, stored_rows, width
 from embaudit.io.codecs.delimited import NUMBER, Cell
 from embaudit.io.codecs.lists import matrix
 from embaudit.io.draft import Draft, said
@@ -49,24 +49,35 @@ def read(path: Path, request: Request) -> FactorModel:
     if table.text is not None:
         return _from_text(table, request)
     schema, rows = arrow.schema(path)
-    # Parquet says how many rows there are, so that its vectors need no more room than they take.
-    layout = of_arrow(table, schema, request) if rows else None
-    if layout is None or not layout.lists:
-        return from_arrow(table, arrow.table(path), request)
-    assert table.names is not None
-    place = layout.vectors[0]
-    name = table.names[place]
-    decode = partial(arrow.matrix, path, name, table.called(place))
-    kind = schema.field(name).type.value_type.to_pandas_dtype()
-    shape = (rows or 0, arrow.width(path, name))
-    vectors = Unread(str(path), name, shape, np.dtype(kind), as_opened(path, decode), on_disk=True)
+    if not rows:
+        raise _empty(table)
+    layout = of_arrow(table, schema, request)
 
     def later(place: int, made: Made) -> Unread:
         """Leave a column in the file until it is used."""
         read = as_opened(path, partial(_column, table, place, made))
-        return Unread(str(path), "", shape[:1], np.dtype(object), read, on_disk=True)
+        return Unread(str(path), "", (rows,), np.dtype(object), read, on_disk=True)
 
-    return _assembled(later, schema.metadata, layout, vectors, request)
+    return _assembled(later, schema.metadata, layout, _unread(table, schema, layout, rows), request)
+
+
+def _empty(table: TableFile) -> InputError:
+    return must_be(f"{table.path}", "a table with rows", "none")
+
+
+def _unread(table: TableFile, schema: pa.Schema, layout: TableLayout, rows: int) -> Unread:
+    """Leave the vectors in the file until they are used."""
+    assert table.names is not None
+    names = [table.names[place] for place in layout.vectors]
+    kinds = [schema.field(name).type for name in names]
+    if layout.lists:
+        name, kind = names[0], np.dtype(kinds[0].value_type.to_pandas_dtype())
+        columns, called = width(table.path, name), table.called(layout.vectors[0])
+        decode = partial(arrow_vectors.matrix, table.path, name, called)
+    else:
+        name, kind = "", np.result_type(*(each.to_pandas_dtype() for each in kinds))
+        columns, decode = len(names), partial(side_by_side, table.path, names, kind)
+    return Unread(str(table.path), name, (rows, columns), kind, as_opened(table.path, decode), on_disk=True)
 
 
 def _column(table: TableFile, place: int, made: Made) -> NDArray[Any] | None:
@@ -162,7 +173,7 @@ def from_arrow(table: TableFile, content: pa.Table, request: Request) -> FactorM
         As `read` does.
     """
     if not content.num_rows:
-        raise must_be(f"{table.path}", "a table with rows", "none")
+        raise _empty(table)
     layout = of_arrow(table, content.schema, request)
     vectors = (
         stacked(content.column(layout.vectors[0]), table.called(layout.vectors[0]))

@@ -1,0 +1,190 @@
+"""Rows that are decoded are exact, on disk where they are many, and in memory where no disk has room."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import gguf
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc, parquet
+from safetensors.numpy import save_file
+
+from embaudit.errors import InputError
+from embaudit.io import load, read
+from embaudit.io.codecs import held as module
+from embaudit.io.codecs.gguf import Gguf
+from embaudit.io.codecs.held import as_stored, held, widened
+from embaudit.io.codecs.safetensors import Safetensors, widen_bfloat16
+
+ROWS = np.random.default_rng(0).standard_normal((37, 5)).astype(np.float16)
+WIDE = ROWS.astype(np.float32)
+
+
+def lies_on_disk(array):
+    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
+        array = array.base
+    return isinstance(array, np.memmap)
+
+
+def floats(raw):
+    return raw.astype(np.float32)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(module, "HELD", 4 * ROWS.size - 1)
+    monkeypatch.setattr(module, "row_blocks", lambda n, _k: (slice(i, min(i + 8, n)) for i in range(0, n, 8)))
+
+
+def test_what_is_held_lies_in_memory(monkeypatch):
+    monkeypatch.setattr(module, "HELD", 4 * ROWS.size)
+    found = widened(ROWS, floats)
+    assert not isinstance(found, np.memmap)
+    assert (found == WIDE).all()
+
+
+@pytest.mark.usefixtures("small")
+def test_what_is_not_lies_in_a_file_without_a_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    found = widened(ROWS, floats)
+    assert isinstance(found, np.memmap)
+    assert found.dtype == np.float32
+    assert (found == WIDE).all()
+    assert not found.flags.writeable
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("small")
+def test_where_there_is_no_room_it_is_held(tmp_path, monkeypatch):
+    def full(**_options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.tempfile, "TemporaryFile", full)
+    found = widened(ROWS, floats)
+    assert not isinstance(found, np.memmap)
+    assert (found == WIDE).all()
+
+
+@pytest.mark.usefixtures("small")
+def test_vectors_are_held():
+    assert not isinstance(widened(np.ones(1000, dtype=np.float16), floats), np.memmap)
+
+
+@pytest.mark.usefixtures("small")
+def test_tensors_of_checkpoints_are_widened_so(tmp_path: Path):
+    save_file({"w": ROWS}, tmp_path / "m.safetensors")
+    found = Safetensors(tmp_path / "m.safetensors")["w"]
+    assert isinstance(found, np.memmap)
+    assert (found == WIDE).all()
+    upper = (WIDE.view(np.uint32) >> 16).astype(np.uint16)
+    assert (widened(upper, widen_bfloat16) == (upper.astype(np.uint32) << 16).view(np.float32)).all()
+
+
+@pytest.mark.parametrize("most", [0, 1 << 26])
+def test_rows_come_in_blocks_of_any_size(most, monkeypatch):
+    monkeypatch.setattr(module, "HELD", most)
+    blocks = [WIDE[:5], WIDE[5:5], WIDE[5:]]
+    found = held(WIDE.shape, np.float64, lambda: iter(blocks))
+    assert isinstance(found, np.memmap) is (most == 0)
+    assert found.dtype == np.float64
+    assert found.tolist() == WIDE.tolist()
+    for shape, said in (((36, 5), None), ((38, 5), "37 of 38 rows")):
+        with pytest.raises(ValueError, match=said):
+            held(shape, np.float32, lambda: iter(blocks))
+
+
+def test_only_what_is_of_another_type_is_widened(monkeypatch):
+    monkeypatch.setattr(module, "HELD", 0)
+    whole = np.arange(6, dtype=np.int8).reshape(3, 2)
+    assert as_stored(WIDE) is WIDE
+    assert as_stored(names := np.array(["a"])) is names
+    for raw, kind in ((whole, np.float64), (ROWS, np.float32), (np.asfortranarray(ROWS), np.float32)):
+        found = as_stored(raw)
+        assert isinstance(found, np.memmap)
+        assert (found.dtype, found.tolist()) == (kind, raw.tolist())
+
+
+@pytest.mark.parametrize("kind", ["Q8_0", "F16", "BF16"])
+def test_rounded_tensors_are_undone_there(kind, tmp_path, monkeypatch):
+    rows = np.random.default_rng(1).standard_normal((40, 32)).astype(np.float32)
+    number = gguf.GGMLQuantizationType[kind]
+    writer = gguf.GGUFWriter(tmp_path / "m.gguf", "llama")
+    writer.add_tensor("output.weight", gguf.quantize(rows, number), raw_dtype=number)
+    for write in (writer.write_header_to_file, writer.write_kv_data_to_file, writer.write_tensors_to_file):
+        write()
+    writer.close()
+    in_memory = Gguf(tmp_path / "m.gguf")["output.weight"]
+    monkeypatch.setattr(module, "HELD", 0)
+    on_disk = Gguf(tmp_path / "m.gguf")["output.weight"]
+    assert [lies_on_disk(x) for x in (in_memory, on_disk)] == [False, True]
+    assert np.abs(on_disk - rows).max() < 0.03
+    assert on_disk.tolist() == in_memory.tolist()
+    assert lies_on_disk(load(tmp_path / "m.gguf").right)
+
+
+def written(path: Path, rows: np.ndarray) -> Path:
+    """Write rows by the name of the file: a list a row, or a column a dimension; packed, or as a stream."""
+    values = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
+    columns = {f"d{i}": rows[:, i] for i in range(rows.shape[1])} if "wide" in path.name else {"vector": values}
+    # What is not read comes first, so that places in the file and in what is read differ.
+    table = pa.table({"id": np.arange(len(rows)) + 70, **columns})
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path, row_group_size=15)
+    elif path.suffix == ".arrows":
+        with ipc.new_stream(path, table.schema) as file:
+            file.write_table(table, max_chunksize=15)
+    else:
+        packed = "zstd" if "packed" in path.name else "uncompressed"
+        feather.write_feather(table, str(path), compression=packed, chunksize=15)
+    return path
+
+
+NAMES = [f"{kind}{suffix}" for kind in ("lists", "wide", "packed", "packed_wide")
+         for suffix in (".parquet", ".feather", ".arrows")]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_are_decoded_there(name, tmp_path, monkeypatch):
+    path = written(tmp_path / name, WIDE)
+    in_memory = load(path).right
+    monkeypatch.setattr(module, "HELD", 0)
+    found = load(path)
+    assert [lies_on_disk(x) for x in (in_memory, found.right)] == [False, True]
+    assert found.right.tolist() == in_memory.tolist() == WIDE.tolist()
+    assert found.right_ids.tolist() == list(range(70, 107))
+    half = load(written(tmp_path / f"half_{name}", ROWS))
+    assert (half.right.dtype, half.right.tolist()) == (np.float32, WIDE.tolist())
+    assert read(path).intake.parts[0].shape[0] == 37
+
+
+@pytest.mark.parametrize("name", ["wide.parquet", "wide.feather"])
+def test_missing_numbers_of_all_batches_are_counted(name, tmp_path):
+    gaps = WIDE.copy()
+    path = written(tmp_path / name, gaps)
+    table = (parquet.read_table if path.suffix == ".parquet" else feather.read_table)(path)
+    holes = pa.array([None if row in (2, 20) else 1.0 for row in range(37)], pa.float32())
+    table = table.set_column(2, "d1", holes)
+    (parquet.write_table if path.suffix == ".parquet" else feather.write_feather)(table, str(path))
+    with pytest.raises(InputError) as caught:
+        load(path)
+    assert str(caught.value) == f"the vectors of {path} must be free of missing numbers; got 2 missing."
+
+
+def test_a_stream_without_its_end_is_refused(tmp_path):
+    path = written(tmp_path / "lists.arrows", WIDE)
+    path.write_bytes(path.read_bytes()[:-8])
+    with pytest.raises(InputError, match="got a stream without its end; write it again"):
+        load(path)
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.int8])
+def test_arrays_of_other_types_are_widened_there(kind, tmp_path, monkeypatch):
+    raw = (100 * WIDE / np.abs(WIDE).max()).astype(kind)
+    np.save(tmp_path / "v.npy", raw)
+    monkeypatch.setattr(module, "HELD", 0)
+    found = load(tmp_path / "v.npy").right
+    assert lies_on_disk(found)
+    assert found.tolist() == raw.tolist()
