@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix
+from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.kernels.rows import sample_rows
 
 ROWS = 400
@@ -37,6 +37,9 @@ class Storage(Protocol):
     def half_steps(self, block: Floats) -> Floats:
         """Return how far each number may lie from what was rounded to it."""
 
+    def farthest(self, norms: Vector, n_columns: int) -> Vector:
+        """Return how far at most rows of these lengths may lie from what was rounded to them."""
+
 
 @dataclass(frozen=True)
 class ShortFloats:
@@ -55,8 +58,13 @@ class ShortFloats:
 
     def half_steps(self, block: Floats) -> Floats:
         """Return half the distance to the next such number."""
-        _, exponents = np.frexp(block)
-        return np.asarray(np.ldexp(0.5, np.maximum(exponents - self.bits, self.least)))
+        numbers, exponents = np.frexp(block)
+        steps = np.where(numbers == 0, self.least, np.maximum(exponents - self.bits, self.least))
+        return np.asarray(np.ldexp(0.5, steps))
+
+    def farthest(self, norms: Vector, n_columns: int) -> Vector:
+        """Return how far at most rows may lie from what was rounded to them: a share of each number, or least steps."""
+        return np.asarray(np.ldexp(norms, -self.bits) + np.sqrt(n_columns) * 2.0 ** (self.least - 1))
 
     def holds(self, block: Floats) -> bool:
         """Whether every number is one of them."""
@@ -79,6 +87,10 @@ class Grid:
         """Return half a step."""
         return np.full(block.shape, self.step / 2)
 
+    def farthest(self, norms: Vector, n_columns: int) -> Vector:
+        """Return how far at most rows may lie from what was rounded to them: half a step in each column."""
+        return np.full(norms.shape, np.sqrt(n_columns) * self.step / 2)
+
     @staticmethod
     def of(block: Floats) -> Grid | None:
         """Find the grid that all numbers lie on; None where there is none."""
@@ -100,6 +112,10 @@ class ByteRows:
     def half_steps(self, block: Floats) -> Floats:
         """Return half of the scale of each row."""
         return np.broadcast_to(self._scales(block) / 2, block.shape)
+
+    def farthest(self, norms: Vector, n_columns: int) -> Vector:
+        """Return how far at most rows may lie from what was rounded to them: no number is larger than its row."""
+        return np.asarray(np.sqrt(n_columns) * norms / (LEVELS - 2))
 
     @staticmethod
     def _scales(block: Floats) -> Floats:

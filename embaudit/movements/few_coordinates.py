@@ -4,6 +4,9 @@ With unit rows U every cosine is a sum over dimensions, and so is the sum of all
 `‖UUᵀ‖² = Σ_l ‖UᵀU e_l‖²`. The share of dimension l in it is what that dimension carries. Stored dimensions are those of
 the basis at hand, which a rotation changes without changing a cosine; the principal axes of U are the same in every
 basis.
+
+Of very many long rows some are drawn. A row's cosine with itself is 1 whatever the others are, so the sum over such
+pairs and the sum over pairs of two rows are carried over to all rows apart; each is then met on average.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from embaudit.foundation.checked import Floats, Matrix
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.moments import WIDE_BYTES, add_gram, mirror
 from embaudit.kernels.nearest import NeighbourLists, neighbours
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.seen import Mapped
 from embaudit.kernels.stretch import WIDE
 from embaudit.model.side import Side
@@ -28,6 +31,8 @@ ONE_IN = 10
 """Of so many dimensions one counts among the few; with fewer there is nothing to tell."""
 HALF = 0.5
 """Share of the squared cosines from which neighbours are also looked for without the few."""
+DRAWN, A_COLUMN, FEWER = 16_384, 4, 2
+"""Rows drawn at least, also for each of very many columns, where there are at least so many times as many."""
 
 
 @dataclass(frozen=True)
@@ -42,17 +47,34 @@ class FewCoordinates:
     """What leaving them out does to the nearest rows; None where they carry less than half."""
     principal: float
     """Share that as many principal axes carry, in whatever basis the rows are stored."""
+    n_drawn: int | None = None
+    """Rows drawn to estimate the shares; None where they are of all rows."""
 
 
-def dimension_shares(x: Matrix) -> tuple[Floats, Floats]:
+def rows_drawn(n_rows: int, n_columns: int) -> int | None:
+    """Return how many rows the shares are estimated from; None where all are looked at.
+
+    Examples
+    --------
+    >>> rows_drawn(128_000, 4_096), rows_drawn(32_000, 4_096), rows_drawn(10_000_000, 64)
+    (16384, None, None)
+    """
+    size = max(DRAWN, A_COLUMN * n_columns)
+    return size if n_columns > WIDE and n_rows >= FEWER * size else None
+
+
+def dimension_shares(x: Matrix, *, of: int | None = None) -> tuple[Floats, Floats]:
     """Compute the share of all squared cosines that each stored dimension carries, and each principal axis.
 
-    The smaller of `UᵀU` and `UUᵀ` is made.
+    The smaller of `UᵀU` and `UUᵀ` is made. Where m of p rows were drawn, sums over one row are multiplied by `p/m` and
+    sums over two by `p(p - 1)/(m(m - 1))`: sums over all rows, on average over draws.
 
     Parameters
     ----------
-    x : array of shape (p, k)
+    x : array of shape (m, k)
         The rows.
+    of : int, optional
+        Rows p that these were drawn from, m by default.
 
     Returns
     -------
@@ -67,17 +89,19 @@ def dimension_shares(x: Matrix) -> tuple[Floats, Floats]:
     >>> stored.round(3), principal.round(3)
     (array([0.8, 0.2]), array([0.8, 0.2]))
     """
-    p, k = x.shape
-    if p < k:
+    m, k = x.shape
+    p = of or m
+    if m < k:
         unit = unit_rows(x, none=0)
         square = unit @ unit.T
-        stored = np.einsum("il,il->l", unit, square @ unit)
+        stored, own = np.einsum("il,il->l", unit, square @ unit), np.einsum("il,il->l", unit, unit)
     else:
         square = _square(x)
-        stored = np.einsum("ij,ij->j", square, square)
-    total = float(np.einsum("ij,ij->", square, square))
+        stored, own = np.einsum("ij,ij->j", square, square), square.diagonal()
     values = np.maximum(_largest(square), 0)
-    return stored / total, np.square(values) / total
+    apart = (p - 1) / (m - 1) if m > 1 else 1.0  # beyond p/m, which all have in common
+    found, axes = own + apart * (stored - own), values + apart * (np.square(values) - values)
+    return found / found.sum(), axes / found.sum()
 
 
 def _square(x: Matrix) -> Floats:
@@ -127,7 +151,12 @@ def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:
     few = min(MOST, k // ONE_IN)
     if not few:
         return None
-    stored, principal = dimension_shares(side.rows)
+    n_drawn = rows_drawn(len(side.directed), k)
+    if n_drawn is None:
+        stored, principal = dimension_shares(side.rows)
+    else:
+        drawn = sample_rows(side.directed, n_drawn, np.random.default_rng(0))
+        stored, principal = dimension_shares(side.rows[drawn], of=len(side.directed))
     columns = np.argsort(-stored, kind="stable")[:few]
     carried = float(stored[columns].sum())
     without = None
@@ -135,4 +164,4 @@ def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:
         others = Mapped(side.rows, lambda block: np.delete(block, columns, axis=1), k - few)
         rest = neighbours(others, 1, rows=lists.rows)
         without = NearestChanged.of(lists, rest, exact=len(lists.rows) == len(side.directed))
-    return FewCoordinates(tuple(columns.tolist()), carried, without, float(principal[:few].sum()))
+    return FewCoordinates(tuple(columns.tolist()), carried, without, float(principal[:few].sum()), n_drawn)

@@ -188,6 +188,8 @@ def test_emb406_names_columns_and_says_of_which_basis():
     assert one[1] == "1 dimension carries 91 % of the item cosines"
     assert one[2].startswith("Column 3 of 20, counted from 0: without, 25 % of 400 items have another nearest")
     assert one[2].endswith("and change no cosine; the 1 strongest principal axis would still carry 95 %.")
+    drawn = only(evidence_of(dimensions=FewCoordinates((3,), 0.91, CHANGED, 0.95, 16_384)))
+    assert drawn[2] == one[2] + " Shares are estimated from 16,384 items."
 
 
 @pytest.mark.parametrize(("stored", "codes"), [(0.9, ["EMB406"]), (0.8999, [])])

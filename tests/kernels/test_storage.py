@@ -86,6 +86,28 @@ def test_half_a_step_of_bfloat16_bytes_and_grids():
     assert Grid(0.3).half_steps(np.ones((1, 2))).tolist() == [[0.15, 0.15]]
 
 
+@pytest.mark.parametrize("kind", [FLOAT16, BFLOAT16])
+def test_of_zero_the_step_is_the_least_one(kind):
+    assert kind.half_steps(np.array([0.0])).tolist() == [2.0 ** (kind.least - 1)]
+
+
+@pytest.mark.parametrize("kind", [FLOAT16, BFLOAT16, ByteRows(), Grid(0.3)])
+def test_no_row_lies_farther_from_what_was_rounded_to_it_than_its_length_allows(kind):
+    x = np.random.default_rng(3).standard_normal((200, 7)) * 10.0 ** np.random.default_rng(4).integers(-8, 3, (200, 1))
+    x[:4] = np.eye(4, 7) * [[1.0], [0.5], [1e-7], [2.0]]
+    far = np.linalg.norm(kind.half_steps(x), axis=1)
+    bound = kind.farthest(np.linalg.norm(x, axis=1), 7)
+    assert (far <= bound * (1 + 1e-12)).all()
+    assert (bound / far).min() < 2.7  # and not much less far, for some of them
+
+
+@pytest.mark.parametrize(("kind", "x"), [(FLOAT16, [1.0]), (ByteRows(), [-3.0]), (Grid(0.3), [9.0]), (BFLOAT16, [0.0])])
+def test_of_one_number_the_bound_is_met(kind, x):
+    least = np.sqrt(1) * 2.0 ** (kind.least - 1) if isinstance(kind, ShortFloats) and x[0] else 0.0
+    (far,) = kind.half_steps(np.array([x]))[0]
+    assert kind.farthest(np.abs(x), 1) == pytest.approx(far + least, rel=1e-12)
+
+
 @pytest.mark.parametrize("off", [0.009, 0.011])
 def test_a_grid_may_be_missed_by_a_hundredth_of_a_step(off):
     levels = np.rint(DRAWN * 4)

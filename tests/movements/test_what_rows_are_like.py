@@ -10,10 +10,11 @@ import pytest
 from scipy import stats
 
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.storage import FLOAT16
+from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.storage import FLOAT16, ByteRows, Grid, ShortFloats
 from embaudit.model.side import Side
 from embaudit.movements.common_direction import common_direction, mean_cosine
-from embaudit.movements.few_coordinates import dimension_shares, few_coordinates
+from embaudit.movements.few_coordinates import dimension_shares, few_coordinates, rows_drawn
 from embaudit.movements.hubs import hubs
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.rounding import redrawn_within, rounding
@@ -183,6 +184,80 @@ def test_rows_stored_as_equal_are_no_change_of_each_other():
     assert rounding(side, neighbours(side.rows, 1), np.random.default_rng(0)).redrawn.share == 0
 
 
+COARSE = ShortFloats("coarse", 4, -6)
+
+
+def pushed(x, storage, _):
+    """Numbers within half a step, the same for the same row, as far towards one direction as they may lie."""
+    steps = storage.half_steps(np.asarray(x, dtype=float)) * x.any(axis=1, keepdims=True)
+    return x + steps * np.where(np.arange(x.shape[1]) % 3 == 0, 1, -1)
+
+
+@pytest.mark.parametrize("storage", [COARSE, Grid(0.2), ByteRows(), FLOAT16])
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_that_have_no_part_in_a_draw_could_not_have_become_nearest(storage, seed, monkeypatch):
+    module = sys.modules["embaudit.movements.rounding"]
+    drawn_of = []
+
+    def noted(x, storage, rng):
+        drawn_of.append(len(x))
+        return pushed(x, storage, rng)
+
+    monkeypatch.setattr(module, "redrawn_within", noted)
+    monkeypatch.setattr(module, "LONGER", 20)
+    draw = np.random.default_rng(seed)
+    centres = draw.standard_normal((30, 6))
+    x = centres[draw.integers(0, 30, 300)] + draw.standard_normal((300, 6)) * 10.0 ** -draw.integers(0, 4, (300, 1))
+    x[:20] *= 1e-2  # may turn far
+    x[20:24] = x[30]
+    x[24] = 0
+    steps = np.maximum(2 * storage.half_steps(x), 1e-300)
+    side = Side(np.rint(x / steps) * steps, "item")
+    for rows in (side.directed[40:44], side.directed[::9]):
+        found = module._nearest_redrawn(side, storage, neighbours(side.rows, 4, rows=rows), draw)
+        whole = neighbours(pushed(side.rows, storage, None), 1, rows=rows)
+        np.testing.assert_array_equal(found.rows, rows)
+        tied = whole.cosines[:, 0] - found.cosines[:, 0]
+        assert np.abs(tied).max() < 1e-12
+        assert ((found.indices == whole.indices) | (whole.tied[:, None])).all()
+    assert storage is not FLOAT16 or drawn_of[0] < 100  # of 300
+
+
+def test_short_rows_are_drawn_in_any_case_and_where_they_are_many_all_rows_are(monkeypatch):
+    module = sys.modules["embaudit.movements.rounding"]
+    sizes = []
+    monkeypatch.setattr(module, "redrawn_within", lambda x, storage, rng: sizes.append(len(x)) or pushed(x, storage, 0))
+    x = drawn(400, 3).astype(np.float16)
+    x[:30] = (x[:30] * 1e-6).astype(np.float16)
+    side = Side(x, "item")
+    lists = neighbours(side.rows, 3, rows=np.arange(100, 110))
+    module._nearest_redrawn(side, FLOAT16, lists, np.random.default_rng(0))
+    listed = np.union1d(lists.indices, lists.rows)
+    assert sizes == [len(np.union1d(listed, np.flatnonzero(side.norms < 1e-3)))]
+    monkeypatch.setattr(module, "MOST_LOOSE", 29)
+    module._nearest_redrawn(side, FLOAT16, lists, np.random.default_rng(0))
+    assert sizes[1:] == [400]
+
+
+@pytest.mark.parametrize(("beyond", "settled"), [(1e-6, True), (-1e-6, False)])
+def test_a_list_is_settled_where_all_turns_together_leave_a_gap(beyond, settled):
+    module = sys.modules["embaudit.movements.rounding"]
+    turns, usual = np.array([0.01, 0.02, 0.0, 0.0]), 0.04
+    # The row asked turns twice, away from the nearest and towards the first left out; these turn once each.
+    angles = np.array([0, 0.3, -2, 0.3 + 0.02 + 2 * 0.01 + usual + beyond])
+    lists = neighbours(np.column_stack([np.cos(angles), np.sin(angles)]), 1, rows=[0])
+    assert module._settled(lists, turns, usual).tolist() == [settled]
+
+
+def test_rows_without_direction_are_not_given_one():
+    x = np.zeros((3, 4))
+    x[1, 2] = 1
+    y = redrawn_within(x, FLOAT16, np.random.default_rng(0))
+    assert not y[[0, 2]].any()
+    # A number stored as 0 in a row of others was one; half of the least step of float16 away at most.
+    assert 0 < np.abs(y[1, [0, 1, 3]]).max() <= 2.0**-25
+
+
 def test_rows_that_were_not_rounded_have_no_rounding():
     side = Side(drawn(40, 16), "item")
     assert rounding(side, neighbours(side.rows, 1), np.random.default_rng(0)) is None
@@ -267,6 +342,59 @@ def test_of_very_many_dimensions_shares_are_summed_in_strips(monkeypatch):
     found, largest = dimension_shares(x)
     np.testing.assert_allclose(found, stored, rtol=1e-5)
     np.testing.assert_allclose(largest, principal[:3], rtol=1e-5)
+
+
+def test_shares_of_drawn_rows_are_those_of_all_rows_on_average():
+    x = drawn(7, 3) * [1, 2, 4]
+    unit = x / np.linalg.norm(x, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    sums = np.array([unit[:, j] @ cosines @ unit[:, j] for j in range(3)])
+    # What is divided by its sum is right on average only before: undo that for each draw of four of seven rows.
+    met = []
+    for rows in map(list, combinations(range(7), 4)):
+        part = cosines[np.ix_(rows, rows)]
+        apart = (part**2).sum() - 4
+        met.append(dimension_shares(x[rows], of=7)[0] * (7 / 4 * (4 + 6 / 3 * apart)))
+    np.testing.assert_allclose(np.mean(met, axis=0), sums, rtol=1e-12)
+    for of_all, given in zip(dimension_shares(x), dimension_shares(x, of=7), strict=True):
+        np.testing.assert_array_equal(of_all, given)  # none was left out
+
+
+@pytest.mark.parametrize("k", [3, 12])
+def test_principal_shares_of_drawn_rows_add_up_as_stored_ones_do(k):
+    stored, principal = dimension_shares(drawn(8, k), of=80)
+    assert stored.sum() == pytest.approx(1, abs=1e-12)
+    assert principal.sum() == pytest.approx(1, abs=1e-12)
+    assert dimension_shares(drawn(1, 3), of=1)[0] == pytest.approx((unit_rows(drawn(1, 3)) ** 2)[0], abs=1e-12)
+
+
+def test_of_very_many_rows_some_are_drawn_for_shares_and_said_to_be(monkeypatch):
+    module = sys.modules["embaudit.movements.few_coordinates"]
+    draw = np.random.default_rng(5)
+    x = draw.standard_normal((4_000, 20)) * np.r_[6, np.ones(19)]
+    x[7] = 0
+    side = Side(x, "item")
+    lists = neighbours(x, 1, rows=np.arange(1, 5))
+    whole = few_coordinates(side, lists)
+    assert whole.n_drawn is None
+    monkeypatch.setattr(module, "WIDE", 19)
+    monkeypatch.setattr(module, "DRAWN", 1_000)
+    monkeypatch.setattr(module, "_largest", lambda square: np.linalg.eigvalsh(square)[::-1])
+    part = few_coordinates(side, lists)
+    assert (part.n_drawn, part.columns[0], part.without is not None) == (1_000, 0, True)
+    for found, true in ((part.stored, whole.stored), (part.principal, whole.principal)):
+        assert 0 < abs(found - true) < 0.02
+    # Without the sums over pairs of two rows carried over apart, shares of so few rows would be half an eighth off.
+    again = sys.modules["embaudit.movements.few_coordinates"].dimension_shares(x[1:1_001])[0][:2].sum()
+    assert abs(again - whole.stored) > 1e-4
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "size"),
+    [(32_768, 257, 16_384), (32_767, 257, None), (10**7, 256, None), (32_799, 4_100, None), (32_800, 4_100, 16_400)],
+)
+def test_rows_are_drawn_where_there_are_twice_as_many_and_more_than_256_columns(rows, columns, size):
+    assert rows_drawn(rows, columns) == size
 
 
 def test_neighbours_without_a_few_dimensions_are_those_of_the_others():

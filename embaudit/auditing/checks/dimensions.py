@@ -27,6 +27,7 @@ def few_dimensions(evidence: Evidence) -> Iterator[Finding]:
             f"{percent(found.without.share)} of {counted(found.without.n_rows, title)} have another nearest one. "
             "A rotation would spread it over all columns and change no cosine; the "
             f"{few} strongest principal ax{'is' if few == 1 else 'es'} would still carry {percent(found.principal)}."
+            + (f" Shares are estimated from {counted(found.n_drawn, title)}." if found.n_drawn else "")
         )
         claim = Claim(
             f"few-dimensions:{traits.role}", Kind.MEASURED, f"{title} cosines", Scope("the stored basis"), text,

@@ -81,7 +81,8 @@ OF_TRAITS: tuple[Code, ...] = (
         "Look who is near without them. Dropping or rescaling columns changes what a cosine means.",
         "A column carries its part of the sum of all squared cosines; the parts add up to 1. Reported where one column "
         "in ten, three at most, carries 90 %. It is said of the stored basis: a rotation changes it. Principal axes "
-        f"are told beside it. {ASKED}",
+        "are told beside it. Of very many rows of more than 256 columns, some are drawn for the shares, 16,384 at "
+        f"least. {ASKED}",
         "Timkey, van Schijndel: All Bark and No Bite (EMNLP 2021).",
         ("rogue dimension",),
     ),
