@@ -83,6 +83,36 @@ class NeighbourLists:
         fields = ("rows", "indices", "cosines", "runner_up")
         return replace(self, **{name: getattr(self, name)[which] for name in fields})
 
+    def among(self, first: Indices, n: int) -> NeighbourLists:
+        """Return the lists of the `n` nearest that stand for themselves, as `neighbours` finds them with `first`.
+
+        They are read off these where enough others are listed; only the rest are searched for.
+
+        Examples
+        --------
+        >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [1.0, 0.1], [0.0, 1.0]])
+        >>> neighbours(x, 3).among(np.array([0, 1, 1, 3]), 1).indices.ravel().tolist()
+        [1, 0, 0, 1]
+        """
+        listed = self.indices >= 0
+        standing = listed & (first[self.indices] == self.indices) & (self.indices != first[self.rows, None])
+        enough = np.count_nonzero(standing, axis=1) > n
+        place = np.argsort(~standing, axis=1, kind="stable")[:, : n + 1]
+        indices, cosines = (
+            np.take_along_axis(self.indices, place, axis=1),
+            np.take_along_axis(self.cosines, place, axis=1),
+        )
+        found = replace(self, indices=indices[:, :n], cosines=cosines[:, :n], runner_up=cosines[:, -1].copy())
+        rest = np.flatnonzero(~enough)
+        if not len(rest):
+            return found
+        again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first)
+        if len(rest) == len(self.rows):
+            return again
+        found = replace(found, indices=found.indices.copy(), cosines=found.cosines.copy())
+        found.indices[rest], found.cosines[rest], found.runner_up[rest] = again.indices, again.cosines, again.runner_up
+        return found
+
     def kept_in(self, other: NeighbourLists, *, tie: float = TIE) -> Flags:
         """Tell which neighbours are still among the nearest of the same rows elsewhere.
 

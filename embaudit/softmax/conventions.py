@@ -19,8 +19,8 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.nearest_changed import NearestChanged
-from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
-from embaudit.movements.twins import TOLERANCE
+from embaudit.movements.neighbourhoods import Neighbourhood, by_name
+from embaudit.movements.twins import TOLERANCE, twins
 from embaudit.softmax.folding import Convention, conventions
 from embaudit.softmax.panel import only_labels
 
@@ -178,15 +178,14 @@ def norm_evidence(
         lists=lists[STORED].of(single).first(1),
         n_copies=len(asked) - len(single),
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
-        examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single), rows[forms[-1].name]),
+        examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single)),
     )
 
 
-def _examples(
-    head: FactorModel, before: NeighbourLists, after: NeighbourLists, rows: Rows
-) -> tuple[Neighbourhood, ...]:
+def _examples(head: FactorModel, before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:
     most = np.argsort(before.kept_in(after).sum(axis=1), kind="stable")[:EXAMPLES]
-    return neighbourhoods(head, rows, rows=before.rows[most], n=min(LISTED, before.indices.shape[1]))
+    first, n = twins(head).first, min(LISTED, before.indices.shape[1])
+    return by_name(head.names("right"), *(one.of(most).among(first, n) for one in (before, after)), first=first)
 
 
 def _of_logits(head: FactorModel) -> dict[str, Matrix]:

@@ -16,6 +16,8 @@ from embaudit.movements.twins import twins
 
 SHOWN = 5
 """Neighbours shown side by side."""
+SPARE = 6
+"""Neighbours listed beyond those asked for: copies may fill so many places."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,14 @@ def neighbour_change(
     1.0
     """
     found = twins(model)
-    before, after = _before_and_after(model, rows, shift, n)
+    lists = _before_and_after(model, np.union1d(rows, found.first[rows]), shift, n)
+    before, after = (one.of(np.searchsorted(one.rows, rows)).first(n) for one in lists)
     one, others = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
     alone, top1, top_n = (before, after), one.share, others
     if found.copies.any():
-        alone = _before_and_after(model, np.unique(found.first[rows]), shift, n, found.first)
+        standing = np.unique(found.first[rows])
+        was, now = (one.of(np.searchsorted(one.rows, standing)).among(found.first, n) for one in lists)
+        alone = was, now
         several = bool((alone[0].indices >= 0).any())
         top1 = NearestChanged.of(*alone, exact=True).share if several else float("nan")
         top_n = 1 - alone[0].overlap(alone[1]) if several else float("nan")
@@ -77,7 +82,9 @@ def neighbour_change(
 
 
 def _before_and_after(
-    model: FactorModel, rows: Indices, shift: Vector, n: int, first: Indices | None = None
+    model: FactorModel, rows: Indices, shift: Vector, n: int
 ) -> tuple[NeighbourLists, NeighbourLists]:
-    before, after = (neighbours(model.right, n, rows=rows, shift=by, first=first) for by in (None, shift))
+    """List some more than `n`, so that lists without copies can be read off."""
+    longer = min(n + SPARE, model.n_right - 1)
+    before, after = (neighbours(model.right, longer, rows=rows, shift=by) for by in (None, shift))
     return before, after

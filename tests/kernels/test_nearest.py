@@ -15,7 +15,7 @@ from embaudit.errors import InputError
 from embaudit.foundation import workers
 from embaudit.foundation.checked import as_factors
 from embaudit.kernels import nearest as module
-from embaudit.kernels.nearest import TIE, Largest, neighbours
+from embaudit.kernels.nearest import TIE, Largest, NeighbourLists, neighbours
 from embaudit.kernels.pairs import all_pairs, as_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.testing import factor_matrices, seeds
 
@@ -353,3 +353,39 @@ def test_shifted_rows_are_screened_and_settled_where_they_are_many(monkeypatch, 
     assert (found.indices == plain.indices).all()
     np.testing.assert_allclose(found.cosines, plain.cosines, atol=1e-14)
     np.testing.assert_allclose(found.runner_up, plain.runner_up, atol=1e-14)
+
+
+@given(st.data())
+def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: st.DataObject) -> None:
+    n_rows, n, longer = data.draw(st.integers(3, 25)), data.draw(st.integers(1, 4)), data.draw(st.integers(0, 8))
+    draw = np.random.default_rng(data.draw(seeds()))
+    x = draw.standard_normal((n_rows, 3))
+    x[draw.random(n_rows) < 0.1] = 0
+    group = np.sort(draw.integers(0, data.draw(st.integers(1, n_rows)), n_rows))
+    first = np.searchsorted(group, group)
+    rows, n = draw.integers(0, n_rows, 6), min(n, n_rows - 1)
+    found = neighbours(x, min(n + longer, n_rows - 1), rows=rows).among(first, n)
+    wanted = neighbours(x, n, rows=rows, first=first)
+    for name in ("rows", "indices"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
+    for name in ("cosines", "runner_up"):
+        np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14)
+
+
+def test_only_lists_that_copies_fill_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    angles = np.r_[0.0, 0.1, 0.1, 0.1, 0.4, 0.9, 1.0]
+    x, first = np.column_stack([np.cos(angles), np.sin(angles)]), np.array([0, 1, 1, 1, 4, 5, 6])
+    lists, real, asked = neighbours(x, 4), module.neighbours, []
+
+    def noted(x: np.ndarray, n: int, **given: np.ndarray) -> NeighbourLists:
+        asked.append(given["rows"].tolist())
+        return real(x, n, **given)
+
+    monkeypatch.setattr(module, "neighbours", noted)
+    found = lists.among(first, 2)
+    assert asked == [[0, 1, 2, 3, 4]]  # of four listed, two or less are no copies of each other
+    assert found.indices.tolist() == [[1, 4], [0, 4], [0, 4], [0, 4], [1, 0], [6, 4], [5, 4]]
+    assert lists.indices[0].tolist() == [1, 2, 3, 4]  # as they were
+    asked.clear()
+    lists.among(first, 1)
+    assert asked == []
