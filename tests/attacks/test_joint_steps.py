@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from embaudit.attacks import worst_gauge
 from embaudit.attacks.joint import Found, JointSearch
 from embaudit.attacks.metric import Metric
-from embaudit.attacks.targets import Lists
+from embaudit.attacks.targets import Lists, Movement
+from embaudit.gauges import GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
@@ -208,3 +210,53 @@ def test_the_slopes_of_lists_are_those_of_what_is_pushed():
     moved = [rows @ root @ (np.eye(3) + sign * step * turn / 2) for sign in (1, -1)]
     slope = (pushed(moved[0]) - pushed(moved[1])) / (2 * step)
     assert (target.gradient(metric) * turn).sum() == pytest.approx(slope, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("total", "n", "pool", "rivals"), [(200, 2, 50, 6), (200, 8, 80, 24), (30, 2, 27, 6), (7, 2, 4, 4)]
+)
+def test_how_many_rivals_are_screened_and_what_that_costs(total, n, pool, rivals):
+    rows = np.random.default_rng(0).standard_normal((total + 1, 3))
+    rows[4] = 0
+    model = FactorModel.from_vectors(rows)
+    target = Lists(model, "right", certified_neighbours(model, n=n, rows=np.array([1, 4, 6])))
+    # The row of zeros has no list, and is nobody's rival.
+    assert target.rows.tolist() == [1, 6]
+    assert target.n_rivals == rivals
+    assert target.places.shape == (2, 1 + n + pool)
+    assert (target.known[target.places[:, 0]] == [1, 6]).all()
+    assert (target.known[target.places[:, 1 : 1 + n]] == target.entries).all()
+    size, many = target.places.size, len(target.known)
+    assert many == len(np.unique(target.known)) <= total
+    assert target.cost == (many * 3 * 3 + 10 * size * 3, size * (3 + 60))
+
+
+def test_where_lists_hold_every_row_none_is_a_rival():
+    model = FactorModel.from_vectors(np.random.default_rng(0).standard_normal((4, 3)))
+    target = Lists(model, "right", certified_neighbours(model, n=3))
+    assert (target.n_rivals, target.places.shape) == (0, (4, 1 + 3 + 3))
+    found = worst_gauge(model, GeneralLinear(3, max_condition=2.0), objective="neighbours", n=3)
+    assert (found.n_items, found.achieved, found.gauge.condition_number) == (0, 0.0, 1.0)
+    assert (found.objective, found.role) == ("neighbours", "right")
+
+
+def test_what_pairs_cost_and_which_are_known():
+    model = FactorModel.from_vectors([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 1.0, 0.0]])
+    pairs = np.array([[0, 2], [0, 1], [2, 0], [2, 2]])
+    target = Movement(model, "right", pairs, model.cosines("right", pairs))
+    assert target.pairs.tolist() == [[0, 2], [2, 0], [2, 2]]
+    assert target.cost == (2 * 3 * 9 + 30 * 3 * 3, 3 * 3 * 23)
+    np.testing.assert_allclose(target.lengths, np.sqrt([[5, 10, 10], [10, 5, 10]]))
+    np.testing.assert_allclose(target.before, [3 / np.sqrt(50)] * 2 + [1.0])
+
+
+def test_the_width_of_pushes_is_that_of_margins_however_small():
+    tiny = np.array([[1.0, 0.0, 0.0], [1.0, 1e-3, 0.0], [1.0, 0.0, 1.000000004e-3], [1.0, -1.000000008e-3, 0.0]])
+    model = FactorModel.from_vectors(tiny)
+    target = Lists(model, "right", certified_neighbours(model, n=1, rows=np.array([0])))
+    unit = unit_rows(tiny)
+    (_, _, _, force), _ = target._pushes(unit)
+    inside, outside = unit[0] @ unit[1], unit[2:] @ unit[0]
+    margins = outside - inside
+    assert 1e-15 < np.abs(margins).max() < 1e-14
+    np.testing.assert_allclose(force, 1 / np.cosh(margins / (np.abs(margins).mean() / 4 + 1e-12) / 2) ** 2, rtol=1e-12)
