@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import embaudit as ea
 from embaudit.canonical import normalisation_test
-from embaudit.canonical.form import canonical_form
+from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.form import _is_ordinary, _scale, canonical_form
 from embaudit.canonical.habits import Habit, recognise
-from embaudit.canonical.reduction import outside_shares, reduced
+from embaudit.canonical.reduction import outside_shares, reduced, seen_directions
+from embaudit.canonical.words import AT, _next
 from embaudit.errors import InputError
 
 DRAW = np.random.default_rng(1)
@@ -88,3 +92,39 @@ def test_shares_where_some_rows_are_zero():
     np.testing.assert_allclose(outside_shares(rows, basis), [0, 0.64, 1, 0, 0.64, 0.64], rtol=1e-14)
     # A zero beside a number whose square no float64 holds.
     np.testing.assert_array_equal(outside_shares(np.array([[0.0, 2e-200], [0.0, 3e200]]), basis), [1, 1])
+
+
+def test_columns_that_one_side_alone_uses_have_no_size_in_scores():
+    assert _scale(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])) == 0.0
+    assert _scale(np.array([[3.0, 0.0]]), np.array([[4.0, 1.0]])) == pytest.approx(12.0)
+
+
+@pytest.mark.parametrize(
+    ("size", "ordinary"), [(1e-90, False), (1.01e-90, True), (1.0, True), (0.99e90, True), (1e90, False)]
+)
+def test_sizes_whose_products_surely_fit(size, ordinary):
+    assert _is_ordinary(SimpleNamespace(root=np.array([[-size, size / 2]]))) is ordinary
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e20])
+def test_a_rescaling_of_columns_loses_no_direction(scale):
+    model = ea.FactorModel(np.diag([scale, 1.0]), np.diag([1 / scale, 1.0]))
+    np.testing.assert_array_equal(seen_directions(model, ()), np.eye(2))
+
+
+@pytest.mark.parametrize(("distance", "kept"), [(AT * 0.999, True), (AT, False)])
+def test_item_vectors_are_kept_where_they_are_whitened_already(distance, kept):
+    given = SimpleNamespace(
+        roles=("user", "item"),
+        link=SimpleNamespace(predicts=None),
+        effective_rank=2,
+        distances={"left-whitened": distance, "right-whitened": 0.0},
+    )
+    assert _next(given).startswith("Keep the item vectors; for users use ") == kept
+
+
+def test_without_a_gauge_or_a_shift_nothing_is_shifted():
+    model = ea.FactorModel.from_softmax([[3.0, 4.0]])
+    assert EquivalentModel("one", "kind", "one", 1.0, 2.0, None, None).shift_in(model) == 0.0
+    still = EquivalentModel("one", "kind", "one", 1.0, 0.0, ea.gauges.Gauge.identity(2), None)
+    assert still.shift_in(model.replace(right=[[0.0, 0.0]])) == 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,6 +63,11 @@ def test_beyond_what_is_decomposed_only_a_full_span_is_told(monkeypatch):
     short, full = span(rows(5, 3)), span(rows(9, 3))
     assert (short.rank, short.clear, short.held, short.free) == (0, False, None, None)
     assert full.is_full
+    monkeypatch.setattr("embaudit.canonical.lifts.LARGEST", 6)
+    assert span(rows(5, 3)).rank == 5
+    monkeypatch.setattr("embaudit.canonical.lifts.LARGEST_SHOWN", 6)
+    assert span(rows(9, 3)).is_full
+    monkeypatch.setattr("embaudit.canonical.lifts.LARGEST", 5)
     monkeypatch.setattr("embaudit.canonical.lifts.LARGEST_SHOWN", 5)
     assert not span(rows(9, 3)).is_full
 
@@ -124,6 +131,9 @@ def test_second_metrics_keep_every_length_on_both_sides():
         assert 0 < values[-1] <= 9 * values[0]
     assert max(np.abs(metric - np.eye(4)).max() for metric in found) > 0.1
     assert second_metrics(span(x), span(y), 4, np.random.default_rng(0), 1.0 + 1e-9) == []
+    conditions = np.sort([np.sqrt(np.linalg.cond(metric)) for metric in found])
+    for most, kept in ((conditions[-1] * 1.001, len(found)), (conditions[-1] * 0.999, len(found) - 1)):
+        assert len(second_metrics(span(x), span(y), 4, np.random.default_rng(0), most)) == kept
 
 
 def test_a_step_is_halved_until_a_fifth_of_the_least_value_is_left():
@@ -215,3 +225,18 @@ def test_directions_count_from_sixteen_times_the_rounding_of_the_longest(times, 
     for longest in (1.0, 2.0**20):
         x = np.diag([1.0, times * np.finfo(np.float32).eps]).astype(np.float32) * np.float32(longest)
         assert _rows_space(FactorModel.from_vectors(x), "right").shape == (2, seen)
+
+
+@pytest.mark.parametrize(("residual", "verdict"), [(0.0, "free"), (1e-9, "undecided")])
+def test_a_witness_of_a_head_that_misses_its_probabilities_shows_nothing(monkeypatch, residual, verdict):
+    with_movement = pinned._with_movement
+
+    def moved(model, found):
+        shown = with_movement(model, found)
+        return None if shown is None else replace(shown, residual=residual)
+
+    monkeypatch.setattr(pinned, "_with_movement", moved)
+    axes = np.vstack([np.eye(3), -np.eye(3)])
+    assert pinned_test(FactorModel(None, axes, link=UNIT)).status == verdict
+    monkeypatch.setattr(pinned, "_with_movement", lambda *_: None)
+    assert pinned_test(FactorModel(None, axes, link=UNIT)).status == "undecided"
