@@ -145,4 +145,4 @@ def projector_cosines_in(space: LabelCoordinates, pairs: Indices) -> ProjectorCo
     size = float(np.linalg.norm(space.mean) + np.abs(space.rows[wanted]).max())
     size *= float(np.linalg.norm(space.whitening, axis=0).max())
     z[np.linalg.norm(z, axis=1) <= 64 * np.finfo(float).eps * size] = 0
-    return ProjectorCosines(pairs, pair_cosines(z, z, where.reshape(-1, 2)), space.n_labels, space.rank)
+    return ProjectorCosines(pairs, pair_cosines(z, z, where.reshape(pairs.shape)), space.n_labels, space.rank)

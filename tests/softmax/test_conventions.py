@@ -243,6 +243,7 @@ def test_fewer_labels_are_asked_of_long_rows(monkeypatch, labels, asked):
 def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
     monkeypatch.setattr(Convention, "bias", lambda *_: None)
     assert not evidence().verified
+    assert evidence().lists.indices.shape[1] == 1
     assert evidence(FactorModel.from_softmax(ROWS), FinalNorm("layer", GAIN)).verified
 
 

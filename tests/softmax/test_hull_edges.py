@@ -86,7 +86,9 @@ def test_equal_rows_share_halves_with_equal_biases_only():
     pairs = [[0, 1], [2, 3]]
     assert shared_halves(FactorModel.from_softmax(rows), pairs).can_share.tolist() == [True, True]
     biased = FactorModel.from_softmax(rows, [1.0, 0.0, 0.5, 0.0])
-    assert shared_halves(biased, pairs).can_share.tolist() == [False, True]
+    found = shared_halves(biased, pairs)
+    assert found.can_share.tolist() == [False, True]
+    assert (found.decided.all(), found.lead[0], found.lead[1] > 0) == (True, 0.0, True)
     inside = FactorModel.from_softmax([[0.1, 0.0], [0.1, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
     assert not shared_halves(inside, [[0, 1]]).can_share[0]
 

@@ -7,8 +7,12 @@ import pytest
 from head_examples import random_head
 
 from embaudit.foundation.workers import row_blocks
+from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, label_rankings, logit_cosines
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.mixtures import are_mixtures
+from embaudit.softmax.panel import make_panel
+from embaudit.softmax.programs import INDEPENDENT, even_input
 
 
 def in_threes(x):
@@ -62,3 +66,23 @@ def test_rankings_in_several_blocks(monkeypatch):
     whole = label_rankings(head)
     monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
     np.testing.assert_array_equal(label_rankings(head), whole)
+
+
+def test_labels_that_are_next_to_dependent_need_a_program():
+    gaps = np.array([[1.0, 0.0, 0.0], [1.0, 1e-3, 0.0]])
+    np.testing.assert_allclose(even_input(gaps, np.zeros(3)), [1.0, 0.0, 0.0], atol=1e-12)
+    gaps[1, 1] = INDEPENDENT / 10
+    assert even_input(gaps, np.zeros(3)) is None
+
+
+def test_a_panel_needs_two_labels_that_are_asked():
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [2.0, 1.0]])
+    for aside, labels in (([0, 1, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 1]), ([0, 0, 0, 0], [0, 1, 2, 3])):
+        head = FactorModel(None, rows, "softmax", right_aside=np.array(aside, dtype=bool))
+        assert make_panel(head, 10, np.random.default_rng(0)).labels.tolist() == labels
+
+
+def test_of_a_simplex_every_point_is_one_mixture():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    assert are_mixtures(corners, np.array([[0.3, 0.3], [0.6, 0.6]])).tolist() == [True, False]
+    assert are_mixtures(corners[:2], np.array([[0.3, 0.0]])).tolist() == [False]

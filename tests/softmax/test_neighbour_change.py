@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from embaudit.model import FactorModel
 from embaudit.softmax.neighbour_change import neighbour_change
@@ -25,3 +26,30 @@ def test_sampled_labels_stand_for_all():
     middle = ends.mean(axis=1, keepdims=True)
     shorter = middle + 1.44 / 1.96 * (ends - middle)
     assert np.mean((shorter[:, 0] <= truth.top1_changed) & (truth.top1_changed <= shorter[:, 1])) < 0.92
+
+
+def test_the_first_row_is_a_neighbour_like_any_other():
+    rows = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    found = neighbour_change(FactorModel.from_softmax(rows), np.array([2]), np.array([3.0, 1.0]), n=1, exact=True)
+    # Copies counted once, each of both has the other one, before and after.
+    assert (found.top1_changed_without_twins, found.top_n_changed_without_twins) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_examples_are_the_labels_that_lost_most(seed):
+    rows = np.random.default_rng(seed).standard_normal((9, 3))
+    shift = np.array([1.0, -0.5, 0.2])
+    head = FactorModel.from_softmax(rows, labels=list("012345678"))
+    found = neighbour_change(head, np.arange(9), shift, n=3, exact=True, n_examples=9)
+    lists = []
+    for moved in (rows, rows + shift):
+        unit = moved / np.linalg.norm(moved, axis=1, keepdims=True)
+        cosines = unit @ unit.T
+        np.fill_diagonal(cosines, -np.inf)
+        lists.append(np.argsort(-cosines, axis=1)[:, :3])
+    before, after = lists
+    lost = [len(set(one) - set(other)) + (one[0] != other[0]) for one, other in zip(before, after, strict=True)]
+    assert [lost[int(example.name)] for example in found.examples] == sorted(lost, reverse=True)
+    assert found.top_n_changed == pytest.approx(
+        np.mean([len(set(a) - set(b)) for a, b in zip(*lists, strict=True)]) / 3
+    )
