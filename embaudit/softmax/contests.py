@@ -17,7 +17,7 @@ Practice", ACL 2022 (the linear program); Gilbert, SIAM J. Control 4, 1966.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,14 +114,29 @@ class _Survey:
 
 
 def _survey(field: _Field, inputs: Floats, n_closest: int) -> _Survey:
-    """Compare each contest's input with every label, streamed; the leaders' own gap is the smaller of the two.
+    """Compare each contest's input with every label, quickly where that tells: gaps are then the least they may be."""
+    found = _compared(field, inputs, n_closest, quick=True)
+    if not field.space.is_long:
+        return found
+    off = field.space.slack(inputs)
+    found = replace(found, least=found.least - off, largest=found.largest + off)
+    doubtful = np.flatnonzero(np.abs(found.least + off) <= off + MARGIN * found.largest)
+    if len(doubtful):
+        exact = _compared(field.take(doubtful), inputs[doubtful], n_closest)
+        for name, values in vars(exact).items():
+            getattr(found, name)[doubtful] = values
+    return found
+
+
+def _compared(field: _Field, inputs: Floats, n_closest: int, *, quick: bool = False) -> _Survey:
+    """Pass over every label; the leaders' own gap is the smaller of the two.
 
     No search for neighbours: logits are inner products, whose largest are sought as well as the smallest.
     """
     m, space = len(field), field.space
     own = np.stack([np.einsum("ij,ij->i", space.of(field.members[:, c]), inputs) for c in (0, 1)])
     best, lowest = Largest(m, n_closest), np.full(m, np.inf)
-    for labels, logits in space.logit_blocks(inputs):
+    for labels, logits in space.logit_blocks(inputs, quick=quick):
         tile = np.ascontiguousarray(logits.T)
         inside = (field.members >= labels.start) & (field.members < labels.stop)
         which, column = np.nonzero(inside)

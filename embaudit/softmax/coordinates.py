@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -18,6 +19,9 @@ from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, 
 from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.rows import row_norms
+from embaudit.kernels.screened import ROUNDOFF
+from embaudit.kernels.stretch import WIDE
 from embaudit.model import FactorModel, Softmax
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
@@ -93,6 +97,23 @@ class LabelCoordinates:
         return self.n_labels <= self.rank + 1
 
     @property
+    def is_long(self) -> bool:
+        """Whether the rows are very long ones in float32."""
+        return self.rows.dtype == np.float32 and self.rows.shape[1] > WIDE
+
+    @cached_property
+    def longest(self) -> float:
+        """Length of the longest row as stored."""
+        return float(row_norms(self.rows).max())
+
+    def slack(self, inputs: Floats) -> Vector:
+        """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
+        if not self.is_long:
+            return np.zeros(len(inputs))
+        sizes = np.linalg.norm(self.whitening @ inputs[:, :-1].T, axis=0)
+        return np.asarray((self.rows.shape[1] + 2) * ROUNDOFF * self.longest * sizes)
+
+    @property
     def competitors(self) -> Indices:
         """Labels that compete."""
         return np.arange(self.n_labels) if self.twins is None else np.flatnonzero(~self.twins)
@@ -106,13 +127,16 @@ class LabelCoordinates:
         z = (np.asarray(self.rows[labels], dtype=np.float64) - self.mean) @ self.whitening
         return np.column_stack([z, self.residual[labels]])
 
-    def logit_blocks(self, inputs: Floats) -> Iterator[tuple[slice, Floats]]:
-        """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time."""
+    def logit_blocks(self, inputs: Floats, *, quick: bool = False) -> Iterator[tuple[slice, Floats]]:
+        """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time.
+
+        Products with very long rows in float32 may be `quick`: then they are those of float32, off by `slack` at most.
+        """
         weights = self.whitening @ inputs[:, :-1].T
-        middle = self.mean @ weights
+        middle, kind = self.mean @ weights, np.float32 if quick and self.is_long else np.float64
 
         def logits(labels: slice) -> tuple[slice, Floats]:
-            found = np.asarray(self.rows[labels], dtype=np.float64) @ weights
+            found = np.asarray(np.asarray(self.rows[labels], dtype=kind) @ weights.astype(kind), dtype=np.float64)
             found -= middle
             found += np.multiply.outer(self.residual[labels], inputs[:, -1])
             return labels, found

@@ -11,7 +11,7 @@ from head_examples import random_head
 from embaudit.errors import InputError
 from embaudit.kernels import moments
 from embaudit.model import FactorModel
-from embaudit.softmax import contests
+from embaudit.softmax import contests, coordinates
 from embaudit.softmax.contests import (
     NO,
     OPEN,
@@ -83,6 +83,58 @@ def test_gaps_to_every_other_label_by_brute_force(monkeypatch, twins, blocks):
         assert found.closest[i].tolist() == nearest[:3]
         slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * abs(INPUTS[i] @ field.tie[i])
         assert found.slack[i] == pytest.approx(slack, abs=1e-12)
+
+
+@pytest.fixture
+def long_field(monkeypatch):
+    """Contests of a head whose rows count as very long; the last two labels are almost the same."""
+    rows = random_head(5, 60, 20).right.astype(np.float32)
+    rows[59] = rows[58] * np.float32(1 + 1e-6)
+    monkeypatch.setattr(coordinates, "WIDE", 19)
+    return _Field.of(label_coordinates(FactorModel.from_softmax(rows)), np.array([[0, 0], [3, 3], [58, 58]]))
+
+
+def test_quick_logits_are_off_by_no_more_than_their_slack(long_field):
+    space, inputs = (
+        long_field.space,
+        np.random.default_rng(2).standard_normal((40, 21)) * 10.0 ** np.arange(-4, 4).repeat(5)[:, None],
+    )
+    quick, exact = (np.concatenate([z for _, z in space.logit_blocks(inputs, quick=quick)]) for quick in (True, False))
+    off, slack = np.abs(quick - exact).max(axis=0), space.slack(inputs)
+    assert (off <= slack).all()
+    assert (off > 0).all()
+    assert (slack <= 1e3 * off).all()
+    lengths = np.linalg.norm(space.rows.astype(float), axis=1)
+    np.testing.assert_allclose(
+        slack, 22 * 2.0**-24 * lengths.max() * np.linalg.norm(space.whitening @ inputs[:, :-1].T, axis=0)
+    )
+    assert not SPACE.is_long
+    assert not SPACE.slack(INPUTS).any()
+    np.testing.assert_array_equal(
+        *(np.concatenate([z for _, z in SPACE.logit_blocks(INPUTS, quick=q)]) for q in (True, False))
+    )
+
+
+def test_quick_gaps_are_the_least_they_may_be_and_doubtful_ones_are_found_again(long_field, monkeypatch):
+    passes, real = [], contests._compared
+
+    def noted(field, inputs, n, *, quick=False):
+        passes.append((quick, field.members[:, 0].tolist()))
+        return real(field, inputs, n, quick=quick)
+
+    monkeypatch.setattr(contests, "_compared", noted)
+    point = long_field.start
+    found, exact = _survey(long_field, point, 2), real(long_field, point, 2)
+    assert passes == [(True, [0, 3, 58]), (False, [58])]
+    off = long_field.space.slack(point)
+    gap = exact.least - found.least
+    assert (gap[:2] > 0).all()
+    assert (gap[:2] <= 2 * off[:2]).all()
+    assert (found.largest[:2] > exact.largest[:2]).all()
+    assert (found.lead[:2] < exact.lead[:2]).all()
+    for name in ("least", "largest", "closest", "slack"):
+        np.testing.assert_allclose(getattr(found, name)[2], getattr(exact, name)[2], rtol=1e-12, atol=1e-13)
+    np.testing.assert_array_equal(found.closest, exact.closest)
 
 
 def test_a_lead_is_a_share_where_the_leaders_lead_by_more_than_slack():
