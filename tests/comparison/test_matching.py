@@ -7,10 +7,11 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.matching import match
+from embaudit.comparison.matching import _same_titles, match
 from embaudit.comparison.seen import _picks_columns, pairing
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
+from embaudit.model.side import Side
 
 
 def vectors(n=9, k=3, seed=0, **fields):
@@ -240,3 +241,14 @@ def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
     np.testing.assert_array_equal(found.seen["right"][1], one.right)
     assert found.seen["right"][0] is found.raw["right"][0]
     assert "diagonal" in found.groups
+
+
+def test_a_row_called_by_its_id_has_any_title():
+    one = Side(np.eye(3), "item", ids=["a", "b", "c"], names=["Alpha", "b", "Gamma"])
+    two = Side(np.eye(3), "item", ids=["c", "b", "a"], names=["gamma", "Beta", "A"])
+    assert _same_titles((one, two), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, True]
+    assert _same_titles((two, one), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, True]
+    other = Side(np.eye(3), "item", ids=["c", "b", "a"], names=["Beta", "Gamma", "Alpha"])
+    assert _same_titles((one, other), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, False]
+    bare = Side(np.eye(3), "item", ids=["c", "b", "a"])
+    assert _same_titles((one, bare), np.array([0, 2]), np.array([2, 0])).tolist() == [True, True]

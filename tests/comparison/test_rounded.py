@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from embaudit.comparison.given import Given
+from embaudit.comparison.given import Given, with_states
 from embaudit.comparison.matching import Match
 from embaudit.comparison.rounded import FLOAT32, rounded
 from embaudit.model import FactorModel
@@ -105,3 +105,15 @@ def test_nothing_is_said_without_rounding_or_where_the_gauge_is_not_known():
                           (layered, normed), (wide, plain)):  # fmt: skip
         assert rounded(before, after, match(EVERY)) is None
     assert rounded(plain, given(ROWS, None, found), match(EVERY)).explains
+
+
+def test_heads_get_states_where_norms_of_one_kind_and_width_stand_before_both():
+    draw, plain = np.random.default_rng(0), given(ROWS)
+    normed, other = given(ROWS, GAINS), given(ROWS[::-1], OTHERS)
+    for before, after in ((plain, plain), (normed, plain), (plain, normed), (normed, given(ROWS, np.ones(3)))):
+        assert with_states(before, after, draw) == (before, after, 0)
+    before, after, count = with_states(normed, other, draw)
+    assert count == 1000 + 2 * 2 == before.model.n_left == after.model.n_left
+    states = before.model.left / GAINS
+    np.testing.assert_allclose(after.model.left / OTHERS, states)
+    np.testing.assert_allclose((states**2).mean(axis=1), 1, rtol=1e-6)
