@@ -84,7 +84,7 @@ def _exact(x: Rows, queries: Floats, columns: Indices) -> Floats:
 
     def fill(part: slice) -> None:
         some = columns[part]
-        units = unit_rows(x[np.maximum(some, 0).ravel()]).reshape(*some.shape, -1)
+        units = unit_rows(x[np.maximum(some, 0).ravel()]).reshape(*some.shape, x.shape[1])
         cosines = np.clip(np.einsum("mk,mck->mc", queries[part], units), -1, 1)
         found[part] = np.where((some < 0) | np.isnan(cosines), -np.inf, cosines)
 

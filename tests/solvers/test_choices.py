@@ -10,7 +10,8 @@ from records import open_records
 from embaudit.errors import InputError
 from embaudit.solvers import krylov, svd
 from embaudit.solvers.krylov import _capacity, _Subspace, value_errors
-from embaudit.solvers.svd import _auto_route, _gram_is_cheap, _in_range, _Triplets, truncated_svd, zero_below
+from embaudit.solvers.products import as_interactions
+from embaudit.solvers.svd import RESOLVED, _auto_route, _gram_is_cheap, _in_range, _Triplets, truncated_svd, zero_below
 
 
 def test_records_are_closed():
@@ -67,6 +68,8 @@ def test_values_are_exact_resolved_or_zero():
     found = _Triplets(draw, np.eye(3), np.array([1e-9, 1e-9, 1.0]))
     assert found.is_exact(2)
     assert found.is_exact(3), "what is dead beside the largest need not be exact"
+    assert _Triplets(np.array([1.0, RESOLVED]), np.eye(2), np.ones(2) * [0, 1]).is_exact(2)
+    assert not _Triplets(np.array([1.0, 2 * RESOLVED]), np.eye(2), np.ones(2) * [0, 1]).is_exact(2)
     assert not _Triplets(draw, np.eye(3), np.array([1e-9, 1e-1, 0.0])).is_exact(2)
     assert not found.resolves(3, 1e-9)
     assert found.resolves(2, 1e-9)
@@ -84,8 +87,19 @@ def test_errors_are_the_residual_or_its_square_over_the_gap():
 
 
 def test_matrices_beyond_float32_are_scaled_by_a_power_of_two():
-    for largest, scale in ((3e12, 2.0**41), (1e12, 1.0), (1e-12, 1.0), (9e-13, 2.0**-41), (0.0, 1.0)):
-        for x in (np.array([[largest, -largest / 2]]), sp.csr_array(np.array([[-largest, 0.0]]))):
+    for largest, scale in (
+        (3e12, 2.0**41),
+        (1.5e12, 2.0**40),
+        (1e12, 1.0),
+        (1e-12, 1.0),
+        (9e-13, 2.0**-41),
+        (0.0, 1.0),
+    ):
+        for x in (
+            np.array([[largest, -largest / 2]]),
+            np.array([[largest / 2, -largest]]),
+            sp.csr_array(np.array([[-largest, 0.0]])),
+        ):
             scaled, found = _in_range(x)
             assert found == scale
             dense = scaled.toarray() if sp.issparse(scaled) else scaled
@@ -145,3 +159,46 @@ def test_a_result_shows_its_size_and_points_up():
         assert str(refused.value) == f"k must be from 1 to min(n, p) = 3; got {k}."
     with pytest.raises(InputError, match="solver must be one of auto, lapack, gram, krylov, lanczos, randomized; got"):
         truncated_svd(np.eye(3), 1, solver="power")
+
+
+def test_the_last_place_of_a_basis_is_filled():
+    space = _Subspace.of(8, 4, np.dtype(np.float64))
+    first = np.eye(8)[:, :3]
+    space.append(first, first)
+    assert space.fresh(np.eye(8)[:, 2:5]).shape == (8, 1)
+
+
+@pytest.mark.parametrize(
+    ("solver", "exact", "k", "asked"),
+    [
+        ("krylov", False, 3, ["krylov", "lanczos"]),
+        ("krylov", True, 3, ["krylov"]),
+        ("krylov", False, 4, ["krylov"]),
+        ("gram", False, 3, ["gram"]),
+    ],
+)
+def test_what_is_not_exact_is_asked_of_a_stronger_route(monkeypatch, solver, exact, k, asked):
+    seen = []
+
+    def by_name(X, k, name, rng):
+        seen.append(name)
+        return _Triplets(np.ones(4), np.eye(4), np.full(4, 0.0 if exact else 1.0))
+
+    monkeypatch.setattr(svd, "_auto_route", lambda X, k: solver)
+    monkeypatch.setattr(svd, "_by_name", by_name)
+    _, used = svd._automatic(Shaped(9, 4), k, np.random.default_rng(0))
+    assert (seen, used) == (asked, asked[-1])
+
+
+def test_small_values_survive_the_square_of_a_matrix():
+    draw = np.random.default_rng(0)
+    left, right = (np.linalg.qr(draw.standard_normal((n, 3)))[0] for n in (20, 8))
+    values = np.array([1.0, 1e-7, 1e-8])
+    found = svd._polished((left * values) @ right.T, right)
+    np.testing.assert_allclose(found.values, values, rtol=1e-6)
+
+
+@pytest.mark.parametrize("given", [np.ones(3), np.array([["a"]]), np.ones((2, 2, 2)), np.ones((2, 2), dtype=complex)])
+def test_what_is_no_matrix_of_real_numbers_is_refused(given):
+    with pytest.raises(InputError, match=r"^X must be a matrix of real numbers, dense or sparse; got "):
+        as_interactions(given)
