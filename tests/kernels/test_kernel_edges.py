@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from embaudit.kernels import moments, tally
 from embaudit.kernels.copies import LOOKED_AT, _between, _spread
 from embaudit.kernels.intervals import wilson_interval
-from embaudit.kernels.pairs import as_pairs, cosine_matrix
+from embaudit.kernels.pairs import as_pairs, cosine_matrix, pairs_or_all
 from embaudit.kernels.screened import screened
 from embaudit.kernels.stretch import Stretch, plainest
 
@@ -60,3 +61,30 @@ def test_places_lie_in_the_middle_of_those_chosen():
 )
 def test_what_is_no_diagonal_matrix_stays_as_it_is(given):
     assert plainest(given) is given
+
+
+def test_all_pairs_across_are_those_of_each_row_with_each_column():
+    assert pairs_or_all(None, 2, 3).tolist() == [[i, j] for i in range(2) for j in range(3)]
+    assert pairs_or_all(None, 3).tolist() == [[0, 1], [0, 2], [1, 2]]
+
+
+def test_a_wide_gram_matrix_of_rows_far_from_the_origin_is_exact(monkeypatch):
+    monkeypatch.setattr(moments, "WIDE_BYTES", 8 * 5 * 7)
+    x = np.round(np.random.default_rng(0).standard_normal((40, 5)), 3) + 2.0**27
+    x = np.round(x, 7)
+    mean, gram = moments._wide_gram(x, normalise=False)
+    exact = x - 2.0**27
+    centred = exact - exact.mean(axis=0)
+    np.testing.assert_allclose(mean, x.mean(axis=0), rtol=1e-15)
+    np.testing.assert_allclose(gram, centred.T @ centred, atol=1e-6)
+
+
+def test_ranks_go_by_a_grid_over_the_range_of_a_sample():
+    found = tally._RankBins.of(np.array([0.5, -1.0, 1.0]))
+    assert (found.lowest, found.scale) == (-1.0, (2**16 - 1) / 2)
+    assert found.cells.tolist() == [0, int(1.5 * 65535 / 2), 65535]
+    # 256 bins; each of three takes a third of them, and is told by its middle.
+    assert tally._bins(np.array([1, 3, 5]), 3).tolist() == [int(256 / 6), 128, int(256 * 5 / 6)]
+    assert tally._bins(np.array([6]), 3).tolist() == [255]
+    still = tally._RankBins.of(np.full(3, 0.25))
+    assert (still.lowest, still.cells.tolist()) == (0.25, [0, 0, 0])
