@@ -193,8 +193,8 @@ def test_what_is_asked_of_an_audit(gathered):
         MODEL, groups=["linear"], roles=["items", "user"], role="user-user", source="here", objective="product", **given
     )
     ((model, options),) = gathered
-    asked = {"groups": ["linear"], "roles": ["right", "left"], "about": "left", "final_norm": None}
-    assert options == {**asked, **given}
+    asked = {"groups": ("linear",), "show": ("0",), "roles": ["right", "left"], "about": "left", "final_norm": None}
+    assert options == {**given, **asked}
     assert model.objective == "product"
     assert result.source == "here"
     assert result.model is model
