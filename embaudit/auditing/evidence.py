@@ -23,7 +23,7 @@ from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
-from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.sizes import require_ordinary_size, shape_question
 from embaudit.movements import twins
 from embaudit.movements.bias_columns import beside_bias, counts_bias
 from embaudit.movements.movement import MovementProbe
@@ -135,7 +135,9 @@ def default_roles(model: FactorModel) -> tuple[Role, ...]:
     rows = {side: len(model.side(side).directed) for side in model.sides}
     roles: list[Role] = [side for side in reversed(model.sides) if rows[side] > 1]
     if not roles:
-        raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}")
+        alone = model.n_right == 1 and shape_question(model) is not None
+        remedy = "if its columns are the entities, read it with --transpose right" if alone else ""
+        raise must_be("a model to audit", "of two rows or more that are not zero on one side", f"{model!r}", remedy)
     cross = min(rows.values()) > 0 and model.left is not None and model.predicts is not Equivalence.COSINES
     return (*roles, "cross") if cross else tuple(roles)
 

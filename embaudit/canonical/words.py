@@ -87,11 +87,11 @@ def whitened(items: str, near: str = "") -> str:
     Examples
     --------
     >>> print(whitened("item"))
-    the items are whitened. Every latent direction counts the same in their cosines, ... such cosines say nothing
+    the items are whitened. Every latent direction counts the same in their cosines, ... these cosines would be 0
     """
     return (
         f"the {items}s are {near}whitened. Every latent direction counts {near}the same in their cosines, however "
-        "little it matters to a score. At full rank such cosines say nothing"
+        f"little it matters to a score. With as many directions as {items}s, all these cosines would be {near}0"
     )
 
 
@@ -102,7 +102,7 @@ def _counted(position: Position) -> str:
     kappa = float(np.exp(position.counted_distance))
     if kappa <= BALANCED:
         return f"Weighted by interactions, they are balanced within κ = {kappa:.3f}."
-    return f"Weighted by interactions, they are not balanced: a gauge of condition number {kappa:.3f} is between."
+    return f"Decay at every interaction would leave other factors: a gauge of condition number {kappa:.3f} is between."
 
 
 _LIBRARIES = {

@@ -121,7 +121,8 @@ class Given:
         from embaudit.model.sizes import shape_question
 
         found = read(path, kind=self.kind, **self.options)
-        if question := shape_question(found.model):
+        # A single row is refused wherever rows are compared, in a sentence that asks the same.
+        if found.model.n_right > 1 and (question := shape_question(found.model)):
             sys.stderr.write(f"{question}\n")
         return found
 

@@ -52,11 +52,13 @@ class Settings:
         Raises
         ------
         InputError
-            If that file is damaged, or sets what is no option.
+            If that file is damaged or a folder, or sets what is no option.
         """
         for place in (folder, *folder.parents):
             for name in (OWN, SHARED):
                 path = place / name
+                if name == OWN and path.is_dir():
+                    raise must_be(str(path), "a file", "a folder", "rename it, or put a file of settings in its place")
                 values = _table(path) if path.is_file() else None
                 if values is not None:
                     given = dict(_checked(path, values))

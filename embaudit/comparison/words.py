@@ -105,7 +105,9 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
     if change.mean_unseen >= SHOWN:
         parts.append(f"{_mean(change, 'unseen')} comes from dimensions that no prediction sees")
     if not parts:
-        return ", and no gauge explains it"
+        # Lists can change by less than two digits of a mean show.
+        lists = change.neighbour_shares["lost_to_gauge"] > 0
+        return f", of which a gauge explains less than {2 * SHOWN:.2f}" if lists else ", and no gauge explains it"
     if change.mean_remainder >= SHOWN:
         parts.append(f"{_mean(change, 'remainder')} remains, on {title}s that were not used to find it")
     return f". Of that, {'. '.join(parts)}"

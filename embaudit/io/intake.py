@@ -99,7 +99,9 @@ class Intake:
         for side, title in zip(("left", "right"), self.titles, strict=True):
             if side in found and f"{side}_ids" not in found:
                 named = f"{side}_names" in found
-                yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}."
+                # Tokens and classes are nothing to a reader without their names.
+                give = "; `labels` (--labels FILE) names them" if title == "label" and not named else ""
+                yield f"{title.capitalize()} ids: none, so rows go by their {'names' if named else 'number'}{give}."
 
     def line(self) -> str:
         """Tell the most of it in one line.

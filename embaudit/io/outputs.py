@@ -16,6 +16,8 @@ from embaudit.io.files import AnyPath, as_path, require_no_input
 
 STREAMS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 """Names of what a process has open: a file put in their place would be lost, even where they lead to a file."""
+PACKED = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip")
+"""How names of packed files end."""
 
 
 def writable(path: AnyPath, *, force: bool) -> Path:
@@ -78,8 +80,9 @@ def written_whole(
     Raises
     ------
     InputError
-        If the file exists and `force` is not set, it cannot be written there, or there is no room for it. A file that
-        somebody makes meanwhile is kept, and the sentence says where the result lies.
+        If text shall go into what is called a packed file, the file exists and `force` is not set, it cannot be
+        written there, or there is no room for it. A file that somebody makes meanwhile is kept, and the sentence says
+        where the result lies.
 
     Examples
     --------
@@ -90,7 +93,15 @@ def written_whole(
     ...     [p.name for p in Path(folder).iterdir()]
     ['a.txt']
     """
+    if mode == "w":
+        _require_plain(as_path(path, "the output"))
     return _written_whole(writable(path, force=force), mode, force=force)
+
+
+def _require_plain(path: Path) -> None:
+    """Refuse the name of a packed file: what is text would lie there as it is, and nothing could open it."""
+    if path.suffix.lower() in PACKED:
+        raise must_be("the output", f"a name without {path.suffix}", path, "it is written as text; pack it afterwards")
 
 
 @contextmanager

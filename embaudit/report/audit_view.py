@@ -21,7 +21,7 @@ from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
 from embaudit.report.heat_chart import HeatChart, heat_chart
-from embaudit.report.next_steps import Asked, next_steps
+from embaudit.report.next_steps import Asked, by_logits, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.report.summary import (
     MOVED,
@@ -155,7 +155,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         said=tuple(_said(audit)),
         training=tuple(cases(model)) if _is_open(audit) else (),
         on_limits=tuple(_on_limits(audit)),
-        picked=_picked(audit),
+        picked=" ".join(filter(None, (_picked(audit), _length(audit, examples), _unnamed(audit)))),
         words=tuple(_short(audit)),
         findings=audit.findings,
         codes=tuple(_codes(audit)),
@@ -187,7 +187,8 @@ def advice_of(audit: Audit) -> str:
 def _steps(audit: Audit, asked: Asked | None) -> Iterator[tuple[str, str]]:
     """Yield the commands that do what is advised; the page itself holds what the last one prints."""
     asked = Asked(audit.source) if asked is None and audit.source else asked
-    yield from () if asked is None else list(next_steps(audit, asked))[:-1]
+    if asked is not None:
+        yield from (*list(next_steps(audit, asked))[:-1], *by_logits(audit, asked))
 
 
 def _is_open(audit: Audit) -> bool:
@@ -225,6 +226,20 @@ def _picked(audit: Audit) -> str:
     if head is not None and head.origin_is_free:
         return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
     return f"Of a few {title}s drawn at random from the longest twentieth, which have much behind them as a rule."
+
+
+def _length(audit: Audit, examples: tuple[Neighbourhood, ...]) -> str:
+    """Tell how long the lists are that figures count, where those shown are shorter."""
+    side, shown = shown_side(audit), max((len(one.before) for one in examples), default=0)
+    counted = max((record.top_n or 0 for _, record in audit.evidence.visits(side)), default=0)
+    return f"Each list shows the first {shown} of the {counted} nearest that figures count." if counted > shown else ""
+
+
+def _unnamed(audit: Audit) -> str:
+    """Tell how to name rows that go by their number."""
+    side = audit.model.side(shown_side(audit))
+    bare = side.names is None and side.ids is None and shown_side(audit) == "right"
+    return f"These {side.title}s go by their number: `--labels FILE` names them, a name a line." if bare else ""
 
 
 SHORT = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model", "label", "copy", "shift", "whitened",

@@ -91,6 +91,31 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     yield "to read every table and finding", asked.audit("--full")
 
 
+def by_logits(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
+    """Yield how to compare labels by their logits, where a head has no inputs: only its reader can bring some.
+
+    Examples
+    --------
+    >>> from embaudit.auditing import audit
+    >>> from embaudit.model import FactorModel
+    >>> found = audit(FactorModel.from_softmax([[1.0, 2.0], [2.0, 1.0], [3.0, 3.0]]))
+    >>> for what, command in by_logits(found, Asked("h.npz")):
+    ...     print(f"{what}: {command}")
+    with inputs of yours (put their file's name for INPUTS.npy), to write vectors that compare labels by their logits: \
+embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction.npz
+    """
+    head = audit.head is not None and audit.model.left is None
+    if not head or not audit.predictions_hold or audit.answer.word is Word.YES:
+        return
+    option, file = ("--inputs", "INPUTS.npy") if audit.evidence.norm is None else ("--states", "STATES.npy")
+    kind = "inputs" if option == "--inputs" else "states before the final norm"
+    what = f"with {kind} of yours (put their file's name for {file}), to write vectors that compare "
+    yield (
+        f"{what}{audit.model.title('right')}s by their logits",
+        asked.fix(option, file, "--as", "prediction", *asked.norm, "--unit", "--out", asked.out("prediction")),
+    )
+
+
 def _missing(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
     suffix = next((suffix for suffix in BESIDE if asked.path.endswith(suffix)), "")

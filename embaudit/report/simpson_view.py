@@ -31,9 +31,11 @@ GLOSSARY = (
     ("partial reversal", "The signs oppose, and so does the sign in half of the rows or more."),
     ("vanishing", "Pooled there is an association, within groups next to none."),
     ("masked", "Within groups there is an association, pooled next to none."),
+    ("no reversal", "None of these: groups and all rows tell much the same, however much r differs beyond chance."),
     ("effect", "r pooled less r within."),
     ("vote", "A group has a vote if it is large enough and has a correlation."),
     ("opposes", "The group has a vote, and its sign is the opposite of the pooled one."),
+    ("significant", "A random grouping would hardly change the correlation as much, whatever the sign."),
     ("p_adjusted", "How often a random grouping would change the correlation as much, all groupings considered."),
 )
 

@@ -34,8 +34,8 @@ class Kind(StrEnum):
     """Pooled there is an association, within groups next to none."""
     MASKED = "masked"
     """Within groups there is an association, pooled next to none."""
-    NONE = "no change"
-    """The groups tell what the pooled rows tell."""
+    NONE = "no reversal"
+    """The groups tell much the same as the pooled rows; the correlation may still be another beyond chance."""
     UNDECIDED = "undecided"
     """Fewer than two groups have a vote, or nothing varies within groups."""
 

@@ -249,7 +249,7 @@ def test_factors_that_decay_would_not_leave_so():
     )
     remedy = "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned."
     expected = (
-        "EMB104", TIP, "the factors are not balanced as their objective would leave them",
+        "EMB104", TIP, "the factors are not where the declared objective would leave them",
         law.format("equal Gram matrices"), f"{remedy} If decay counted ratings, declare factors-counted.",
         pytest.approx(1.5), "balance", Kind.MEASURED, "the factors", "minima of the declared objective", "position",
         False,
@@ -441,7 +441,8 @@ def test_an_origin_that_decides_neighbours():
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         "is a "
         "convention. Here the mean row is 0.5 of a typical row long, and it decides neighbours.",
-        "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs.",
+        "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs "
+        "(`embaudit fix --as prediction`, with `--inputs` or `--states` where the head has none).",
         0.35, "origin-decides", Kind.SHOWN, "label cosines", "the head less its mean row", "head", True,
     )  # fmt: skip
 

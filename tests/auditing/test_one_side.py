@@ -80,7 +80,7 @@ def test_orthonormal_columns_are_called_what_they_are_where_users_are_at_hand():
         "EMB410",
         "item columns are orthonormal, so cosines weigh all directions alike",
         "The items are whitened. Every latent direction counts the same in their cosines, however little it matters "
-        "to a score. At full rank such cosines say nothing.",
+        "to a score. With as many directions as items, all these cosines would be 0.",
         "If they are the V of a singular value decomposition, multiply the columns by its singular values. "
         "With the other side at hand, `embaudit fix` does so.",
         None,

@@ -62,11 +62,11 @@ def test_twins_are_told_in_full():
     assert finding.to_dict() == {
         "code": "EMB401",
         "severity": "issue",
-        "title": "25 % of item rows are copies of another row; keep one of each",
+        "title": "25 % of item rows are copies of another row; count them once",
         "explanation": "25 % of 8 item rows have a copy (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 "
         "rows (0, 7). Such rows fill each other's lists of neighbours.",
-        "remedy": "Keep one row of each group, or find out why they never parted; read figures with copies counted "
-        "once.",
+        "remedy": "Look at a few groups: items that training hardly touched stay copies, and so does what is listed "
+        "twice. Show one of each group, and read figures with copies counted once.",
         "value": 0.25,
         "claim": "twins:right",
     }
@@ -75,6 +75,19 @@ def test_twins_are_told_in_full():
         "evidence": "traits", "witness": False,
     }  # fmt: skip
     assert str(finding.claim.scope) == "the model at hand"
+
+
+def test_where_copies_come_from_depends_on_the_model():
+    rows = with_copies(8, 1).right
+    pairs = FactorModel.from_user_item(rows[::-1], rows), FactorModel.from_softmax(rows, embeddings=rows[::-1])
+    items, labels = ([found.remedy for found in twin_rows(evidence_of(one, ("right", "left")))] for one in pairs)
+    begin, end = "Look at a few groups: ", " Show one of each group, and read figures with copies counted once."
+    listed = "with the same few interactions end as copies, and so does what is listed twice."
+    assert items == [f"{begin}{title} {listed}{end}" for title in ("items", "users")]
+    assert labels == [
+        f"{begin}labels that training hardly touched, such as unused tokens, stay copies.{end}",
+        f"{begin}inputs that are given twice are copies.{end}",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +113,7 @@ def test_of_a_sample_the_lower_end_counts(monkeypatch):
     assert twins.share == pytest.approx(1 / 3)
     assert twins.ci_low < 0.25
     assert finding.severity is Severity.TIP
-    assert finding.title == f"{100 * twins.ci_low:.0f} % of item rows are copies of another row; keep one of each"
+    assert finding.title == f"{100 * twins.ci_low:.0f} % of item rows are copies of another row; count them once"
     assert finding.value == twins.share
 
 

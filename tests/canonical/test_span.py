@@ -74,3 +74,19 @@ def test_the_command_asks_before_it_works(embaudit, tmp_path, monkeypatch):
     assert result.code == 0
     assert asked in result.err
     assert asked not in embaudit("audit", "wide.npy", "--kind", "vectors", "--gauges", 1, "--transpose", "right").err
+
+
+def test_a_single_row_is_refused_in_one_sentence_that_asks_too(embaudit, tmp_path):
+    refusal = "embaudit: a model to audit must be of two rows or more that are not zero on one side; got "
+    asked = "; if its columns are the entities, read it with --transpose right.\n"
+    np.save(tmp_path / "row.npy", np.ones((1, 4)))
+    np.save(tmp_path / "number.npy", np.ones((1, 1)))
+    np.save(tmp_path / "zeros.npy", np.zeros((2, 2)))
+    row, number, zeros = (embaudit("audit", f"{name}.npy") for name in ("row", "number", "zeros"))
+    assert {found.code for found in (row, number, zeros)} == {2}
+    assert row.err.startswith(refusal)
+    assert row.err.endswith(asked)
+    for found in (number, zeros):
+        assert found.err.startswith(refusal)
+        assert "--transpose" not in found.err
+    assert {found.err.count("\n") for found in (row, number, zeros)} == {1}

@@ -15,7 +15,7 @@ SPREAD = np.diag([9.0, 4.0, 1.0])
 TWO = [[1.0, 0.0], [0.0, 2.0]], [[2.0, 0.0], [0.0, 2.0]]
 WHITE = (
     "Your cosines sit at exponent 1.00: the items are whitened. Every latent direction counts the same in their "
-    "cosines, however little it matters to a score. At full rank such cosines say nothing. "
+    "cosines, however little it matters to a score. With as many directions as items, all these cosines would be 0. "
 )
 SCIKIT = "TruncatedSVD of scikit-learn and BiasedSVD of LensKit write factors of this shape (UΣ, V). "
 COLUMNS = "The columns are singular directions with scales of their own, as a product penalty leaves them. "
@@ -99,7 +99,7 @@ PLACES = {
         *TWO,
         {"user_counts": [1, 1], "item_counts": [1, 1]},
         WHITE
-        + "Weighted by interactions, they are not balanced: a gauge of condition number 1.414 is between. "
+        + "Decay at every interaction would leave other factors: a gauge of condition number 1.414 is between. "
         + SCIKIT
         + NEXT,
         None,
@@ -120,9 +120,8 @@ PLACES = {
         EYE / [1.03, 1.0, 1.0],
         {},
         "Your cosines sit at exponent 1.00: the items are nearly whitened. Every latent direction counts nearly the "
-        "same in their cosines, however little it matters to a score. At full rank such cosines say nothing. "
-        + COLUMNS
-        + NEXT,
+        "same in their cosines, however little it matters to a score. With as many directions as items, all these "
+        "cosines would be nearly 0. " + COLUMNS + NEXT,
         "exponent 1.00, ln κ 0.0296 off, effective rank 3 of 3, U D, V D'",
     ),
 }

@@ -146,3 +146,16 @@ def test_settings_that_mean_nothing_are_refused(model, embaudit, tmp_path, text,
     assert result.code == 2
     assert words.format(path=path) in result.err
     assert len(result.err.splitlines()) <= 2
+
+
+def test_settings_that_are_a_folder_are_refused_where_others_would_be_read(model, embaudit, tmp_path):
+    (tmp_path / "embaudit.toml").mkdir()
+    refused = embaudit("audit", model, *FEW)
+    assert (refused.code, refused.err) == (
+        2,
+        f"embaudit: {tmp_path / 'embaudit.toml'} must be a file; got a folder; rename it, or put a file of settings in "
+        "its place.\n",
+    )
+    (tmp_path / "embaudit.toml").rmdir()
+    (tmp_path / "pyproject.toml").mkdir()
+    assert embaudit("audit", model, *FEW).code == 0

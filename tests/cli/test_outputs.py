@@ -269,3 +269,15 @@ def test_capitals_tell_labels_apart_only_where_they_have_to(embaudit, tmp_path):
     for wanted, found in (("e", "e"), ("E", "E"), ("APPLE", "apple"), ("apf", "Apfel")):
         assert f"nearest to {found}" in embaudit("audit", "head.npz", "--show", wanted, "--gauges", 1, "--top", 1).out
     assert_refused(embaudit("audit", "head.npz", "--show", "ap"), "show must be one id or title", "'apple', 'Apfel'")
+
+
+def test_text_is_not_written_into_what_is_called_packed(embaudit, model):
+    for option, name in (("--json", "a.json.gz"), ("--out", "a.html.ZIP"), ("--markdown", "a.md.xz")):
+        suffix = Path(name).suffix
+        refused = embaudit("audit", model, option, name)
+        assert refused.err == (
+            f"embaudit: the output must be a name without {suffix}; got {name}; it is written as text; pack it "
+            "afterwards.\n"
+        )
+        assert refused.code == 2
+        assert not Path(name).exists()

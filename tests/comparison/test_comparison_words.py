@@ -150,8 +150,10 @@ def test_a_gauge_is_named_and_only_possible_where_predictions_are_not_known(grou
 )
 def test_why_neighbours_are_gone(lost, agreement, said):
     text = comparison(changed(total=0.5, lost=lost), agreement=agreement).explain()
-    start = text.index("and no gauge explains it.") + len("and no gauge explains it.")
-    rest = text[start:]
+    # A sentence must not deny the gauge that the next one names.
+    cause = ", of which a gauge explains less than 0.01." if lost[0] else ", and no gauge explains it."
+    rest = text[text.index(cause) + len(cause) :]
+    assert ("no gauge explains" in text) == (not lost[0])
     assert rest.startswith(said)
     assert said or "nearest" not in text
     assert rest[len(said) :][:1] == " "

@@ -17,7 +17,7 @@ from embaudit.auditing.glossary import CODES
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
 from embaudit.report.next_steps import Asked
-from embaudit.report.page import page
+from embaudit.report.page import coded, page
 from embaudit.report.view import LONGEST, Origin
 
 
@@ -74,6 +74,12 @@ def test_what_to_type_stands_beside_what_to_do(result, head):
     assert "--full" not in part
     asked = Asked("a b.npz", ("--weight", "W"), ("--norm", "ln"))
     told = unescape(page(head, "t", Origin(asked=asked)))
+    states = "With states before the final norm of yours (put their file's name for STATES.npy), to write vectors"
+    assert f"{states} that compare labels by their logits:" in text_of(told)
+    assert (
+        "embaudit fix 'a b.npz' --weight W --states STATES.npy --as prediction --norm ln --unit "
+        "--out 'a b-prediction.npz'</code>"
+    ) in told
     written = "a b-folded-centred.npz"
     assert f"embaudit fix 'a b.npz' --weight W --as folded-centred --norm ln --out '{written}'</code>" in told
     assert "<pre" not in page(head)
@@ -94,14 +100,20 @@ def test_kinds_of_training_have_a_table_where_none_is_known(result, head):
 def test_it_is_said_whose_neighbours_are_shown(result, head):
     model = result.model
     shown = ea.audit(model, n_gauges=1, show=["3"])
-    texts = [audit_view(audit).picked for audit in (result, head, shown)]
+    few = ea.audit(random_model(p=6), n_gauges=1, show=["3"])
+    texts = [audit_view(audit).picked for audit in (result, head, shown, few)]
+    lists = "Each list shows the first 5 of the 10 nearest that figures count."
+    bare = "These items go by their number: `--labels FILE` names them, a name a line."
     assert texts == [
-        "Of a few items drawn at random from the longest twentieth, which have much behind them as a rule.",
-        "Of the labels whose neighbours change most, so these are no sample; figures over all stand above.",
-        "Of the items that were asked for.",
+        "Of a few items drawn at random from the longest twentieth, which have much behind them as a rule. "
+        f"{lists} {bare}",
+        f"Of the labels whose neighbours change most, so these are no sample; figures over all stand above. {lists}",
+        f"Of the items that were asked for. {lists} {bare}",
+        f"Of the items that were asked for. {bare}",
     ]
-    for audit, text in zip((result, head, shown), texts, strict=True):
-        assert f"<p>{text}</p>" in audit.report()
+    assert "FILE" not in audit_view(ea.audit(model, n_gauges=1, role="user", show=["3"])).picked
+    for audit, text in zip((result, head, shown), texts, strict=False):
+        assert text_of(coded(text)) in text_of(audit.report())
 
 
 def test_commands_in_sentences_are_set_as_code(head):

@@ -74,7 +74,7 @@ def test_an_unfit_column_is_named_by_its_role():
 
 def test_the_kinds_are_these():
     assert [kind.value for kind in Kind] == [
-        "reversal", "partial reversal", "vanishing", "masked", "no change", "undecided"
+        "reversal", "partial reversal", "vanishing", "masked", "no reversal", "undecided"
     ]  # fmt: skip
     assert [kind.rank for kind in Kind] == [0, 1, 2, 3, 4, 5]
 

@@ -26,7 +26,8 @@ P, Q = DRAW.normal(size=(5, 2)).astype(np.float32), DRAW.normal(size=(7, 2)).ast
 A, B = DRAW.normal(size=5), DRAW.normal(size=7)
 IDS = np.arange(70, 77)
 NO_IDS = "{} ids: none, so rows go by their number."
-NO_USERS, NO_ITEMS, NO_LABELS = (NO_IDS.format(side) for side in ("User", "Item", "Label"))
+NO_USERS, NO_ITEMS = (NO_IDS.format(side) for side in ("User", "Item"))
+NO_LABELS = "Label ids: none, so rows go by their number; `labels` (--labels FILE) names them."
 BY_NAME = "Label ids: none, so rows go by their names."
 
 

@@ -67,6 +67,9 @@ NEVER = (
     "takes no part in the predictions",
     "nothing moves",
     "of whatever network",
+    "At full rank",
+    "not balanced",
+    "keep one of each",
 )
 """What no audit says of anything."""
 NEVER_ALONE = ("predict", "Predict", "user")
@@ -219,7 +222,7 @@ def shapes() -> Iterator[Row]:
         yield Row(f"unit rows, {name} cosine", unit.replace(**declared), {"right": "P"}, {}, same, other, whole=False)
     said = (
         "Every latent direction counts the same",
-        "At full rank such cosines say nothing",
+        "With as many directions as items, all these cosines would be 0",
         "weigh all directions alike",
     )
     turned = vectors(orthonormal(9, 3))
@@ -262,7 +265,12 @@ def objectives() -> Iterator[Row]:
             yield Row(f"{name}, {link}", made.replace(objective=name), FREE, found, (says,), answer=answer, **options)
     stretched = made.replace(left=p * [1, 1.5], right=q / [1, 1.5], link="identity", objective="factors")
     yield Row(
-        "factors, rescaled", stretched, FREE, {**chosen, "EMB104": "tip"}, ("are not balanced",), answer=CONVENTION
+        "factors, rescaled",
+        stretched,
+        FREE,
+        {**chosen, "EMB104": "tip"},
+        ("are not where the declared objective would leave them",),
+        answer=CONVENTION,
     )
     labels = FactorModel.from_softmax(centred(8, 2))
     for name, found, says in (
@@ -335,7 +343,9 @@ def wrong_before() -> Iterator[Row]:
     yield Row(
         "8 decay that counts, rescaled", off.replace(**_sides(counts)), FREE, found, ("by its interactions",), **here
     )
-    yield Row("8 the same without counts", off, FREE, chosen, never=("are not balanced",), **here)
+    yield Row(
+        "8 the same without counts", off, FREE, chosen, never=("would leave them", "would leave other factors"), **here
+    )
     says = ("condition number 2 lies", "declare factors-counted")
     copied = {**found, "EMB401": "issue"}
     yield Row("8 counted factors, declared plain", _counted(), FREE, copied, says, **here)

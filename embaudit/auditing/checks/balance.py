@@ -52,7 +52,7 @@ def balance(evidence: Evidence) -> Iterator[Finding]:
     yield Finding(
         "EMB104",
         Severity.TIP,
-        "the factors are not balanced as their objective would leave them",
+        "the factors are not where the declared objective would leave them",
         claim,
         "Check the objective and that training converged; if somebody rescaled the factors, no cosine is pinned."
         + counted,

@@ -36,7 +36,10 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     value = changed if neighbours else moved
     scope = Scope("the head less its mean row")
     claim = Claim("origin-decides", Kind.SHOWN, "label cosines", scope, text, value, "head", head.centred.gauge)
-    remedy = "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs."
+    remedy = (
+        "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs "
+        "(`embaudit fix --as prediction`, with `--inputs` or `--states` where the head has none)."
+    )
     title = "subtracting the average row " + (
         effect if neighbours else f"moves label cosines by {moved:.2f} on average"
     )

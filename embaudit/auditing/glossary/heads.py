@@ -13,7 +13,8 @@ OF_HEADS = (
         "the mean row of a head, which no probability shows, decides nearest labels or cosines",
         "Adding one vector to every label row changes no probability. Removing the mean row changes these cosines.",
         "The origin that label cosines are measured from is a convention, and here it decides who is near whom.",
-        "Compare what the head predicts: logit cosines over your inputs.",
+        "Compare what the head predicts: logit cosines over your inputs (`embaudit fix --as prediction`, with "
+        "`--inputs` or `--states` where the head has none).",
         "Reported where 5 % of the labels get another nearest one without the mean row, or cosines move by 0.05 on "
         "average.",
         NIELSEN,

@@ -53,7 +53,7 @@ OF_IDENTIFICATION = (
     Code(
         "EMB104",
         (TIP,),
-        "the factors are not balanced as weight decay would leave them",
+        "the factors are not where the declared weight decay would leave them",
         "At a minimum with such decay both sides have equal Gram matrices. These factors do not.",
         "Training did not converge, or the objective is another one, or somebody rescaled the factors afterwards.",
         "Check the objective and the convergence. If decay counted ratings, declare `factors-counted`.",

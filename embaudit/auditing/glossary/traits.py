@@ -14,7 +14,8 @@ OF_TRAITS: tuple[Code, ...] = (
         "rows are copies of each other, exactly or nearly",
         "These rows have a copy: another row of the same side whose cosine with them exceeds 1 − 1e-4.",
         "A list of neighbours then names one direction many times. Figures about lists mostly speak of the copies.",
-        "Keep one row of each group. Rows that training hardly touched are often alike: leave them out of the index.",
+        "Look at a few groups. In a catalogue they are often items with the same few interactions, or one product "
+        "listed twice; among tokens those that training hardly touched. Show one of each group.",
         "Identical rows are found by a hash and verified, near ones by a tree; above 200,000 directions by a sample. "
         "A tip from 1 % of the rows on, an issue from 25 %, where chance has no part. A group is a first row with its "
         "later copies.",
@@ -130,8 +131,8 @@ OF_TRAITS: tuple[Code, ...] = (
         (TIP,),
         "vectors alone have orthonormal columns, so their cosines weigh all directions alike",
         "The columns are at right angles and of one length, as those of V in a singular value decomposition are.",
-        "Every direction counts the same in the cosines, however little it matters to a score. At full rank such "
-        "cosines say nothing.",
+        "Every direction counts the same in the cosines, however little it matters to a score. With as many "
+        "directions as rows, all these cosines would be 0.",
         "Multiply the columns by the singular values. With the other side at hand, `embaudit fix` does so.",
         "The largest and the smallest singular value of the rows differ by 0.1 % at most, and there are more rows than "
         "columns. Where both sides are at hand, the gauge position says it.",
