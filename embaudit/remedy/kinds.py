@@ -239,14 +239,13 @@ def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Redu
     *_, role = remedy.roles
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)
     x = remedy.model.factors(role)
-    errors = np.zeros(1)
-    if len(x) > 1:
-        pairs = sample_pairs(len(x), PROBES, rng=rng)
-        wanted, where = np.unique(pairs, return_inverse=True)
-        rows = whole(np.array(x[wanted], dtype=np.float64))
-        index = where.reshape(-1, 2)
-        change = np.abs(pair_cosines(rows[:, :kept], rows[:, :kept], index) - pair_cosines(rows, rows, index))
-        errors = change[np.isfinite(change)] if np.isfinite(change).any() else errors
+    # Of a rank to be reduced there are two rows at least.
+    pairs = sample_pairs(len(x), PROBES, rng=rng)
+    wanted, where = np.unique(pairs, return_inverse=True)
+    rows = whole(np.array(x[wanted], dtype=np.float64))
+    index = where.reshape(pairs.shape)
+    change = np.abs(pair_cosines(rows[:, :kept], rows[:, :kept], index) - pair_cosines(rows, rows, index))
+    errors = change[np.isfinite(change)] if np.isfinite(change).any() else np.zeros(1)
     return Reduction(
         dimensions=kept,
         rank=form.rank,

@@ -18,7 +18,7 @@ from embaudit.io.registry import stored_rows
 from embaudit.kernels.pairs import all_pairs, pair_cosines
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.equivalence import largest_gap
-from embaudit.remedy import fix
+from embaudit.remedy import fix, vectors
 
 IDS = {"integers": np.arange(100, 130), "text": np.array([f"item-{i}-é" for i in range(30)])}
 
@@ -354,3 +354,35 @@ def test_factors_out_of_all_size_are_refused(size):
         fix(model.replace(right=model.right * size, right_bias=np.zeros(30)), "centred")
     cosines = make(0, link="cosine")
     np.testing.assert_allclose(fix(cosines.replace(left=cosines.left * size)).vectors(), fix(cosines).vectors())
+
+
+def test_a_file_is_compared_at_its_beginning_in_its_middle_and_at_its_end(tmp_path, monkeypatch):
+    remedy, asked = fix(make(9, p=10), "prediction"), []
+    path = remedy.write(tmp_path / "v.npy")
+
+    def spied(path, name, rows):
+        asked.append((name, rows.start, rows.stop))
+        return stored_rows(path, name, rows)
+
+    monkeypatch.setattr(vectors, "stored_rows", spied)
+    for probes, places in ((3, [(0, 3), (3, 6), (7, 10)]), (10, [(0, 10)]), (4096, [(0, 10)])):
+        asked.clear()
+        monkeypatch.setattr(vectors, "PROBES", probes)
+        remedy.verify(path)
+        assert asked == [("right", *place) for place in places]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_vectors_read_back_are_the_same_up_to_eight_roundings_of_the_largest(tmp_path, dtype):
+    wanted, corner = np.array([[1.0, -2.0], [0.5, 0.25]]), np.array([[0, 0], [np.finfo(dtype).eps, 0]])
+    vectors._require_same((wanted + 16 * corner).astype(dtype), wanted, tmp_path)
+    for found in (wanted + 17 * corner, wanted[:1]):
+        with pytest.raises(InputError, match="what was read back differs"):
+            vectors._require_same(found.astype(dtype), wanted, tmp_path)
+
+
+def test_a_stream_knows_how_many_blocks_it_has(monkeypatch):
+    stream = fix(make(9), "prediction").stream("right")
+    assert (stream.n_blocks, len(list(stream.blocks()))) == (1, 1)
+    monkeypatch.setattr(vectors, "row_blocks", lambda n, k: iter([slice(0, 9), slice(9, n)]))
+    assert fix(make(9), "prediction").stream("right").n_blocks == 2
