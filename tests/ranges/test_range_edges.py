@@ -279,3 +279,42 @@ def test_nothing_moves_where_a_cosine_is_within_half_the_tolerance():
     for share, still in ((2.01, True), (1.99, False)):
         gauge = found.witness(0, "lower", share * away)
         assert (gauge.condition_number == 1) == still
+
+
+@pytest.mark.parametrize("apart", [0.3, 0.02, 0.004])
+def test_the_largest_cosine_is_that_of_the_best_weights(apart):
+    draw = np.random.default_rng(3)
+    x = draw.uniform(0.5, 2.0, (20, 3))
+    y = x * (1 + apart * draw.uniform(-1, 1, (20, 3)))
+    found = largest_cosine(x, y, 1.5)
+    best = np.full(20, -1.0)
+    for weights in np.array(np.meshgrid(*[[1.0, 1.5**2]] * 3)).reshape(3, -1).T:
+        a, b = x * np.sqrt(weights), y * np.sqrt(weights)
+        norms = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        best = np.maximum(best, np.einsum("ij,ij->i", a, b) / norms)
+    np.testing.assert_allclose(found.tangent, np.sqrt((1 - best) / (1 + best)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4])
+def test_an_end_that_is_a_limit_of_stretches_is_approached_to_a_quarter_of_the_tolerance(tol):
+    model = ea.FactorModel.from_vectors([[1.0, 0.5], [0.5, 1.0]])
+    found = ea.cosine_range(model, ea.gauges.GeneralLinear(2), pairs=[[0, 1]])
+    for end, sign in (("upper", 1.0), ("lower", -1.0)):
+        after = found.witness(0, end, tol).act(model).cosines("right", np.array([[0, 1]]))[0]
+        assert 1 - sign * after == pytest.approx(tol / 4, rel=tol)
+    # Where it is as near already, nothing is stretched.
+    near = ea.FactorModel.from_vectors([[1.0, 0.0], [1.0, 1e-3]])
+    still = ea.cosine_range(near, ea.gauges.GeneralLinear(2), pairs=[[0, 1]]).witness(0, "upper", tol)
+    assert still.condition_number == pytest.approx(1.0)
+
+
+def test_rows_of_one_length_are_shifted_straight_towards_each_other_or_apart():
+    model = ea.FactorModel.from_softmax([[1.0, 0.5], [0.5, 1.0]])
+    found = ea.cosine_range(model, ea.gauges.Translation(2, max_shift=0.3), pairs=[[0, 1]])
+    middle, half = np.array([0.75, 0.75]), np.hypot(0.25, 0.25)
+    for end, way in (("lower", -1), ("upper", 1)):
+        gauge = found.witness(0, end)
+        np.testing.assert_allclose(gauge.right_shift, way * 0.3 * middle / np.linalg.norm(middle), atol=1e-9)
+        height = np.linalg.norm(middle) + way * 0.3
+        assert getattr(found, end)[0] == pytest.approx((height**2 - half**2) / (height**2 + half**2))
+    assert found.to_dict(limit=0)["ranges"] == []
