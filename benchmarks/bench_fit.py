@@ -29,7 +29,7 @@ from embaudit.solvers import ProductPenaltyMF
 SIZES = {
     "small": (14_000, 5_000, 1_000_000, ".csv"),
     "csv": (138_000, 27_000, 10_000_000, ".csv"),
-    "parquet": (480_000, 18_000, 100_000_000, ".parquet"),
+    "parquet": (1_000_000, 60_000, 100_000_000, ".parquet"),
 }
 ALPHA = 100.0
 
