@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
+from embaudit.foundation.remote import with_urls
 
 AT_ONCE = 1 << 26
 """Bytes up to which an array is read and checked while its file is opened, which takes no time that is felt."""
@@ -70,7 +71,8 @@ class Unread:
                 called = f"{what} ({self.array})" if self.array else what
                 self._known["found"] = None if given is None else check(given, called)
             except InputError as error:
-                if self.path in str(error):
+                said = str(error) if self.path in str(error) else f"{self.path}: {error}"
+                if with_urls(said) == str(error):
                     raise
-                raise type(error)(f"{self.path}: {error}") from error
+                raise type(error)(with_urls(said)) from error
         return self._known["found"]

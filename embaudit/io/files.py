@@ -11,6 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.inputs import note_input, noted_inputs
+from embaudit.foundation.remote import as_url, fetched
 from embaudit.foundation.typed import typed
 
 AnyPath: TypeAlias = str | os.PathLike[str]
@@ -35,6 +36,8 @@ def as_path(path: object, name: str) -> Path:
 def existing_path(path: AnyPath) -> Path:
     """Return `path` if a file or directory is there that can be read, and remember it as an input.
 
+    A URL is copied to this machine first; see `fetched`.
+
     Raises
     ------
     InputError
@@ -47,7 +50,8 @@ def existing_path(path: AnyPath) -> Path:
         ...
     embaudit.errors.InputError: the input must be a file that exists; got no-such-model.npz; check the path.
     """
-    found = as_path(path, "the input")
+    url = as_url(path)
+    found = as_path(path, "the input") if url is None else fetched(url)
     try:
         state = found.stat()
     except FileNotFoundError as error:

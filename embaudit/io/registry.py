@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, as_factors
+from embaudit.foundation.remote import with_urls
 from embaudit.foundation.typed import typed
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
@@ -37,7 +38,8 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     Parameters
     ----------
     path : path
-        A file or directory; see `formats`.
+        A file or directory; see `formats`. Or a URL that fsspec knows, such as `s3://…` (the extra `remote`): it is
+        copied to this machine first, for as long as the process lasts, so that it can be mapped.
     kind : {"auto", "factors", "head", "vectors"}
         Two factor matrices, a softmax head, or one table of vectors; told by the content by default.
     format : str, optional
@@ -83,7 +85,7 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         arrays = {part.name for part in inside.parts}
         taken: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
         model = finish(model, replace(request, **taken), where)
-        intake = _found(_with_files(inside, request), model).of(model, said=request.given)
+        intake = _elsewhere(_found(_with_files(inside, request), model).of(model, said=request.given))
         return Reading(model, intake)
 
 
@@ -95,7 +97,13 @@ def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     """
     where, request = existing_path(path), Request.of(kind, options)
     with _at(where):
-        return _with_files(_looked(_chosen(where, format, request), where, request), request)
+        return _elsewhere(_with_files(_looked(_chosen(where, format, request), where, request), request))
+
+
+def _elsewhere(found: Intake) -> Intake:
+    """Say where copies came from."""
+    parts, rest = (tuple(replace(p, name=with_urls(p.name)) for p in each) for each in (found.parts, found.left_over))
+    return replace(found, files=tuple(map(with_urls, found.files)), parts=parts, left_over=rest)
 
 
 @contextmanager
@@ -104,11 +112,12 @@ def _at(where: Path) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        if str(where) in str(error):
+        said = str(error) if str(where) in str(error) else f"{where}: {error}"
+        if with_urls(said) == str(error):
             raise
-        raise type(error)(f"{where}: {error}") from error
+        raise type(error)(with_urls(said)) from error
     except OSError as error:
-        raise InputError(f"{where} cannot be read: {error.strerror or error}.") from error
+        raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
 
 
 def _chosen(where: Path, format: str | None, request: Request) -> Format:  # noqa: A002

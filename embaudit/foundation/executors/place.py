@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
+from embaudit.foundation.remote import copy_of, fetched
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Place:
     """The file; every worker reaches it by this name."""
     changed: tuple[int, int]
     """Its size in bytes and the time it was last written to, in nanoseconds."""
+    elsewhere: tuple[str, str, str] | None
+    """Of what was copied from a URL: the URL, the state it was in, and which file of it."""
     offset: int
     """The byte at which the first number lies."""
     shape: tuple[int, ...]
@@ -53,7 +56,9 @@ class Place:
             changed = _changed(path)
         except OSError:  # it has been deleted; who has it open may still read it
             return None
-        return cls(str(path), changed, root.offset + start, array.shape, array.strides, array.dtype)
+        copy = copy_of(str(path))
+        elsewhere = None if copy is None else (copy[0].url, copy[0].state, copy[1])
+        return cls(str(path), changed, elsewhere, root.offset + start, array.shape, array.strides, array.dtype)
 
     def opened(self) -> NDArray[Any]:
         """Map the array, read-only.
@@ -63,6 +68,8 @@ class Place:
         InputError
             If the file is not there, or was written to since.
         """
+        if self.elsewhere is not None and not Path(self.path).exists():
+            return self._fetched(*self.elsewhere)
         try:
             now, numbers = _changed(Path(self.path)), np.memmap(self.path, dtype=np.uint8, mode="r")
         except OSError as error:
@@ -71,6 +78,15 @@ class Place:
             ) from error
         if now != self.changed:
             raise InputError(f"{self.path!r} must stay as it is while workers read it; it was written to since.")
+        return np.ndarray(self.shape, self.dtype, numbers, self.offset, self.strides)
+
+    def _fetched(self, url: str, state: str, inside: str) -> NDArray[Any]:
+        """Map a copy of this worker's own, where it does not reach that of the process that asked."""
+        path = fetched(url) / inside
+        copy = copy_of(str(path))
+        if copy is None or copy[0].state != state:
+            raise InputError(f"{url!r} must stay as it is while workers read it; it was written to since.")
+        numbers = np.memmap(path, dtype=np.uint8, mode="r")
         return np.ndarray(self.shape, self.dtype, numbers, self.offset, self.strides)
 
 

@@ -27,9 +27,13 @@ def split_column(given: str) -> tuple[Path, str | None]:
     --------
     >>> split_column("no-such-table.csv:movieId")[1], split_column("no-such-list.txt")[1]
     ('movieId', None)
+    >>> split_column("s3://models/movies.csv")[1], split_column("s3://models/movies.csv:movieId")[1]
+    (None, 'movieId')
     """
     path, colon, column = given.rpartition(":")
-    return (Path(path), column) if colon and not Path(given).exists() else (Path(given), None)
+    # The colon of a URL is followed by slashes.
+    named = colon and not column.startswith("/") and not Path(given).exists()
+    return (Path(path), column) if named else (Path(given), None)
 
 
 @typed

@@ -1,0 +1,119 @@
+"""Files that lie elsewhere, by URL: copied to this machine once, for what is mapped has to lie on a disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from embaudit.errors import InputError, must_be
+
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+(.+)", re.DOTALL)
+"""A scheme of two letters at least, for C:/ is a drive; a `Path` has lost one of its slashes."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """What a URL led to."""
+
+    url: str
+    state: str
+    """What differs between two states of the files."""
+    path: Path
+
+
+_copies: dict[str, Copy] = {}
+"""The newest copy of each URL; they are gone when the process ends."""
+
+
+@cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="embaudit-", ignore_cleanup_errors=True)
+
+
+def as_url(given: object) -> str | None:
+    """Return the URL that a text or a path stands for; None for what is none, or is a file of that name.
+
+    Examples
+    --------
+    >>> as_url("s3://models/v.npy"), as_url(Path("s3://models/v.npy")), as_url("file:///v.npy")
+    ('s3://models/v.npy', 's3://models/v.npy', 'file:///v.npy')
+    >>> as_url("models/v.npy"), as_url("C:/v.npy")
+    (None, None)
+    """
+    text = os.fspath(given) if isinstance(given, (str, os.PathLike)) else None
+    found = URL.fullmatch(text) if isinstance(text, str) else None
+    if found is None or text is None or os.path.lexists(text):
+        return None
+    scheme, rest = found.groups()
+    return f"{scheme}://{'/' * (scheme.lower() in ('file', 'local'))}{rest}"
+
+
+def fetched(url: str) -> Path:
+    """Return a file or directory of this machine that holds what a URL leads to, copied unless it lies here.
+
+    Raises
+    ------
+    InputError
+        If fsspec, or what it needs for the scheme, is missing, the scheme is unknown, or nothing is there.
+    """
+    files, inside = _opened(url)
+    if "file" in (files.protocol if isinstance(files.protocol, tuple) else (files.protocol,)):
+        return Path(inside)
+    try:
+        found = [inside] if files.isfile(inside) else files.find(inside)
+        if not found:
+            raise must_be("the input", "a file that exists", url, "check the URL")
+        state = " ".join(str(files.ukey(each)) for each in found)
+        known = _copies.get(url)
+        if known is None or known.state != state or not known.path.exists():
+            name = inside.rstrip("/").rpartition("/")[2]
+            target = Path(tempfile.mkdtemp(dir=_folder().name), name)
+            files.get(inside, str(target), recursive=found != [inside])
+            known = _copies[url] = Copy(url, state, target)
+    except InputError:
+        raise
+    # Each file system raises what its library does.
+    except Exception as error:
+        raise InputError(f"{url} cannot be read: {error or type(error).__name__}.") from error
+    return known.path
+
+
+def _opened(url: str) -> tuple[Any, str]:
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError as error:
+        raise InputError(f"reading {url} needs fsspec: pip install 'embaudit[remote]'.") from error
+    try:
+        files, inside = url_to_fs(url)
+    except ImportError as error:
+        raise InputError(f"reading {url} needs another library: {error}.") from error
+    except ValueError as error:
+        scheme = url.partition(":")[0]
+        raise must_be("the URL", "of a scheme that fsspec knows, such as s3, gs or https", repr(scheme)) from error
+    return files, inside
+
+
+def copy_of(path: str) -> tuple[Copy, str] | None:
+    """Tell of which URL a file is a copy, and which file of it; None for what was not copied."""
+    for copy in _copies.values():
+        if Path(path) == copy.path or copy.path in Path(path).parents:
+            return copy, os.path.relpath(path, copy.path)
+    return None
+
+
+def with_urls(text: str) -> str:
+    """Write URLs in the place of the copies that a text names.
+
+    Examples
+    --------
+    >>> with_urls("v.npy must be whole.")
+    'v.npy must be whole.'
+    """
+    for copy in _copies.values():
+        text = text.replace(str(copy.path), copy.url)
+    return text

@@ -1,0 +1,190 @@
+"""Models by URL: read as files are, named by their URL, opened by workers themselves, refused in one sentence."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import fsspec
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.foundation import remote
+from embaudit.foundation.executors.place import Place
+from embaudit.foundation.remote import as_url, fetched, with_urls
+from embaudit.io import load, look, read, read_ids, read_interactions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+ROWS = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Callable[[Path | np.ndarray, str], str]]:
+    """Put an array, a file or a folder under a URL in memory."""
+    files = fsspec.filesystem("memory")
+
+    def put(what: Path | np.ndarray, name: str) -> str:
+        if isinstance(what, np.ndarray):
+            np.save(tmp_path / name, what)
+            what = tmp_path / name
+        files.put(str(what), f"/models/{name}", recursive=what.is_dir())
+        return f"memory://models/{name}"
+
+    yield put
+    files.rm("/models", recursive=True)
+
+
+def test_a_url_reads_as_its_file_does(elsewhere: Any, tmp_path: Path) -> None:
+    url = elsewhere(ROWS, "v.npy")
+    found = read(url)
+    assert found.model.right.tolist() == ROWS.tolist()
+    assert found.intake.files == (url,)
+    assert look(url).files == (url,)
+    assert found.intake.parts[0].name == url
+    local = tmp_path / "v.npy"
+    assert fetched(local.as_uri()) == local
+    assert load(local.as_uri()).right.tolist() == ROWS.tolist()
+
+
+def test_a_folder_is_copied_whole(elsewhere: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    (folder / "deep").mkdir(parents=True)
+    np.save(folder / "a.npy", ROWS)
+    np.save(folder / "deep" / "b.npy", ROWS[:2])
+    here = fetched(elsewhere(folder, "model"))
+    assert sorted(str(path.relative_to(here)) for path in here.rglob("*.npy")) == ["a.npy", "deep/b.npy"]
+
+
+def test_it_is_copied_once_and_again_when_it_changed(elsewhere: Any) -> None:
+    url = elsewhere(ROWS, "v.npy")
+    first = fetched(url)
+    assert fetched(url) == first
+    elsewhere(ROWS[:4], "v.npy")
+    assert len(load(url).right) == 4
+    assert fetched(url) != first
+    shutil.rmtree(fetched(url).parent)
+    assert len(load(url).right) == 4
+
+
+def test_files_beside_and_tables_may_be_urls(elsewhere: Any, tmp_path: Path) -> None:
+    right, left = elsewhere(ROWS, "q.npy"), elsewhere(ROWS[:4], "p.npy")
+    table = tmp_path / "r.csv"
+    table.write_text("userId,movieId,rating\n7,10,4.0\n7,20,1.0\n8,20,5.0\n")
+    ratings = elsewhere(table, "r.csv")
+    model = load(right, left=left)
+    assert (model.n_left, model.n_right) == (4, 9)
+    assert read_interactions(ratings).matrix.toarray().tolist() == [[4, 1], [0, 5]]
+    assert read_ids(f"{ratings}:userId", 3).tolist() == [7, 7, 8]
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_the_command_line_takes_them(elsewhere: Any, embaudit: Callable[..., Any], tmp_path: Path) -> None:
+    url, out = elsewhere(ROWS, "v.npy"), tmp_path / "a.json"
+    found = embaudit("audit", url, "--gauges", "1", "--json", out)
+    assert found.code in (0, 1)
+    assert url in out.read_text()
+    missing = embaudit("audit", "memory://models/none.npy")
+    assert missing.code == 2
+    assert "the input must be a file that exists; got memory://models/none.npy; check the URL." in missing.err.replace(
+        "\n", " "
+    )
+
+
+def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    harmed = ROWS.copy()
+    harmed[5, 1] = np.nan
+    url = elsewhere(harmed, "w.npy")
+    sentence = f"{url}: item factors must be finite; got nan at row 5, column 1; repair or drop that row."
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        load(url)
+    monkeypatch.setattr("embaudit.foundation.unread.AT_ONCE", 0)
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        _ = load(url).right
+    (tmp_path / "x.npy").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"^memory://models/x.npy must be a whole .npy file"):
+        load(elsewhere(tmp_path / "x.npy", "x.npy"))
+
+
+def test_workers_that_do_not_reach_the_copy_fetch_their_own(elsewhere: Any, monkeypatch: Any) -> None:
+    url = elsewhere(ROWS, "v.npy")
+    place = Place.of(np.load(fetched(url), mmap_mode="r")[2:, ::2])
+    assert place is not None
+    assert place.elsewhere is not None
+    assert (place.elsewhere[0], place.elsewhere[2]) == (url, ".")
+    assert place.opened().tolist() == ROWS[2:, ::2].tolist()
+    shutil.rmtree(fetched(url).parent)
+    monkeypatch.setattr(remote, "_copies", {})
+    assert place.opened().tolist() == ROWS[2:, ::2].tolist()
+    elsewhere(2 * ROWS, "v.npy")
+    shutil.rmtree(fetched(url).parent)
+    with pytest.raises(InputError, match=r"^'memory://models/v.npy' must stay as it is while workers read it"):
+        place.opened()
+
+
+def test_an_executor_gives_the_same(elsewhere: Any) -> None:
+    rows = load(elsewhere(ROWS, "v.npy")).right
+    with ea.work_on("threads:2"):
+        shared = ea.neighbours(rows, 3)
+    assert (shared.indices == ea.neighbours(ROWS, 3).indices).all()
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("nowhere://a/v.npy", "the URL must be of a scheme that fsspec knows, such as s3, gs or https; got 'nowhere'."),
+        ("memory://none.npy", "the input must be a file that exists; got memory://none.npy; check the URL."),
+    ],
+)
+def test_what_cannot_be_reached_is_refused(url: str, sentence: str) -> None:
+    with pytest.raises(InputError) as caught:
+        load(url)
+    assert str(caught.value) == sentence
+
+
+def test_libraries_that_are_missing_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: Any) -> Any:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(InputError) as caught:
+        load("s3://a/v.npy")
+    assert str(caught.value) == "reading s3://a/v.npy needs another library: Install s3fs to access S3."
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("fsspec"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(InputError) as caught:
+        load("s3://a/v.npy")
+    assert str(caught.value) == "reading s3://a/v.npy needs fsspec: pip install 'embaudit[remote]'."
+
+
+def test_trouble_on_the_way_is_one_sentence(elsewhere: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("the line is dead")
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.get", broken)
+    with pytest.raises(InputError) as caught:
+        load(elsewhere(ROWS, "other.npy"))
+    assert str(caught.value) == "memory://models/other.npy cannot be read: the line is dead."
+
+
+def test_what_is_no_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:").mkdir()
+    np.save(tmp_path / "s3:" / "v.npy", ROWS)
+    assert as_url("s3://v.npy") is None
+    assert as_url("s3://w.npy") == "s3://w.npy"
+    assert [as_url(given) for given in (3, "c:/v.npy", "a b://v", "v.npy:id", b"s3://v")] == [None] * 5
+    assert as_url("local:///v") == "local:///v"
+    assert with_urls("nothing of it") == "nothing of it"
