@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 from head_examples import random_head
 
+from embaudit.errors import InputError
 from embaudit.foundation.workers import row_blocks
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, label_rankings, logit_cosines
+from embaudit.softmax import argmaxable, label_combinations, label_rankings, logit_cosines
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.panel import make_panel
 from embaudit.softmax.programs import INDEPENDENT, even_input
+from embaudit.softmax.twins import ROUNDING, _tolerance, first_twins
 
 
 def in_threes(x):
@@ -86,3 +88,36 @@ def test_of_a_simplex_every_point_is_one_mixture():
     corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     assert are_mixtures(corners, np.array([[0.3, 0.3], [0.6, 0.6]])).tolist() == [True, False]
     assert are_mixtures(corners[:2], np.array([[0.3, 0.0]])).tolist() == [False]
+
+
+def test_as_many_are_listed_as_were_asked_for_and_not_one_more():
+    line, plane = FactorModel.from_softmax([[0.0], [1.0], [3.0]]), FactorModel.from_softmax([[1, 0.0], [0, 1], [1, 1]])
+    assert len(label_rankings(line, max_rankings=2)) == 2
+    with pytest.raises(InputError, match=r"number of rankings must be at most 1; got more after 2 of 3 labels"):
+        label_rankings(line, max_rankings=1)
+    assert len(label_combinations(plane, max_combinations=6).on) == 6
+    with pytest.raises(
+        InputError, match="combinations must be at most 5; got more after 3 of 3 labels"
+    ):
+        label_combinations(plane, max_combinations=5)
+
+
+@pytest.mark.parametrize(("apart", "twins"), [(0.0, True), (0.9, True), (1.1, False), (1e6, False)])
+def test_labels_of_one_row_are_twins_up_to_the_rounding_of_the_largest_bias(apart, twins):
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [1.0, 0.0], [-2.0, 1.0]])
+    bias = np.array([1.0, -5.0, 0.0, 1.0 + apart * ROUNDING * 5.0, 2.0])
+    space = label_coordinates(FactorModel.from_softmax(rows))
+    assert first_twins(space, bias).tolist() == [0, 1, 2, 0 if twins else 3, 4]
+    assert first_twins(space, None).tolist() == [0, 1, 2, 0, 4]
+    assert first_twins(space, np.zeros(5)).tolist() == [0, 1, 2, 0, 4]
+
+
+@pytest.mark.parametrize(("apart", "twins"), [(0.1, True), (100.0, False)])
+def test_rows_that_rounding_parts_are_those_of_twins(apart, twins):
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 1.0], [1.0, 0.0], [-2.0, 1.0]])
+    space = label_coordinates(FactorModel.from_softmax(rows))
+    # In the coordinates, where rows are as long as the whitening makes them.
+    rows[3, 0] += apart * _tolerance(space) / np.linalg.norm(space.whitening[0])
+    moved = label_coordinates(FactorModel.from_softmax(rows))
+    assert first_twins(moved, None).tolist() == [0, 1, 2, 0 if twins else 3, 4]
+    assert _tolerance(space) == ROUNDING * np.sqrt(2) * 3.0 * np.linalg.norm(space.whitening, axis=0).max()
