@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,3 +80,39 @@ def test_large_models_are_checked_on_sampled_rows(monkeypatch):
     found = drift(model, model, condition_number=1.0)
     assert (found.n_rows, found.exact, found.max_abs) == (4, False, 0.0)
     assert drift(model, model, condition_number=1.0, rng=1) == drift(model, model, condition_number=1.0, rng=1)
+
+
+@pytest.mark.parametrize(("link", "sensitivity"), [("identity", 1.0), ("softmax", 2.0)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_bound_is_its_formula(link, sensitivity, dtype):
+    model = make(link, 3, dtype=dtype, biases=["left_bias", "right_bias"], offset=-0.5)
+    after = model.replace(right=model.right * dtype(3), right_bias=model.right_bias * 2)
+    rows = np.array([2, 5])
+    longest = np.linalg.norm(model.left[rows].astype(float), axis=1).max()
+    before_size, after_size = (longest * np.linalg.norm(x.right.astype(float), axis=1).max() for x in (model, after))
+    biases = 0.5 + 2 * np.abs(model.left_bias[rows]).max() + 3 * np.abs(model.right_bias).max()
+    expected = 4 * module.EPS * (6**1.5 * 10.0 * before_size + biases) + 4 * np.finfo(dtype).eps * after_size
+    assert module.rounding_bound(model, after, 10.0, rows) == pytest.approx(sensitivity * expected, rel=1e-6)
+    alone = make("cosine", 3, dtype=dtype, biases=())
+    assert module.rounding_bound(alone, alone, 10.0, rows) == pytest.approx(4 * 6**1.5 * 10 * np.finfo(dtype).eps)
+
+
+def test_as_many_columns_stand_for_all_as_there_are_beyond_many(monkeypatch):
+    monkeypatch.setattr(module, "COLUMNS", 4)
+    for many, columns in ((15, None), (14, 4)):
+        monkeypatch.setattr(module, "MANY", many)
+        found = module.Sample.of(make("identity"), np.random.default_rng(0))
+        assert (found.n_columns, found.model.n_right, found.exact) == (columns, columns or 15, columns is None)
+    monkeypatch.setattr(module, "MANY", 15)
+    for most, rows in ((15 * 20, 20), (15 * 20 - 1, 19), (14, 1)):
+        monkeypatch.setattr(module, "MAX_SCORES", most)
+        found = module.Sample.of(make("identity"), np.random.default_rng(0))
+        assert (found.model.n_left, found.exact) == (rows, rows == 20)
+    several = module.Sample.several(make("identity"), 3, np.random.default_rng(0))
+    assert len({id(one) for one in several}) == len(several) == 3
+
+
+def test_a_change_of_just_the_tolerance_is_rounding():
+    found = drift(make("identity"), make("identity"), condition_number=1.0)
+    assert replace(found, max_abs=found.tolerance).ok
+    assert not replace(found, max_abs=np.nextafter(found.tolerance, 1)).ok

@@ -96,9 +96,7 @@ def test_as_many_are_listed_as_were_asked_for_and_not_one_more():
     with pytest.raises(InputError, match=r"number of rankings must be at most 1; got more after 2 of 3 labels"):
         label_rankings(line, max_rankings=1)
     assert len(label_combinations(plane, max_combinations=6).on) == 6
-    with pytest.raises(
-        InputError, match="combinations must be at most 5; got more after 3 of 3 labels"
-    ):
+    with pytest.raises(InputError, match="combinations must be at most 5; got more after 3 of 3 labels"):
         label_combinations(plane, max_combinations=5)
 
 
