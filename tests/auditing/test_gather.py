@@ -13,7 +13,9 @@ from models import random_model
 
 from embaudit.auditing import evidence as module
 from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
+from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.predicted import by_prediction
+from embaudit.auditing.proof.freedom import _shifts
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.rows import sample_rows
@@ -354,3 +356,40 @@ def test_dimensions_of_a_head_are_counted_in_all_of_its_labels(monkeypatch):
     found = gather(whole, n_gauges=1, n_pairs=10)
     assert found.model.n_right == 4
     assert found.fibre.seen_rank == found.head.affine_rank == 6
+
+
+def test_two_rows_of_a_side_make_a_pair_and_one_across_needs_one_of_each():
+    def roles(left, right):
+        return default_roles(FactorModel(left, right))
+
+    assert roles([[1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]) == ("right", "cross")
+    assert roles([[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0]]) == ("left", "cross")
+    assert roles([[1.0, 2.0], [2.0, 1.0]], [[0.0, 0.0]]) == ("left",)
+    assert roles([[1.0, 2.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]) == ("right", "cross")
+
+
+def test_a_declared_objective_is_that_of_the_model_and_cosines_are_compared_where_it_trained_them():
+    vectors, head = FactorModel.from_vectors(ROWS), FactorModel.from_softmax(ROWS)
+    assert with_objective(vectors) is vectors
+    declared = with_objective(vectors, "cosine")
+    assert (declared.objective, declared.link) == ("cosine", "cosine")
+    assert with_objective(declared) is declared
+    assert with_objective(declared, "cosine") is declared
+    made = [(one.objective, one.link) for one in (with_objective(SMALL, "product"), with_objective(head, "softmax"))]
+    assert made == [("product", "identity"), ("softmax", "softmax")]
+
+
+def test_shifts_of_a_proof_turn_pairs_around():
+    model = FactorModel.from_softmax(ROWS[:3], embeddings=ROWS[3:5])
+    for role in ("right", "cross"):
+        shown = {}
+        for number, (pair, gauge) in enumerate(_shifts(model, role, "right")):
+            after = gauge.act(model).cosines(role, pair[None])[0]
+            shown.setdefault(number % 4, []).append(after)
+        assert {len(cosines) for cosines in shown.values()} == {3 if role == "right" else 6}
+        if role == "right":
+            # About the middle of both rows.
+            np.testing.assert_allclose(shown[0], -1, atol=1e-12)
+        else:
+            np.testing.assert_allclose(shown[2], 1, atol=1e-12)
+            np.testing.assert_allclose(shown[3], -1, atol=1e-12)
