@@ -19,8 +19,8 @@ from embaudit.kernels.seen import Rows, Singles, lengths, single
 
 MANY = 30_000
 """Rows from which two steps take less time than one, of 64 columns or more; of 16, it takes some 100,000."""
-SPARE = 16
-"""Candidates kept beside those asked for: so many bounds may overlap."""
+SPARE, A_SPARE = 16, 64
+"""Candidates kept beside those asked for, and one more for so many columns: bounds that grow with these overlap."""
 TILE = 2**18
 """Cosines of a tile."""
 WIDEST = 16_384
@@ -65,7 +65,8 @@ def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) ->
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + SPARE, first)
+    spare = SPARE + x.shape[1] // A_SPARE
+    bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + spare, first)
     exact = _exact(x, queries, bounds.columns)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
     best = Largest(len(rows), keep)

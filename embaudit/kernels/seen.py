@@ -14,6 +14,8 @@ from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.kernels.stretch import Linear, Stretch, stretches
 
 Singles: TypeAlias = NDArray[np.float32]
+LONGER, VANISHING = 1 + 2.0**-10, 1e-15
+"""How many times as long rows may be as float32 finds them, and the length up to which squares may vanish there."""
 
 
 class Rows(Protocol):
@@ -72,18 +74,21 @@ class Seen:
         """Compute rows in float32, and how much rounding may have grown in each."""
         with np.errstate(over="ignore", invalid="ignore"):
             # Transforms round less than the k products of a matrix, which the growth below allows for.
-            block: Singles = np.asarray(single(self.x, rows)[0] @ self.linear.astype(np.float32), dtype=np.float32)
+            given = single(self.x, rows)[0]
+            block: Singles = np.asarray(given @ self.linear.astype(np.float32), dtype=np.float32)
             if self.shift.any():
                 block += self.shift.astype(np.float32)
-        return block, self._amplified(rows, block)
+        return block, self._amplified(given, block)
 
-    def _amplified(self, rows: slice, block: Singles) -> Vector:
+    def _amplified(self, given: Singles, block: Singles) -> Vector:
         """Compare the sizes that were added up with the lengths that came out."""
         size, least = self._norms
         if least > 0 and not self.shift.any():
             return np.full(len(block), size / least)
-        given = np.asarray(self.x[rows], dtype=np.float64)
-        added = lengths(given) * size + np.linalg.norm(self.shift)
+        far = LONGER * lengths(given).astype(np.float64)
+        vanish = ~(far > VANISHING)
+        far[vanish] = lengths(given[vanish].astype(np.float64))
+        added = far * size + np.linalg.norm(self.shift)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.where(added > 0, added / lengths(block), 0.0))
 

@@ -15,7 +15,8 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Vector, is_number
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
-from embaudit.kernels.seen import Mapped, Rows
+from embaudit.kernels.seen import Mapped, Rows, Seen
+from embaudit.kernels.stretch import Stretch
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax.coordinates import require_softmax
@@ -70,7 +71,10 @@ class Convention:
         """
         if self.gain is None and not self.level and self.centre is None:
             return rows
-        return Mapped(rows, self.rows, rows.shape[1])
+        if self.level:
+            return Mapped(rows, self.rows, rows.shape[1])
+        gain = np.ones(rows.shape[1]) if self.gain is None else np.asarray(self.gain, dtype=np.float64)
+        return Seen(rows, Stretch(gain), 0 * gain if self.centre is None else -self.centre * gain)
 
     def bias(self, head: FactorModel, norm: FinalNorm) -> Vector | None:
         """Return what the head of this form adds to its logits: `b + (W − centre)β` where γ is folded in."""

@@ -63,7 +63,9 @@ def neighbour_change(
     1.0
     """
     found = twins(model)
-    lists = _before_and_after(model, np.union1d(rows, found.first[rows]), shift, n)
+    lists = _before_and_after(
+        model, np.union1d(rows, found.first[rows]), shift, n + (SPARE if found.copies.any() else 0)
+    )
     before, after = (one.of(np.searchsorted(one.rows, rows)).first(n) for one in lists)
     one, others = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
     alone, top1, top_n = (before, after), one.share, others
@@ -84,7 +86,6 @@ def neighbour_change(
 def _before_and_after(
     model: FactorModel, rows: Indices, shift: Vector, n: int
 ) -> tuple[NeighbourLists, NeighbourLists]:
-    """List some more than `n`, so that lists without copies can be read off."""
-    longer = min(n + SPARE, model.n_right - 1)
-    before, after = (neighbours(model.right, longer, rows=rows, shift=by) for by in (None, shift))
+    most = min(n, model.n_right - 1)
+    before, after = (neighbours(model.right, most, rows=rows, shift=by) for by in (None, shift))
     return before, after

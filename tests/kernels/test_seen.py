@@ -11,7 +11,7 @@ from embaudit.kernels.nearest import neighbours, tie_of
 from embaudit.kernels.passes import cached_blocks, in_order
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.kernels.seen import Mapped, Seen, lengths, single
+from embaudit.kernels.seen import LONGER, Mapped, Seen, lengths, single
 
 X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.5]], dtype=np.float32)
 LINEAR = np.array([[2.0, 0.0, 1.0], [0.0, 0.5, -1.0]])
@@ -26,9 +26,9 @@ def test_seen_rows_are_mapped_and_shifted_whichever_are_taken():
     block, grown = seen.single(slice(0, 3))
     assert block.dtype == np.float32
     np.testing.assert_allclose(block, wanted, rtol=1e-6)
-    # ‖x‖ ‖M‖ + ‖shift‖ over what came out.
+    # ‖x‖ ‖M‖ + ‖shift‖ over what came out; lengths in float32 are told with what these may be off.
     size = np.linalg.norm(LINEAR)
-    added = np.array([5.0, 0.0, np.sqrt(1.25)]) * size + np.sqrt(2)
+    added = np.array([5.0, 0.0, np.sqrt(1.25)]) * (1 + 2.0**-10) * size + np.sqrt(2)
     np.testing.assert_allclose(grown, added / np.linalg.norm(wanted, axis=1), rtol=1e-6)
 
 
@@ -48,9 +48,18 @@ def test_without_a_shift_rounding_grows_by_the_stretch_of_the_map_at_most(shift)
 def test_a_map_that_loses_directions_is_looked_at_row_by_row():
     flat = Seen(np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.diag([1.0, 0.0]), np.zeros(2))
     # A row that the map sends to 0 has lost everything, one that was 0 had nothing to lose.
-    assert single(flat, slice(0, 3))[1].tolist() == [pytest.approx(5 / 3), np.inf, 0.0]
+    assert single(flat, slice(0, 3))[1].tolist() == [pytest.approx(LONGER * 5 / 3), np.inf, 0.0]
     narrow = Seen(np.array([[3.0, 4.0]]), np.array([[2.0], [0.0]]), np.zeros(1))
-    assert single(narrow, slice(0, 1))[1].tolist() == [pytest.approx(5 / 3)]
+    assert single(narrow, slice(0, 1))[1].tolist() == [pytest.approx(LONGER * 5 / 3)]
+
+
+@pytest.mark.parametrize("size", [1e-14, 1e-16, 1e-30, 3.0])
+def test_what_was_added_up_is_known_of_rows_whose_squares_vanish_in_float32(size):
+    x = np.array([[3.0, 4.0]], dtype=np.float32) * np.float32(size)
+    seen = Seen(x, np.diag([1e16, 0.0]), np.array([0.0, 1.0]))
+    grown = float(single(seen, slice(0, 1))[1][0])
+    needed = (5e16 * size + 1) / np.hypot(3e16 * size, 1)
+    assert needed * (1 - 1e-5) <= grown <= needed * (1 + 2e-3)
 
 
 def test_stored_rows_are_as_they_are():
