@@ -20,7 +20,7 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
-from embaudit.kernels.screened import MANY, screened
+from embaudit.kernels.screened import FAR, MANY, screened
 from embaudit.kernels.seen import Rows, Seen
 from embaudit.kernels.stretch import Stretch
 
@@ -177,10 +177,17 @@ def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indi
         return _searched(x, rows, keep, shift, first)
     seen = Seen(x, Stretch.identity(x.shape[1]), shift) if shift is not None and isinstance(x, np.ndarray) else x
     best, settled = screened(seen, rows, keep, first)
+
+    def again(found: Largest, some: Indices) -> None:
+        best.columns[some], best.values[some] = found.columns, found.values
+
     rest = np.flatnonzero(~settled)
+    if 0 < len(rest) * FAR <= len(x):
+        found, now = screened(seen, rows[rest], keep, first, spare=FAR)
+        again(found, rest)
+        rest = rest[~now]
     if len(rest):
-        again = _searched(x, rows[rest], keep, shift, first)
-        best.columns[rest], best.values[rest] = again.columns, again.values
+        again(_searched(x, rows[rest], keep, shift, first), rest)
     return best
 
 

@@ -19,8 +19,11 @@ from embaudit.kernels.seen import Rows, Singles, lengths, single
 
 MANY = 30_000
 """Rows from which two steps take less time than one, of 64 columns or more; of 16, it takes some 100,000."""
-SPARE, A_SPARE = 16, 64
-"""Candidates kept beside those asked for, and one more for so many columns: bounds that grow with these overlap."""
+SPARE, A_SPARE, FAR = 16, 64, 2_000
+"""Candidates kept beside those asked for, one more for so many columns, and those where these settle nothing.
+
+Bounds grow with the columns, so that more of them overlap; near the mean row very many do.
+"""
 TILE = 2**18
 """Cosines of a tile."""
 WIDEST = 16_384
@@ -36,7 +39,9 @@ SIZES = (1e-15, 1e15)
 """Lengths between which squares in float32 neither overflow nor vanish."""
 
 
-def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) -> tuple[Largest, Flags]:
+def screened(
+    x: Rows, rows: Indices, keep: int, first: Indices | None = None, *, spare: int | None = None
+) -> tuple[Largest, Flags]:
     """Find the `keep` largest cosines of some rows with all others, and tell which lists are settled.
 
     Parameters
@@ -49,6 +54,8 @@ def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) ->
         How many.
     first : array of int (p,), optional
         The row that stands for each, as in `neighbours`.
+    spare : int, optional
+        Candidates beside these whose cosines are computed in float64.
 
     Returns
     -------
@@ -65,7 +72,7 @@ def screened(x: Rows, rows: Indices, keep: int, first: Indices | None = None) ->
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    spare = SPARE + x.shape[1] // A_SPARE
+    spare = SPARE + x.shape[1] // A_SPARE if spare is None else spare
     bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + spare, first)
     exact = _exact(x, queries, bounds.columns)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
