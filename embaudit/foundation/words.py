@@ -108,6 +108,17 @@ def row_called(title: str, name: str) -> str:
     return f"{title} {name}" if name.isdecimal() else visible(name)
 
 
+def row_quoted(title: str, name: str) -> str:
+    """Quote the name of a row in a sentence, or call it by what it is where that is a bare number.
+
+    Examples
+    --------
+    >>> row_quoted("label", "183"), row_quoted("label", "cat")
+    ('label 183', "'cat'")
+    """
+    return f"{title} {name}" if name.isdecimal() else repr(name)
+
+
 def nearest_to(name: str, known: Iterable[str]) -> str:
     """Say which known name is most like one that is not.
 

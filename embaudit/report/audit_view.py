@@ -167,7 +167,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
         reached=(*attack_sentences(evidence.limits, evidence.model), *unattacked_sentences(audit)),
-        neighbours=tuple(_lists(example, shown_in, usual) for example in examples),
+        neighbours=tuple(_lists(model.title(shown_side(audit)), example, shown_in, usual) for example in examples),
         beside_bias=bias_grids(audit),
         lists_end=tuple(without_direction(audit)),
         conventions=(*norm, *heads),
@@ -309,12 +309,12 @@ def _limits(audit: Audit) -> Iterator[Charted]:
         yield Charted(title, grid, tuple(chart for chart in drawn if chart is not None))
 
 
-def _lists(example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists:
+def _lists(title: str, example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists:
     cosines = [cosine for _, cosine in example.before]
     below = [np.nan] * len(cosines) if usual is None else usual.below(cosines).tolist()
     headings = "in your model: cosine, and the share of all pairs below it", f"in an equal model: {shown_in}"
     note = f"{copied(example.left_out)} left out" if example.left_out else ""
-    return lists_of(example, headings, note=note, levels=[percent(share) for share in below])
+    return lists_of(example, headings, title=title, note=note, levels=[percent(share) for share in below])
 
 
 def _facts(audit: Audit) -> Iterator[tuple[str, str]]:

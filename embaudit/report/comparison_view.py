@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.glossary import WORDS
@@ -111,8 +110,7 @@ def _neighbours(found: Comparison) -> Section:
             note = (
                 "among those that moved most" if at < EACH else f"moved about as much as the median {found.title(role)}"
             )
-            called = replace(one, name=row_called(found.title(role), one.name))
-            lists.append(lists_of(called, HEADINGS, note=note))
+            lists.append(lists_of(one, HEADINGS, title=found.title(role), note=note))
     among = " and ".join(counted(len(found.changes[role].match), found.title(role)) for role in roles)
     said = f"Nearest by the cosine of either model, among the {among} that both hold." if roles else ""
     return Section(

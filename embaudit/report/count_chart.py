@@ -63,7 +63,8 @@ def count_chart(shown: PredictionDisplay) -> CountChart | None:
         return None
     counts = counted_in_cells(shown)
     across, up = Axis(-1.0, 1.0, START, STOP), Axis(-1.0, 1.0, STOP, START)
-    caption = f"{shown.caption} Cells of stronger colour hold more pairs, up to {counts.max():,}."
+    shades = f"Cells of stronger colour hold more pairs, up to {counts.max():,}."
+    caption = f"{shown.caption} On the dashed line both agree. {shades}"
     return CountChart(across, up, tuple(_shades(counts)), shown.word, caption)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -146,7 +147,7 @@ class Grid:
             kind, scope = (tag, ' scope="col"') if tag == "th" and text else ("td", "")
             classes = ["number"] * (i not in self.words) + ["changed"] * ((at, i) in self.marked)
             called = f' class="{" ".join(classes)}"' if classes else ""
-            return f"<{kind}{scope}{called}>{escape(text)}</{kind}>"
+            return f"<{kind}{scope}{called}>{_whole(escape(text))}</{kind}>"
 
         return f"<tr>{''.join(cell(i, text) for i, text in enumerate(cells))}</tr>"
 
@@ -176,3 +177,14 @@ def cell(value: Any) -> str:
     if isinstance(value, int | np.integer):
         return f"{value:,}"
     return f"{value:.4g}" if isinstance(value, float | np.floating) else visible(str(value))
+
+
+def _whole(text: str) -> str:
+    r"""Keep a number with its sign, and bars with what is between them, on one line.
+
+    Examples
+    --------
+    >>> _whole("84 % (76 %)"), _whole("mean |Δcos|")
+    ('84\xa0% (76\xa0%)', 'mean <span class="whole">|Δcos|</span>')
+    """
+    return re.sub(r"(\|\S+\|)", r'<span class="whole">\1</span>', text.replace(" %", "\xa0%"))

@@ -108,8 +108,8 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
     if not head or not audit.predictions_hold or audit.answer.word is Word.YES:
         return
     option, file = ("--inputs", "INPUTS.npy") if audit.evidence.norm is None else ("--states", "STATES.npy")
-    kind = "inputs" if option == "--inputs" else "states before the final norm"
-    what = f"with {kind} of yours (put their file's name for {file}), to write vectors that compare "
+    kind = "inputs of yours" if option == "--inputs" else "states of yours from before the final norm"
+    what = f"with {kind} (put their file's name for {file}), to write vectors that compare "
     yield (
         f"{what}{audit.model.title('right')}s by their logits",
         asked.fix(option, file, "--as", "prediction", *asked.norm, "--unit", "--out", asked.out("prediction")),

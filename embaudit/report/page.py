@@ -38,7 +38,7 @@ def _template(name: str) -> jinja2.Template:
 
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     drawn = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, trim_blocks=True)
-    drawn.filters["coded"] = coded
+    drawn.filters |= {"coded": coded, "typed": typed}
     return drawn.get_template(name)
 
 
@@ -52,7 +52,20 @@ def coded(text: str) -> Markup:
     """
     from markupsafe import Markup, escape
 
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 (escaped before)
+    return Markup(re.sub("`([^`]+)`", lambda found: f"<code>{typed(Markup(found[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
+
+
+def typed(command: str) -> Markup:
+    """Keep options whole where a command is broken into lines: half of one is none.
+
+    Examples
+    --------
+    >>> str(typed("fix <MODEL> --as centred"))
+    'fix &lt;MODEL&gt; <span>--as</span> centred'
+    """
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"(?<!\S)(--[\w-]+)", r"<span>\1</span>", str(escape(command))))  # noqa: S704 (escaped before)
 
 
 def fragment(result: Result) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, visible
+from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Pairs
 from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
@@ -196,9 +196,9 @@ def head_sentences(head: HeadEvidence) -> list[str]:
     """Say which labels can lead, and what was done to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:
-        one, other = made.names
+        one, other = (row_quoted(head.model.title("right"), str(name)) for name in made.names)
         sentences.append(
-            f"{one!r} and {other!r} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
+            f"{one} and {other} have cosine {made.before:.2f}; in an equal head, shifted by {made.shift:.2g} "
             f"typical rows, they have {made.after:+.6f} (probabilities moved by {made.change:.0e})."
         )
     return sentences

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from embaudit.foundation.words import cut, visible
+from embaudit.foundation.words import cut, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
 
 if TYPE_CHECKING:
@@ -139,25 +140,31 @@ class ResultView:
 
 
 def lists_of(
-    example: Neighbourhood, headings: tuple[str, str], *, note: str = "", levels: Sequence[str] | None = None
+    example: Neighbourhood,
+    headings: tuple[str, str],
+    *,
+    title: str,
+    note: str = "",
+    levels: Sequence[str] | None = None,
 ) -> Lists:
-    """Write two lists of neighbours, the names cut to what can be read.
+    """Write two lists of neighbours, the names cut to what can be read; a bare number is called by what it is.
 
     Examples
     --------
     >>> from embaudit.movements.neighbourhoods import Neighbourhood
     >>> found = Neighbourhood("a", (("b", 0.5),), (("c" * 200, 0.25),), (False,), (False,))
-    >>> lists = lists_of(found, ("here", "there"))
+    >>> lists = lists_of(found, ("here", "there"), title="item")
     >>> lists.before, lists.after[0].cosine, len(lists.after[0].name)
     ((Near(name='b', cosine='0.50', kept=False, level=''),), '0.25', 120)
     """
+    called = partial(row_called, title)
     before = zip(example.before, example.stay, levels or [""] * len(example.before), strict=True)
     after = zip(example.after, example.stayed, strict=True)
     return Lists(
-        named(example.name),
+        named(called(example.name)),
         headings,
-        tuple(Near(named(name), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
-        tuple(Near(named(name), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
+        tuple(Near(named(called(name)), f"{cosine:.2f}", kept, level) for (name, cosine), kept, level in before),
+        tuple(Near(named(called(name)), f"{cosine:.2f}", kept) for (name, cosine), kept in after),
         example.kept,
         note,
     )

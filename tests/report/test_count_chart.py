@@ -60,7 +60,8 @@ def test_cells_are_drawn_once_where_their_values_lie_in_the_shade_of_their_count
         step = min(int(5 * np.log(counts[across, up]) / most), 4)
         assert opacity == round(0.3 + 0.7 * (step + 1) / 5, 2)
     assert seen[max(seen, key=lambda cell: counts[cell])] == 1.0
-    assert chart.caption == f"{drawn.caption} Cells of stronger colour hold more pairs, up to {counts.max():,}."
+    shades = f"Cells of stronger colour hold more pairs, up to {counts.max():,}."
+    assert chart.caption == f"{drawn.caption} On the dashed line both agree. {shades}"
 
 
 def test_without_pairs_there_is_no_chart():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import ONCE, beside, percent
+from embaudit.foundation.words import ONCE, beside, percent, row_quoted
 from embaudit.gauges import GeneralLinear
 
 if TYPE_CHECKING:
@@ -82,10 +82,10 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     if opposite is None or not head.constructions:
         return
     made = head.constructions[0]
-    first, second = made.names
+    first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
     text = (
-        f"A shift of {made.shift:.2g} times {typical} makes {first!r} and {second!r} (cosine {made.before:.2f}) "
+        f"A shift of {made.shift:.2g} times {typical} makes {first} and {second} (cosine {made.before:.2f}) "
         f"exactly opposite. Half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
     )
     yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
