@@ -96,8 +96,16 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
     Families are averaged, except for κ, the largest |Δcos| and the largest change of a prediction.
     """
     evidence = audit.evidence
+    shifted = any(one.shift_in(evidence.model) for one in evidence.equivalents)
     for index, first in enumerate(evidence.movement[0]):
-        headings = ["equivalent models", "κ", "mean |Δcos|", "largest", "sign flips", "rank corr."]
+        headings = [
+            "equivalent models",
+            "κ, shift" if shifted else "κ",
+            "mean |Δcos|",
+            "largest",
+            "sign flips",
+            "rank corr.",
+        ]
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",

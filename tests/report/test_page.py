@@ -18,6 +18,7 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
 from embaudit.report.next_steps import Asked
 from embaudit.report.page import coded, page
+from embaudit.report.summary import movement_grids
 from embaudit.report.view import LONGEST, Origin
 
 
@@ -228,6 +229,13 @@ def test_the_glance_is_the_table_of_the_first_screen(result):
     assert [row[0] for row in glance.grid.rows] == ["item-item", "user-user", "user-item"]
     cells = text_of(result.report().split("At a glance")[1].split("</table>")[0])
     assert all(" ".join(row) in cells for row in glance.grid.rows)
+
+
+def test_a_column_that_holds_shifts_says_so(result, head):
+    columns = [grid.headings[1] for audit in (result, head) for grid in movement_grids(audit)]
+    assert columns == ["κ"] * 3 + ["κ, shift"]
+    (grid,) = movement_grids(head)
+    assert any(row[1].endswith(", 1 typical row") for row in grid.rows)
 
 
 def test_conventions_of_a_language_model_have_their_table(head):
