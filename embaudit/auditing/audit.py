@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import Claim, claims
+from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.forecast import announcement, forecast
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
+from embaudit.auditing.plan import Plan, planned
 from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.purpose import purpose
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
+from embaudit.auditing.work import work_of
 from embaudit.foundation.checked import RNG, as_list, as_seed
-from embaudit.foundation.pieces import keeping
+from embaudit.foundation.durations import as_duration
+from embaudit.foundation.pieces import keeping, kept
 from embaudit.foundation.plain import frame_of, plain
+from embaudit.foundation.progress import tell
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
@@ -68,6 +74,8 @@ class Audit(Drawn):
     """Where the model came from."""
     intake: Intake | None = None
     """What was read as what; None for a model that was there already."""
+    plan: Plan | None = None
+    """What was left out to stay within a time; None where none was given."""
 
     @property
     def predictions_hold(self) -> bool:
@@ -147,7 +155,7 @@ class Audit(Drawn):
 
         The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
         """
-        rows = {"role": role, "groups": groups, "show": show, "n_rows": n_rows}
+        rows = {"role": role, "groups": groups, "show": tuple(show), "n_rows": n_rows}
         return self._drawn(ax, "heatmap", beside=beside, **rows)
 
     @typed
@@ -217,6 +225,7 @@ class Audit(Drawn):
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
                     "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": intake},
+                    "plan": None if self.plan is None else self.plan.to_dict(),
                     "model": self._model_record(),
                     "group": {
                         "max_condition": evidence.max_condition,
@@ -248,6 +257,23 @@ class Audit(Drawn):
         )
 
 
+def _plan(model: FactorModel, asked: Mapping[str, Any], time: float | None) -> Plan | None:
+    """Decide what is done within a time, or say what all takes; who resumes keeps to what was decided before."""
+    effort = Effort(**{name: asked[name] for name in vars(EFFORT)})
+    work = partial(work_of, model, groups=asked["groups"], roles=asked["roles"])
+    if time is None:
+        tell(lambda: announcement(model, work(effort=effort)))
+        return None
+
+    def decide() -> Plan:
+        speed = forecast(model, work(effort=effort)).speed
+        return planned(time, effort, lambda one: speed.seconds(work(effort=one)))
+
+    found = kept("plan", decide)
+    tell(found.explain)
+    return found
+
+
 @typed
 def audit(
     model: FactorModel | AnyPath | object,
@@ -257,7 +283,11 @@ def audit(
     role: Role | str | None = None,
     n_gauges: int = 8,
     n_pairs: int = 100_000,
+    n_lists: int = 400,
     n_neighbours: int = 10,
+    n_starts: int = 3,
+    n_steps: int = 20,
+    time: str | float | None = None,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     objective: str | None = None,
@@ -285,8 +315,15 @@ def audit(
         Random draws from each group.
     n_pairs : int
         Pairs to sample where there are too many to visit all.
+    n_lists : int
+        Rows of a side whose neighbour lists are compared, at most.
     n_neighbours : int
         N of the neighbour lists.
+    n_starts, n_steps : int
+        Starting points of each attack, and steps from each; above 256 dimensions one, and half as many.
+    time : str or float, optional
+        About how long it may take: `"60s"`, `"5min"`, `"1.5h"`, or seconds. Where all would take longer, fewer models,
+        pairs, lists and steps are tried; which is decided before the work, and `Audit.plan` says it.
     max_condition : float
         Budget of the random linear gauges: largest stretch over smallest.
     show : sequence of str
@@ -327,14 +364,21 @@ def audit(
         "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["right"]')],
         "n_gauges": n_gauges,
         "n_pairs": n_pairs,
+        "n_lists": n_lists,
         "n_neighbours": n_neighbours,
+        "n_starts": n_starts,
+        "n_steps": n_steps,
         "max_condition": max_condition,
         "show": tuple(show),
         "about": None if role is None else model.role(role),
         "final_norm": norm_of(given, model) if final_norm is None else final_norm,
         "rng": seed,
     }
-    keeper = pieces_of(lambda: purpose(model, asked))
+    within = None if time is None else as_duration(time, "time")
+    keeper = pieces_of(lambda: purpose(model, asked | {"time": within}))
     with nullcontext() if keeper is None else keeping(keeper):
+        plan = _plan(model, asked, within)
+    asked |= {} if plan is None else vars(plan.effort)
+    with nullcontext() if keeper is None else keeping(keeper.of(asked)):
         evidence = gather(model, **asked)
-    return Audit(model, replace(evidence, thresholds=reported), source, intake)
+    return Audit(model, replace(evidence, thresholds=reported), source, intake, plan)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.effort import Effort
 from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, panel_size
@@ -16,7 +17,7 @@ from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
-from embaudit.foundation.checked import MOST_COUNT, as_count, is_number
+from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
@@ -172,13 +173,9 @@ def labels_looked_at(head: FactorModel, seed: int) -> Indices:
     return sample_rows(head.right_side.asked, panel_size(head.rank, PANEL), np.random.default_rng(seed))
 
 
-MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT}
-"""More would take long, or all memory, and say nothing more."""
-
-
-def _require_sizes(max_condition: float, **counts: int) -> None:
-    for name, value in counts.items():
-        as_count(value, name, most=MOST.get(name))
+def _require_sizes(max_condition: float, n_neighbours: int, *drawn: int) -> None:
+    as_count(n_neighbours, "n_neighbours")
+    Effort(*drawn)
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
 
@@ -215,7 +212,10 @@ def gather(
     roles: Sequence[Role] | None = None,
     n_gauges: int = 8,
     n_pairs: int = 100_000,
+    n_lists: int = 400,
     n_neighbours: int = 10,
+    n_starts: int = 3,
+    n_steps: int = 20,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     n_shown: int = 3,
@@ -224,7 +224,7 @@ def gather(
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
-    _require_sizes(max_condition, n_gauges=n_gauges, n_pairs=n_pairs, n_neighbours=n_neighbours)
+    _require_sizes(max_condition, n_neighbours, n_gauges, n_pairs, n_lists, n_starts, n_steps)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     whole, spanned = model, in_span(model)
     head, model = _head(spanned, n_neighbours, max_condition, rng)
@@ -234,13 +234,14 @@ def gather(
     shown = find_rows(model, side, show) if show else None
     checked = with_probes(model, draw)
     equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
-    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours}
+    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
     probe = MovementProbe(model, chosen, rng=draw, **sizes)
     # The products here are small: threads of the BLAS would wait for each other longer than they compute.
     with one_blas_thread():
         visited = [*_visits("visit", equivalents, checked, probe, draw)]
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
-        bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, n_neighbours=n_neighbours, rng=draw)
+        tried = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps}
+        bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, rng=draw, **tried)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
         visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()

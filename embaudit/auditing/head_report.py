@@ -9,7 +9,8 @@ from typing import Any, Self
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import Claim, claims
-from embaudit.auditing.evidence import MOST, Evidence
+from embaudit.auditing.effort import MOST
+from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.head_evidence import HeadEvidence

@@ -7,6 +7,7 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -118,6 +119,8 @@ class _Search:
     n: int
     n_pairs: int
     draw: np.random.Generator
+    n_starts: int = 3
+    n_steps: int = 20
 
     def shifted(self, role: Role) -> list[SideName]:
         """Sides of a kind of pairs whose rows may be shifted."""
@@ -194,13 +197,15 @@ class _Search:
         kinds: list[AttackObjective] = ["movement"]
         kinds += ["neighbours"] if n > 0 and len(side) <= ATTACKED_ROWS else []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        starts, steps, lists = (1, 10, LISTS) if k > SPANNED else (3, 20, 50)
+        starts, steps, lists = self.n_starts, self.n_steps, 50
+        if k > SPANNED:
+            starts, steps, lists = 1, ceil(steps / 2), LISTS
         tried: list[tuple[GaugeGroup, AttackObjective, int, int]] = [(linear, kind, starts, steps) for kind in kinds]
         if self.shifted(role):
             length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             # Shift and metric take turns, so that each step costs many linear ones.
-            tried.append((affine, "movement", 1, 3))
+            tried.append((affine, "movement", 1, min(3, self.n_steps)))
 
         def attacked(one: tuple[tuple[GaugeGroup, AttackObjective, int, int], np.random.Generator]) -> Attack:
             (group, kind, n_starts, n_steps), draw = one
@@ -243,6 +248,8 @@ def limits(
     fibre: Fibre | None = None,
     max_condition: float,
     n_neighbours: int = 10,
+    n_starts: int = 3,
+    n_steps: int = 20,
     rng: RNG = 0,
 ) -> Limits:
     """Bound the movement of a model's cosines under linear and diagonal gauges, and affine ones where these are free.
@@ -259,6 +266,8 @@ def limits(
         The budget of the attack; ranges and certificates are stated at it too.
     n_neighbours : int
         Length of the lists.
+    n_starts, n_steps : int
+        Starting points of each attack, and steps from each; above 256 dimensions one, and half as many.
     rng : numpy Generator or int
         Draws pairs and rows.
 
@@ -277,7 +286,7 @@ def limits(
         return Limits(rank=model.rank)
     n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
     kappas = tuple(sorted({*CURVE, max_condition}))
-    search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng))
+    search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng), n_starts, n_steps)
     sides: list[SideName] = [role for role in roles if role != "cross"]
     return Limits(
         tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in search.ranges(role)),

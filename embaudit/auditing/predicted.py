@@ -16,7 +16,7 @@ from embaudit.canonical.identified import prediction_view
 from embaudit.errors import InputError
 from embaudit.foundation.checked import RNG
 from embaudit.foundation.workers import row_blocks
-from embaudit.movements.movement import MovementProbe
+from embaudit.movements.movement import QUERIES, MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def by_prediction(
     n: int,
     n_pairs: int = 100_000,
     n_neighbours: int = 10,
+    n_lists: int = QUERIES,
     rng: RNG = 0,
 ) -> Predicted | None:
     """Compare both sides by what is predicted for their rows; None for one side alone, or where nothing is predicted.
@@ -74,7 +75,7 @@ def by_prediction(
         Rows of that side.
     n : int
         How many neighbours.
-    n_pairs, n_neighbours, rng
+    n_pairs, n_neighbours, n_lists, rng
         As in `MovementProbe`.
 
     Examples
@@ -97,7 +98,8 @@ def by_prediction(
     within = [role for role in roles if role != "cross" and len(before.side(role).directed) > 1]
     if not within:
         return None
-    probe = MovementProbe(before, within, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
+    probe = MovementProbe(before, within, rng=rng, **sizes)
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
     examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -102,8 +102,13 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
 @contextmanager
 def _work(executor: str | None, *, quiet: bool) -> Iterator[None]:
     from embaudit.foundation.executors import work_on
+    from embaudit.foundation.progress import told_to
 
-    with progress_bars(quiet=quiet), work_on(executor) if executor else nullcontext():
+    def said(sentence: str) -> None:
+        sys.stderr.write(f"{sentence}\n")
+
+    workers = work_on(executor) if executor else nullcontext()
+    with progress_bars(quiet=quiet), told_to(None if quiet else said), workers:
         yield
 
 
@@ -152,8 +157,12 @@ def audit(
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
     pairs: Annotated[int, typer.Option(help="Pairs to sample where there are too many to visit.")] = 100_000,
+    lists: Annotated[int, typer.Option(help="Rows of a side whose neighbour lists are compared.")] = 400,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     gauges: Annotated[int, typer.Option(help="Random draws from each group.")] = 8,
+    starts: Annotated[int, typer.Option(help="Starting points of each attack.")] = 3,
+    steps: Annotated[int, typer.Option(help="Steps of an attack from each.")] = 20,
+    time: Annotated[str | None, typer.Option(help="About how long it may take: 60s, 5min, 1.5h.")] = None,
     role: Annotated[
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
@@ -192,6 +201,8 @@ def audit(
     reading, codes = reading.without_codes()
     given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
              "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+    effort: dict[str, Any] = {"n_gauges": gauges, "n_pairs": pairs, "n_lists": lists, "n_starts": starts,
+                              "n_steps": steps, "time": time, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
@@ -205,10 +216,8 @@ def audit(
                 Reading(model, with_norm(found.intake, before)),
                 role=role,
                 groups=group,
-                n_gauges=gauges,
-                n_pairs=pairs,
                 n_neighbours=top,
-                max_condition=max_condition,
+                **effort,
                 show=show or (),
                 objective=objective,
                 soft_cap=soft_cap,

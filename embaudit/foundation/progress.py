@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Protocol, TypeVar
@@ -29,6 +29,34 @@ def reporting(reporter: Reporter | None) -> Iterator[None]:
         yield
     finally:
         _reporter.reset(token)
+
+
+_teller: ContextVar[Callable[[str], None] | None] = ContextVar("teller", default=None)
+
+
+@contextmanager
+def told_to(teller: Callable[[str], None] | None) -> Iterator[None]:
+    """Let `teller` show what the library has to say before long work inside the block."""
+    token = _teller.set(teller)
+    try:
+        yield
+    finally:
+        _teller.reset(token)
+
+
+def tell(sentence: Callable[[], str]) -> None:
+    """Say something to whoever listens; nobody does by default, and then nothing is worked out.
+
+    Examples
+    --------
+    >>> tell(lambda: "nobody hears this")
+    >>> with told_to(print):
+    ...     tell(lambda: "somebody hears this")
+    somebody hears this
+    """
+    teller = _teller.get()
+    if teller is not None and (said := sentence()):
+        teller(said)
 
 
 def track(steps: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:

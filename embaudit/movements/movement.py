@@ -92,6 +92,8 @@ class MovementProbe:
         Which cosines.
     n_pairs, n_neighbours, rng
         See `movement`.
+    n_lists : int
+        Rows of a side whose neighbours are compared, at most.
     """
 
     def __init__(
@@ -101,9 +103,10 @@ class MovementProbe:
         *,
         n_pairs: int = 100_000,
         n_neighbours: int = 10,
+        n_lists: int = QUERIES,
         rng: RNG = 0,
     ) -> None:
-        self.model, self.rng = model, as_generator(rng)
+        self.model, self.rng, self.n_lists = model, as_generator(rng), n_lists
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         self.drawn: dict[Role, NDArray[np.intp] | None] = {}
         self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
@@ -157,7 +160,7 @@ class MovementProbe:
         n = min(n, len(rows) - 2)
         if role == "cross" or n < 1:
             return 0, None
-        size = max(50, min(QUERIES, SEARCHED // len(rows)))
+        size = min(self.n_lists, max(50, SEARCHED // len(rows)))
         return n, neighbours(self.model.factors(role), n, rows=sample_rows(rows, size, self.rng))
 
     def _without_twins(self, side: SideName, lists: NeighbourLists) -> tuple[Indices | None, NeighbourLists | None]:

@@ -19,6 +19,7 @@ from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
+from embaudit.foundation.durations import duration
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
@@ -94,7 +95,9 @@ def _answer(audit: Audit, path: str) -> list[str]:
     intake = audit.intake
     told = intake is not None and intake.format != OWN and len(intake.parts) + len(intake.left_over) > 1
     read = [shorten(intake.line(), WIDTH, placeholder=" …")] if intake is not None and told else []
-    return [title, *read, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
+    plan = audit.plan
+    left = wrap(f"Fewer samples, to take {duration(plan.time)}: {plan.options}", WIDTH) if plan and plan.reduced else []
+    return [title, *read, *left, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
 
 
 def _findings(audit: Audit) -> Sequence[Finding]:

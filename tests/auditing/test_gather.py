@@ -108,8 +108,9 @@ def test_rows_on_blocks_are_averaged_as_squares(monkeypatch):
 def test_what_is_gathered_unless_asked_otherwise():
     defaults = {name: given.default for name, given in signature(gather).parameters.items() if name != "model"}
     assert defaults == {
-        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
-        "show": (), "n_shown": 3, "about": None, "final_norm": None, "rng": 0,
+        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_neighbours": 10,
+        "n_starts": 3, "n_steps": 20, "max_condition": 2.0, "show": (), "n_shown": 3,
+        "about": None, "final_norm": None, "rng": 0,
     }  # fmt: skip
 
 
@@ -123,11 +124,13 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
     found = gather(SMALL)
     assert asked["equivalent_models"][1].pop("rng") is asked["MovementProbe"][1].pop("rng")
     assert asked["equivalent_models"][1] == {"groups": (), "n_gauges": 8, "max_condition": 2.0}
-    assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), {"n_pairs": 100_000, "n_neighbours": 10})
+    sizes = {"n_pairs": 100_000, "n_neighbours": 10, "n_lists": 400}
+    assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), sizes)
     assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"uncut": SMALL, "rng": 0})
     options = asked["limits"][1]
     assert asked["limits"][0] == (SMALL, ("right", "left", "cross"))
     assert (options["fibre"], options["max_condition"], options["n_neighbours"]) == (found.fibre, 2.0, 10)
+    assert (options["n_starts"], options["n_steps"]) == (3, 20)
     assert (found.seed, found.max_condition, found.chosen) == (0, 2.0, False)
     assert found.position.rank == 3
     assert found.model is SMALL
@@ -152,10 +155,10 @@ def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
     made = {}
     real_comparison = module.by_prediction
     monkeypatch.setattr(module, "by_prediction", lambda *a, **o: made.update(o) or real_comparison(*a, **o))
-    gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2)
+    gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2, n_lists=7)
     assert isinstance(made["rng"], np.random.Generator)
-    assert {name: made[name] for name in ("side", "n", "n_pairs", "n_neighbours")} == {
-        "side": "right", "n": 2, "n_pairs": 50, "n_neighbours": 2,
+    assert {name: made[name] for name in ("side", "n", "n_pairs", "n_neighbours", "n_lists")} == {
+        "side": "right", "n": 2, "n_pairs": 50, "n_neighbours": 2, "n_lists": 7,
     }  # fmt: skip
 
 
@@ -228,6 +231,9 @@ def test_one_side_alone_has_no_position_and_is_checked_on_probes():
     [
         ({"n_gauges": 0}, "n_gauges must be an integer from 1 to 10000; got 0"),
         ({"n_pairs": 0}, "n_pairs must be an integer from 1 to 100000000; got 0"),
+        ({"n_lists": 0}, "n_lists must be an integer from 1 to 100000; got 0"),
+        ({"n_starts": 0}, "n_starts must be an integer from 1 to 1000; got 0"),
+        ({"n_steps": -1}, "n_steps must be an integer from 0 to 10000; got -1"),
         ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
         ({"rng": -1}, "rng must be an integer >= 0; got -1"),
         ({"max_condition": "a"}, "max_condition must be a finite number >= 1; got a"),

@@ -180,15 +180,16 @@ def gathered(monkeypatch):
 def test_the_defaults_of_an_audit(gathered):
     result = audit(MODEL)
     defaults = {
-        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_neighbours": 10, "max_condition": 2.0,
-        "show": (), "rng": 0, "about": None, "final_norm": None,
+        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_neighbours": 10,
+        "n_starts": 3, "n_steps": 20, "max_condition": 2.0, "show": (), "rng": 0, "about": None, "final_norm": None,
     }  # fmt: skip
     assert gathered == [(MODEL, defaults)]
     assert (result.model, result.source) == (MODEL, None)
 
 
 def test_what_is_asked_of_an_audit(gathered):
-    given = {"n_gauges": 1, "n_pairs": 2, "n_neighbours": 3, "max_condition": 4.0, "show": ["0"], "rng": 5}
+    given = {"n_gauges": 1, "n_pairs": 2, "n_lists": 4, "n_neighbours": 3, "n_starts": 6, "n_steps": 7}
+    given |= {"max_condition": 4.0, "show": ["0"], "rng": 5}
     result = audit(
         MODEL, groups=["linear"], roles=["items", "user"], role="user-user", source="here", objective="product", **given
     )

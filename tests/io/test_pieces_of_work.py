@@ -95,6 +95,14 @@ def test_what_is_not_made_of_known_things_is_refused(value):
         told_apart(value)
 
 
+def test_a_value_of_another_title_is_told_before_it_is_read():
+    rows = np.arange(3.0)
+    stored = packed((rows,), [rows], "mine")
+    assert unpacked(stored, [rows], "mine")[0] is rows
+    with pytest.raises(UnknownError, match="what was asked for"):
+        unpacked(stored, [], "yours")
+
+
 def test_every_cut_and_every_changed_byte_is_told():
     stored = packed((1, np.arange(3.0)))
     for end in range(len(stored)):

@@ -26,8 +26,8 @@ class UnknownError(ValueError):
     """A value that cannot be written, or bytes that are no value."""
 
 
-def packed(value: Any, known: Sequence[NDArray[Any]] = ()) -> bytes:
-    """Write a value; of arrays that are known only the number.
+def packed(value: Any, known: Sequence[NDArray[Any]] = (), title: str = "") -> bytes:
+    """Write a value under a title; of arrays that are known only the number.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def packed(value: Any, known: Sequence[NDArray[Any]] = ()) -> bytes:
     {1.5: (array([0, 1, 2]), Diagonal(rank=2, max_condition=3.0))}
     """
     writer = _Writer([_place(array) for array in known])
-    text = json.dumps(writer.node(value)).encode()
+    text = json.dumps([title, writer.node(value)]).encode()
     archive = io.BytesIO()
     arrays = {f"a{number}": array for number, array in enumerate(writer.arrays)}
     np.savez(archive, allow_pickle=False, value=np.frombuffer(text, np.uint8), **arrays)
@@ -57,13 +57,13 @@ def told_apart(value: Any) -> str:
     return digest([text, *shapes, *(np.ascontiguousarray(array).tobytes() for array in writer.arrays)]).hex()
 
 
-def unpacked(stored: bytes, known: Sequence[NDArray[Any]] = ()) -> Any:
-    """Read a value; its arrays are read-only.
+def unpacked(stored: bytes, known: Sequence[NDArray[Any]] = (), title: str = "") -> Any:
+    """Read the value of a title; its arrays are read-only.
 
     Raises
     ------
     UnknownError
-        If the bytes are not those that were written.
+        If the bytes are not those that were written, or have another title.
     """
     whole, archive = stored[:DIGEST], stored[DIGEST:]
     if whole != digest([archive]):
@@ -72,7 +72,11 @@ def unpacked(stored: bytes, known: Sequence[NDArray[Any]] = ()) -> Any:
         arrays = {name: members[name] for name in members.files}
     for array in arrays.values():
         array.flags.writeable = False
-    return _Reader(arrays, known).value(json.loads(arrays["value"].tobytes()))
+    # What is known to another piece is not known here.
+    called, node = json.loads(arrays["value"].tobytes())
+    if called != title:
+        raise UnknownError("what is kept must be what was asked for")
+    return _Reader(arrays, known).value(node)
 
 
 def digest(parts: Iterable[bytes]) -> bytes:

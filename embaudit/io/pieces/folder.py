@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -35,19 +35,25 @@ class Pieces:
     folder: Path
     purpose: Mapping[str, str]
     """Tells the input, the parameters and the version from all others."""
+    parameters: str = ""
+    """Tells what was decided since."""
 
     @cached_property
     def key(self) -> str:
-        """The purpose, hashed."""
-        return told_apart(dict(self.purpose))
+        """All that tells these pieces from others, hashed."""
+        return told_apart((dict(self.purpose), self.parameters))
+
+    def of(self, parameters: Mapping[str, Any]) -> Pieces:
+        """Return those that were made with these parameters, which were not all known before the first piece."""
+        return replace(self, parameters=told_apart(dict(parameters)))
 
     def found(self, name: str, known: Sequence[NDArray[Any]]) -> tuple[Any, ...] | None:
         """Return what was kept under a name; None where nothing is, or it is damaged, or another audit's."""
         try:
-            title, value = unpacked(self._path(name).read_bytes(), known)
+            found: tuple[Any, ...] = unpacked(self._path(name).read_bytes(), known, self._title(name))
         except (OSError, UnknownError):
             return None
-        return value if title == self._title(name) else None
+        return found
 
     def keep(self, name: str, value: tuple[Any, ...], known: Sequence[NDArray[Any]]) -> None:
         """Write a value down whole, or not at all."""
@@ -55,7 +61,7 @@ class Pieces:
         if not (self.folder / BEGUN).exists():
             with written_whole(self.folder / BEGUN, mode="w") as record:
                 json.dump(dict(self.purpose), record, indent=1)
-        stored = packed((self._title(name), value), known)
+        stored = packed(value, known, self._title(name))
         if len(stored) <= MOST:
             with written_whole(self._path(name), force=True) as file:
                 file.write(stored)
