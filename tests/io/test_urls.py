@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import fsspec
@@ -17,10 +18,11 @@ from embaudit.foundation import remote
 from embaudit.foundation.executors.place import Place
 from embaudit.foundation.remote import as_url, fetched, with_urls
 from embaudit.io import load, look, read, read_ids, read_interactions
+from embaudit.io.codecs import open_arrays
+from embaudit.io.tables.frames import read_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 ROWS = np.random.default_rng(0).standard_normal((9, 3)).astype(np.float32)
 
@@ -81,6 +83,8 @@ def test_files_beside_and_tables_may_be_urls(elsewhere: Any, tmp_path: Path) -> 
     model = load(right, left=left)
     assert (model.n_left, model.n_right) == (4, 9)
     assert read_interactions(ratings).matrix.toarray().tolist() == [[4, 1], [0, 5]]
+    assert read_frame(ratings).shape == (3, 3)
+    assert open_arrays(Path(left)).tensors[""].shape == (4, 3)
     assert read_ids(f"{ratings}:userId", 3).tolist() == [7, 7, 8]
 
 

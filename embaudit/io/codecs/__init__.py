@@ -21,7 +21,7 @@ def open_arrays(path: Path) -> Safetensors | Npz | Npy:
         If it is absent, empty, a pickle, damaged, or of another kind.
     """
     refuse_pickles(path)
-    existing_path(path)
+    path = existing_path(path)
     if recognises(path):
         return Safetensors(path)
     codecs: dict[str, type[Npz | Npy]] = {".npz": Npz, ".npy": Npy}

@@ -12,6 +12,7 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import BY_SUFFIX, sniff
+from embaudit.io.files import on_this_machine
 from embaudit.io.pickles import refuse_pickles
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def read_frame(table: Any) -> pd.DataFrame:
             raise must_be("the columns of the table", "of one length", "different ones") from error
     if not isinstance(table, (str, os.PathLike)):
         raise must_be("the table", "a data frame, a mapping of columns or a path", type(table).__name__)
-    return _from_file(Path(table))
+    return _from_file(on_this_machine(table, "the table"))
 
 
 def _from_file(path: Path) -> pd.DataFrame:
