@@ -238,7 +238,7 @@ import models
 embaudit.auditing.limits.ATTACKED_RANK = 0
 model = models.random_model(n=400, p=300, k=6, objective="product")
 with ea.resume_in(sys.argv[1]):
-    ea.audit(model, n_gauges=6, rng=1)
+    ea.audit(model, n_gauges=12, rng=1)
 """
 
 
@@ -247,7 +247,9 @@ def killed(folder, after):
     there = len(list(folder.glob("*.piece")))
     process = subprocess.Popen(
         [sys.executable, "-c", KILLED, str(folder)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
+        # One worker, so that no machine is done before it is killed.
+        env=os.environ
+        | {"EMBAUDIT_WORKERS": "1", "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), *sys.path])},
     )
     while process.poll() is None and len(list(folder.glob("*.piece"))) <= there:
         time.sleep(0.001)
@@ -261,9 +263,9 @@ def killed(folder, after):
 def test_an_audit_survives_being_killed_at_random_moments(log, folder):
     model = random_model(n=400, p=300, k=6, objective="product")
     moments = random.Random(16)
-    counts = [killed(folder, moments.uniform(0, 0.15)) for _ in range(2)]
+    counts = [killed(folder, moments.uniform(0, 0.1)) for _ in range(2)]
     assert 0 < counts[0] < counts[1]
-    assert_same(log.resumed(folder, model, n_gauges=6, rng=1), ea.audit(model, n_gauges=6, rng=1))
+    assert_same(log.resumed(folder, model, n_gauges=12, rng=1), ea.audit(model, n_gauges=12, rng=1))
     assert len(log.taken) == counts[1]
     assert log.done
     assert list(folder.iterdir()) == []
