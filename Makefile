@@ -86,7 +86,8 @@ test-oldest: $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 	$(BIN)/uv venv --quiet --clear --python 3.11 $(OLDEST)
 	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --group test -r pyproject.toml
-	OPENBLAS_NUM_THREADS=1 PYTHONPATH=. $(OLDEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
+	$(BIN)/uv pip install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 -W ignore::DeprecationWarning
 
 # Resolve anew within the bounds of pyproject.toml, for every platform and Python the project supports.
 lock: $(READY)
