@@ -27,7 +27,7 @@ from embaudit.cli.app import (
     Title,
     app,
 )
-from embaudit.cli.drawing import Groups, Heatmap, drawing
+from embaudit.cli.drawing import Groups, Heatmap, drawing, ordering_file
 from embaudit.cli.fail_on import FailOn
 from embaudit.cli.gating import (
     Before,
@@ -205,8 +205,8 @@ def audit(
                               "n_steps": steps, "time": time, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
-    distinct_outputs([path, items, baseline, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
-    drawn = drawing(heatmap, groups, show, force=force)
+    drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
+    distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
     with _promised([json, out], drawn, proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
         with _work(executor, quiet=quiet):
             found = reading.read(path)

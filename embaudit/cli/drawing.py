@@ -22,6 +22,19 @@ Groups = Annotated[
 ]
 
 
+def ordering_file(groups: str | None) -> Path | None:
+    """Return the file that `--groups` names, without its column.
+
+    Examples
+    --------
+    >>> ordering_file("movies.csv:genres").name, ordering_file(None)
+    ('movies.csv', None)
+    """
+    from embaudit.io.tables.ids import split_column
+
+    return None if groups is None else split_column(groups)[0]
+
+
 @contextmanager
 def drawing(
     path: Path | None, groups: str | None, show: Sequence[str] | None, *, force: bool

@@ -72,6 +72,16 @@ def test_a_picture_that_is_there_is_kept(embaudit, model):
     assert Path("heat.png").read_text() == "mine"
 
 
+def test_no_file_that_orders_rows_is_drawn_over(embaudit, model):
+    before = Path("films.csv").read_bytes()
+    Path("films.svg").write_bytes(before)
+    for groups in ("films.svg:kind", "films.svg"):
+        refused = embaudit("audit", model, "--groups", groups, "--heatmap", "films.svg", "--force")
+        assert refused.code == 2
+        assert "films.svg" in refused.err
+    assert Path("films.svg").read_bytes() == before
+
+
 def test_groups_that_are_not_there_leave_no_picture_behind(embaudit, model):
     refused = embaudit("audit", model, "--quiet", "--gauges", 1, "--heatmap", "h.svg", "--groups", "films.csv:sort")
     assert refused.code == 2

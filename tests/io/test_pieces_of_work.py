@@ -120,6 +120,18 @@ def test_only_types_of_this_package_that_hold_values_are_made(monkeypatch, name)
         unpacked(packed(Equivalence.SCORES))
 
 
+def test_a_piece_of_a_type_that_has_changed_since_is_none(tmp_path, monkeypatch):
+    from embaudit.io.pieces import folder
+
+    pieces = folder.Pieces(tmp_path, {"input": "one"})
+    pieces.keep("a gauge", (GeneralLinear(2, max_condition=3.0),), ())
+    assert pieces.found("a gauge", ()) == (GeneralLinear(2, max_condition=3.0),)
+    for error in (TypeError("another field"), AttributeError("no such member"), KeyError("a7")):
+        with monkeypatch.context() as patch:
+            patch.setattr(folder, "unpacked", lambda *_, error=error: (_ for _ in ()).throw(error))
+            assert pieces.found("a gauge", ()) is None
+
+
 def test_values_are_told_apart_by_type_shape_and_bits():
     values = [*VALUES.values(), 1, 1.0, True, "1", [1], (1,), np.array([1]), np.array([[1]]), np.array([1.0]), 0.0]
     assert len({told_apart(value) for value in values}) == len(values)

@@ -51,7 +51,7 @@ class Pieces:
         """Return what was kept under a name; None where nothing is, or it is damaged, or another audit's."""
         try:
             found: tuple[Any, ...] = unpacked(self._path(name).read_bytes(), known, self._title(name))
-        except (OSError, UnknownError):
+        except (OSError, UnknownError, LookupError, TypeError, AttributeError):  # or of types that have changed since
             return None
         return found
 
