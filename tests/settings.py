@@ -47,7 +47,11 @@ def _settled(place: str, owner: object, tree: ast.Module | ast.ClassDef) -> Iter
     """Yield what a module or a class settles, in the order of its text."""
     for node in tree.body:
         if isinstance(node, ast.ClassDef):
-            yield from _settled(f"{place}.{node.name}", getattr(owner, node.name), node)
+            made = getattr(owner, node.name)
+            if is_dataclass(made):
+                flags = made.__dataclass_params__
+                yield f"{place}.{node.name}: frozen={flags.frozen}, eq={flags.eq}, repr={flags.repr}"
+            yield from _settled(f"{place}.{node.name}", made, node)
         elif isinstance(node, ast.FunctionDef):
             yield from _defaults(f"{place}.{node.name}", inspect.getattr_static(owner, node.name))
         elif isinstance(node, ast.Assign | ast.AnnAssign):

@@ -260,3 +260,9 @@ def test_the_width_of_pushes_is_that_of_margins_however_small():
     margins = outside - inside
     assert 1e-15 < np.abs(margins).max() < 1e-14
     np.testing.assert_allclose(force, 1 / np.cosh(margins / (np.abs(margins).mean() / 4 + 1e-12) / 2) ** 2, rtol=1e-12)
+
+
+def test_pairs_without_a_cosine_are_no_target():
+    zeros = FactorModel.from_vectors(np.zeros((4, 2)))
+    found = worst_gauge(zeros, GeneralLinear(2, max_condition=2.0))
+    assert (found.n_items, found.achieved, found.bound) == (0, 0.0, 0.0)

@@ -66,21 +66,26 @@ class Tests:
 
         After those that touch its line come the others of their files: what is made once for several tests was touched
         by the first of them alone. A line that runs at import is run within whichever test is the first to need it,
-        which says nothing of the others: it has all tests of the files that touch its file, or are named after it, and
-        those of what rooms settle.
+        which says nothing of the others: it has those of what rooms settle, then all tests of the files that touch its
+        file, or are named after it.
         """
         called = mutant.line in lines_of_functions(text)
         touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
         files = {file_of(test) for test in touching or self._at_home(mutant.path)}
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
+        settled = [] if called else sorted(self._settled)
         of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
-        return self._in_time([*self._in_order(touching, of_file), *self._in_order(beside, of_file)][:MOST])
+        ordered = [*settled, *self._in_order(touching, of_file), *self._in_order(beside, of_file)]
+        return self._in_time(list(dict.fromkeys(ordered))[:MOST])
+
+    @cached_property
+    def _settled(self) -> set[str]:
+        return {test for test in self.seconds if "::" in test and file_of(test).endswith("/test_settings.py")}
 
     def _at_home(self, path: str) -> set[str]:
         own = set().union(*self.lines[path].values()) - {""}
         names = [f"/test_{part}" for part in Path(path).with_suffix("").parts[2:]]
-        settled = {test for test in self.seconds if file_of(test).endswith("/test_settings.py")}
-        return settled | (own or {test for test in self.seconds if any(name in test for name in names)})
+        return own or {test for test in self.seconds if any(name in test for name in names)}
 
     def _in_order(self, tests: Iterable[str], of_file: Counter[str]) -> list[str]:
         """Put quick tests first, and those that look at little else than a file."""

@@ -88,3 +88,8 @@ def test_p_values_have_no_unit():
         for unit in (1.0, 2.0**-12, 2.0**12)
     }
     assert len(found) == 1
+
+
+def test_where_no_group_votes_none_is_reversed():
+    none = found(table(([0, 0, 0], [1, 2, 3]), ([5, 5, 5], [3, 2, 2])))
+    assert (none.votes.any(), none.share_reversed, none.kind) == (False, 0.0, Kind.UNDECIDED)

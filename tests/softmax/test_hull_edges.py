@@ -89,6 +89,9 @@ def test_equal_rows_share_halves_with_equal_biases_only():
     found = shared_halves(biased, pairs)
     assert found.can_share.tolist() == [False, True]
     assert (found.decided.all(), found.lead[0], found.lead[1] > 0) == (True, 0.0, True)
+    columns = ["first", "second", "first_name", "second_name", "shared_half", "lead"]
+    assert found.to_frame().columns.tolist() == columns
+    assert found.to_frame().shared_half.tolist() == ["no", "yes"]
     inside = FactorModel.from_softmax([[0.1, 0.0], [0.1, 0.0], [1.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
     assert not shared_halves(inside, [[0, 1]]).can_share[0]
 
