@@ -71,6 +71,10 @@ def _value(place: str, owner: object, name: str) -> Iterator[str]:
         value = getattr(owner, "_field_defaults", {}).get(name, MISSING)
     if _is_plain(value):
         yield f"{place}.{name} = {getattr(value, 'value', value)!r}"
+    elif isinstance(value, tuple) and all(is_dataclass(one) and not isinstance(one, type) for one in value):
+        for number, one in enumerate(value):
+            found = ((field.name, getattr(one, field.name)) for field in fields(one))
+            yield from (f"{place}.{name}[{number}].{key} = {part!r}" for key, part in found if _is_plain(part))
 
 
 def _defaults(place: str, function: object) -> Iterator[str]:
