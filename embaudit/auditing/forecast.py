@@ -136,10 +136,14 @@ class Cost:
         work = self.work
         parts = (
             counted(work.models, "equal model"),
-            f"{work.read / 1e9:,.1f} GB of rows to read",
+            f"{_size(work.read)} of rows to read",
             f"{work.products / 1e9:,.0f} billion products",
         )
         return f"this audit takes about {duration(self.seconds)}: {', '.join(parts)}."
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes < 1e9 else f"{n_bytes / 1e9:,.1f} GB"
 
 
 def forecast(model: FactorModel, work: Work, clock: Callable[[], float] = perf_counter) -> Cost:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -119,6 +120,8 @@ def test_time_is_told_by_the_speed_of_all_workers():
     assert str(Cost(work, speed)) == (
         "this audit takes about 9.4 s: 3 equal models, 4.0 GB of rows to read, 2 billion products."
     )
+    for read, text in ((4.2e6, "4 MB"), (999e6, "999 MB"), (1e9, "1.0 GB"), (0.0, "0 MB")):
+        assert f" {text} of rows to read," in str(Cost(replace(work, read=read), speed))
 
 
 def test_the_measurement_is_short_and_counts_what_it_does(monkeypatch):
