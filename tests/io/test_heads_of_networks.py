@@ -119,7 +119,9 @@ def test_classes_of_a_folder_are_called_by_its_configuration(tmp_path: Path, row
 def test_names_of_other_classes_are_passed_over(tmp_path: Path, rows: int, config: dict[str, Any]) -> None:
     found = read(classifier(tmp_path, rows, **config))
     assert found.model.right_names is None
-    assert found.intake.explain().endswith("Label ids: none, so rows go by their number.")
+    assert found.intake.explain().endswith(
+        "Label ids: none, so rows go by their number; `labels` (--labels FILE) names them."
+    )
 
 
 def test_names_of_classes_are_those_of_no_tokens(tmp_path: Path) -> None:

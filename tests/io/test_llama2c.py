@@ -66,7 +66,8 @@ def test_rounded_numbers(tmp_path: Path, group: int) -> None:
         np.testing.assert_array_equal(final_norm_of(path).norm.gain, GAIN)
     assert look(own).explain() == (
         "Read as llama2c: output.weight (7 × 8, Q8_0) as right factors, its name as link. Left over: "
-        "tok_embeddings.weight (7 × 8, Q8_0), norm.weight (8). Label ids: none, so rows go by their number."
+        "tok_embeddings.weight (7 × 8, Q8_0), norm.weight (8). Label ids: none, so rows go by their number; "
+        "`labels` (--labels FILE) names them."
     )
 
 
