@@ -33,6 +33,9 @@ def writable(path: AnyPath, *, force: bool) -> Path:
     path = as_path(path, "the output")
     try:
         target = path.resolve()
+        # Since Python 3.13 nothing else tells of links in a circle and of names that are too long.
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()
         is_there, is_file, is_directory = path.exists(), path.is_file(), target.is_dir()
         has_folder = target.parent.is_dir()
     # Links in a circle are a RuntimeError before Python 3.13.
