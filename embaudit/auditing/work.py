@@ -20,6 +20,7 @@ from embaudit.auditing.limits import ATTACKED_RANK, ATTACKED_ROWS
 from embaudit.kernels.stretch import WIDE
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import COLUMNS, MANY, MAX_SCORES
+from embaudit.movements.few_coordinates import rows_drawn
 from embaudit.movements.movement import EXACT_PAIRS, SEARCHED
 from embaudit.movements.panel import SUMMED, WHOLE
 
@@ -149,6 +150,7 @@ def work_of(
     is_attacked = model.predicts is not Equivalence.COSINES and sizes.attacked > 0
     shifted = sizes.roles[0] in model.free_shifts
     searched = is_attacked * (1 + (sizes.attacked <= ATTACKED_ROWS) + shifted)
+    grams = 2 if rows_drawn(whole[0], k) is None else 1
     models = n_equivalent(model, groups, effort.n_gauges) + searched
     passed = 1 + models * (max(rows) > WHOLE)
     cosines = models * sizes.cosines() + sizes.besides()
@@ -156,6 +158,6 @@ def work_of(
     return Work(
         models=models,
         read=float(passed * sum(model.factors(side).nbytes for side in model.sides)),
-        products=models * sizes.products() + 2 * whole[0] * k**2 * is_head,
+        products=models * sizes.products() + grams * whole[0] * k**2 * is_head,
         cosines=cosines + HEAD * rows[0] * k * is_head,
     )

@@ -112,6 +112,13 @@ def test_each_number_of_the_effort_counts(name):
     assert less.cosines <= whole.cosines
 
 
+def test_one_gram_matrix_is_counted_where_rows_are_drawn_for_the_other():
+    rows = np.ones((32_768, 257), dtype=np.float32)
+    rows[0] = 2
+    one, two = (work_of(FactorModel.from_softmax(rows[:n])) for n in (32_768, 32_767))
+    assert one.products - two.products == (32_768 - 2 * 32_767) * 257**2
+
+
 def test_time_is_told_by_the_speed_of_all_workers():
     work = Work(models=3, read=4e9, products=2e9, cosines=1e6)
     speed = Speed(product=1e-9, cosine=1e-6, byte=1e-9, workers=2)
