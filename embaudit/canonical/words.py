@@ -102,7 +102,10 @@ def _counted(position: Position) -> str:
     kappa = float(np.exp(position.counted_distance))
     if kappa <= BALANCED:
         return f"Weighted by interactions, they are balanced within κ = {kappa:.3f}."
-    return f"Decay at every interaction would leave other factors: a gauge of condition number {kappa:.3f} is between."
+    return (
+        "Training with weight decay at every interaction would have left other factors: these, with axes stretched by "
+        f"up to {kappa:.3f} against each other."
+    )
 
 
 _LIBRARIES = {

@@ -104,7 +104,7 @@ def test_a_rescaled_model_is_as_far_from_the_counted_law_as_it_was_rescaled(coun
     words = (
         "Weighted by interactions, they are balanced within κ = "
         if near
-        else ("Decay at every interaction would leave other factors: a gauge of condition number ")
+        else "other factors: these, with axes stretched by up to "
     )
     assert f"{words}{stretch:.3f}" in where.explain()
 

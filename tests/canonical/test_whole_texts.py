@@ -99,9 +99,8 @@ PLACES = {
         *TWO,
         {"user_counts": [1, 1], "item_counts": [1, 1]},
         WHITE
-        + "Decay at every interaction would leave other factors: a gauge of condition number 1.414 is between. "
-        + SCIKIT
-        + NEXT,
+        + "Training with weight decay at every interaction would have left other factors: these, with axes stretched "
+        "by up to 1.414 against each other. " + SCIKIT + NEXT,
         None,
     ),
     "a constant column": (
