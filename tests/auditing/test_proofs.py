@@ -138,13 +138,12 @@ def test_what_rows_are_said_to_span_is_checked(change, problem, wide):
 
 def test_sampled_pairs_and_rows_are_stored(monkeypatch):
     monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 100)
-    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "QUERIES", 7)
     monkeypatch.setattr(limits, "ATTACKED_RANK", 0)
-    audited = ea.audit(random_model(n=60, p=60, k=3), n_gauges=1, n_pairs=80, roles=["right"])
+    audited = ea.audit(random_model(n=60, p=60, k=3), n_gauges=1, n_pairs=80, n_lists=7, roles=["right"])
     proof = audited.proof()
     stored = {claim["name"]: claim["proof"]["arrays"] for claim in proof.record["claims"]}["moved:right"]
     assert proof.arrays[stored["pairs"]].shape == (80, 2)
-    assert proof.arrays[stored["lists"]].shape == (50, 10)
+    assert proof.arrays[stored["lists"]].shape == (7, 10)
     assert proof.arrays[stored["pairs"]].dtype == np.int32
     assert {problem for _, problem in ea.verify(proof, audited.model)} == {""}
 

@@ -86,7 +86,7 @@ def test_the_numbers_of_a_head():
     assert f"{changed:.0f} % of labels have another nearest label" in found.verdict
     made = len(found.evidence.drift) + 1 + len(found.head.equivalents)
     assert f"{made} equal models made every probability" in found.verdict
-    first, second = map(int, re.search(r"makes '(\d+)' and '(\d+)'", found.verdict).groups())
+    first, second = map(int, re.search(r"makes label (\d+) and label (\d+) ", found.verdict).groups())
     middle = -(labels[first] + labels[second]) / 2  # the shortest shift to opposite rows leads halfway between them
     shift = np.linalg.norm(middle) / np.median(np.linalg.norm(labels, axis=1))
     assert float(re.search(r"A shift of ([\d.]+) times", found.verdict)[1]) <= shift * 1.01
