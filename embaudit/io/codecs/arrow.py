@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
@@ -201,49 +200,6 @@ def is_vectors(kind: pa.DataType) -> bool:
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return bool(is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
-
-
-def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
-    """Stack a column of lists of numbers, of fixed size or not, into a matrix of shape (n, k), chunk by chunk.
-
-    Raises
-    ------
-    InputError
-        If a list is missing, or the lists differ in length.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> stacked(pa.chunked_array([[[1.0, 2.0]], [[3.0, 4.0]]]), "vectors")
-    array([[1., 2.], [3., 4.]])
-    """
-    if not is_vectors(column.type):
-        raise must_be(name, "lists of numbers", str(column.type))
-    return np.concatenate(list(_stacked_parts(column.chunks, name)))
-
-
-def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[Any]]:
-    from pyarrow import compute
-
-    width: int | None = None
-    done = 0
-    for chunk in chunks:
-        if not len(chunk):
-            continue
-        if chunk.null_count:
-            row = done + compute.index(chunk.is_null(), True).as_py()
-            raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
-        lengths = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
-        width = int(lengths[0]) if width is None else width
-        wrong = np.flatnonzero(lengths != width)
-        if len(wrong):
-            got = f"{lengths[wrong[0]]} in row {done + wrong[0]}"
-            raise must_be(name, f"vectors of {width} numbers, as the first is", got)
-        values = chunk.flatten()
-        if values.null_count:
-            raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
-        yield values.to_numpy(zero_copy_only=False).reshape(len(chunk), width)
-        done += len(chunk)
 
 
 def write(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:
