@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,6 +106,27 @@ def copy_of(path: str) -> tuple[Copy, str] | None:
         if Path(path) == copy.path or copy.path in Path(path).parents:
             return copy, os.path.relpath(path, copy.path)
     return None
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Let every refusal inside name a file, and a copy by its URL.
+
+    Examples
+    --------
+    >>> with naming("v.npy"):
+    ...     raise InputError("rows must be finite.")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: v.npy: rows must be finite.
+    """
+    try:
+        yield
+    except InputError as error:
+        said = with_urls(str(error) if path in str(error) else f"{path}: {error}")
+        if said == str(error):
+            raise
+        raise type(error)(said) from error
 
 
 def with_urls(text: str) -> str:

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError
-from embaudit.foundation.remote import with_urls
+from embaudit.foundation.remote import naming
 
 AT_ONCE = 1 << 26
 """Bytes up to which an array is read and checked while its file is opened, which takes no time that is felt."""
@@ -66,13 +65,8 @@ class Unread:
             As the check does, and it names the file.
         """
         if "found" not in self._known:
-            try:
+            with naming(self.path):
                 given = self.read()
                 called = f"{what} ({self.array})" if self.array else what
                 self._known["found"] = None if given is None else check(given, called)
-            except InputError as error:
-                said = str(error) if self.path in str(error) else f"{self.path}: {error}"
-                if with_urls(said) == str(error):
-                    raise
-                raise type(error)(with_urls(said)) from error
         return self._known["found"]

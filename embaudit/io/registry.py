@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, as_factors
-from embaudit.foundation.remote import with_urls
+from embaudit.foundation.remote import naming, with_urls
 from embaudit.foundation.typed import typed
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
@@ -110,12 +110,8 @@ def _elsewhere(found: Intake) -> Intake:
 def _at(where: Path) -> Iterator[None]:
     """Let every error name the file."""
     try:
-        yield
-    except InputError as error:
-        said = str(error) if str(where) in str(error) else f"{where}: {error}"
-        if with_urls(said) == str(error):
-            raise
-        raise type(error)(with_urls(said)) from error
+        with naming(str(where)):
+            yield
     except OSError as error:
         raise InputError(with_urls(f"{where} cannot be read: {error.strerror or error}.")) from error
 
