@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from math import ceil
 
 from embaudit.foundation.checked import MOST_COUNT, as_count
+from embaudit.movements.movement import QUERIES
 
 MOST = {"n_gauges": 10_000, "n_pairs": MOST_COUNT, "n_lists": 100_000, "n_starts": 1_000, "n_steps": 10_000}
 """More would take long, or all memory, and say nothing more."""
@@ -25,7 +26,7 @@ class Effort:
     """Random draws from each group."""
     n_pairs: int = 100_000
     """Pairs, where there are too many to visit all."""
-    n_lists: int = 400
+    n_lists: int = QUERIES
     """Rows of a side whose neighbours are compared."""
     n_starts: int = 3
     """Starting points of each attack."""

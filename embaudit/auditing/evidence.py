@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.effort import Effort
+from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, panel_size
@@ -210,12 +210,12 @@ def gather(
     *,
     groups: Sequence[str | GaugeGroup] = (),
     roles: Sequence[Role] | None = None,
-    n_gauges: int = 8,
-    n_pairs: int = 100_000,
-    n_lists: int = 400,
+    n_gauges: int = EFFORT.n_gauges,
+    n_pairs: int = EFFORT.n_pairs,
+    n_lists: int = EFFORT.n_lists,
     n_neighbours: int = 10,
-    n_starts: int = 3,
-    n_steps: int = 20,
+    n_starts: int = EFFORT.n_starts,
+    n_steps: int = EFFORT.n_steps,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     n_shown: int = 3,

@@ -15,6 +15,7 @@ import numpy as np
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
+from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.foundation.pieces import each_kept
 from embaudit.foundation.progress import track
@@ -119,8 +120,8 @@ class _Search:
     n: int
     n_pairs: int
     draw: np.random.Generator
-    n_starts: int = 3
-    n_steps: int = 20
+    n_starts: int
+    n_steps: int
 
     def shifted(self, role: Role) -> list[SideName]:
         """Sides of a kind of pairs whose rows may be shifted."""
@@ -248,8 +249,8 @@ def limits(
     fibre: Fibre | None = None,
     max_condition: float,
     n_neighbours: int = 10,
-    n_starts: int = 3,
-    n_steps: int = 20,
+    n_starts: int = EFFORT.n_starts,
+    n_steps: int = EFFORT.n_steps,
     rng: RNG = 0,
 ) -> Limits:
     """Bound the movement of a model's cosines under linear and diagonal gauges, and affine ones where these are free.

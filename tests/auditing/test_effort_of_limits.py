@@ -256,7 +256,7 @@ def test_progress_is_told_of_each_search(searches, monkeypatch):
 def test_lists_of_one_row_of_each_twins_leave_one_to_exclude(others, n):
     rows = np.random.default_rng(0).standard_normal((others + 1, 2))
     model = FactorModel.from_vectors(rows[[*range(others + 1), 0]])
-    search = _Search(model, (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0))
+    search = _Search(model, (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0), n_starts=1, n_steps=1)
     first = search._groups("right")
     assert first.tolist() == [*range(others + 1), 0]
     found = search._without_twins("right", first, np.array([1, others + 1]), 9, None)
