@@ -8,8 +8,6 @@ import statistics
 from pathlib import Path
 
 import pytest
-from settings import require_settings_of
-from test_settings import ROOMS
 
 PACKAGE = Path(__file__).parents[2] / "embaudit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
@@ -81,10 +79,3 @@ def test_no_test_is_left_out_for_a_package_that_the_lock_may_hold():
 def test_every_file_of_tests_has_a_name_of_its_own():
     names = [path.name for path in (PACKAGE.parent / "tests").rglob("test_*.py")]
     assert {name for name in names if names.count(name) > 1} == set()
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_settings_change_with_their_kept_files_only(monkeypatch, room):
-    # Attacks are shorter beside these tests.
-    monkeypatch.undo()
-    require_settings_of(room)
