@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from picture import picture
+from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 
 from embaudit.auditing.glossary import CODES, WORDS, Entry
@@ -72,7 +72,7 @@ def pages() -> dict[Path, str]:
 def main() -> None:
     """Write pages and pictures."""
     drawn = {HERE / "pictures" / f"{name}.svg": draw() for name, draw in PICTURES.items()}
-    for path, text in (pages() | {HERE / "neighbours.svg": picture()} | drawn).items():
+    for path, text in (pages() | {HERE / "neighbours.svg": neighbours_picture()} | drawn).items():
         path.write_text(text, encoding="utf-8")
 
 

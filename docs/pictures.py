@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from gate_picture import gate_picture
-from picture import ASKED, picture
-from standing import standing
+from neighbours_picture import ASKED, neighbours_picture
+from standalone import standalone
 
 import embaudit as ea
 from embaudit.movements.levels import levels
@@ -69,25 +69,25 @@ def high() -> str:
     pairs = f"what so many of all {found.n_pairs:,} pairs of items stay below"
     key = (("dot", f"cosine with item {ASKED}"), ("marked", pairs))
     chart = dot_chart(f"nearest to item {ASKED}", "cosine", rows, key=key)
-    return standing("How high is a high cosine here?", _some(chart))
+    return standalone("How high is a high cosine here?", _some(chart))
 
 
 def at_odds() -> str:
     """Draw cosines at hand against those of what is predicted."""
     counted = audit_view(audited()).beside_predictions
-    return standing("Likeness by cosine, and by what is recommended", _some(counted))
+    return standalone("Likeness by cosine, and by what is recommended", _some(counted))
 
 
 def stays() -> str:
     """Draw which share of the neighbours is certain to stay."""
     charts = next(one.charts for one in audit_view(audited()).limits if one.title == "item-item cosines")
-    return standing("What stays while predictions stay", [chart for chart in charts if "lists" in chart.title])
+    return standalone("What stays while predictions stay", [chart for chart in charts if "lists" in chart.title])
 
 
 def moves() -> str:
     """Draw how far cosines move in each equal model."""
     (chart,) = audit_view(audited()).movement[0].charts
-    return standing("How far cosines move in equal models", [chart])
+    return standalone("How far cosines move in equal models", [chart])
 
 
 def dimensions() -> str:
@@ -97,20 +97,20 @@ def dimensions() -> str:
     rows = [Valued(f"dimension {name.strip('[]')}", value) for name, value in added.items()]
     key = (("dot", f"what it adds: together {found.global_cosine:.2f}, their cosine"),)
     chart = dot_chart(f"items {ASKED} and {OTHER}", "part of the cosine", rows, key=key)
-    return standing("Which dimensions make two items alike?", _some(chart))
+    return standalone("Which dimensions make two items alike?", _some(chart))
 
 
 def serves() -> str:
     """Draw how well each similarity finds items that share a label."""
     found = ea.evaluate_similarities(*made())
-    return standing("Which similarity finds items of the same cluster?", view_of(found).top)
+    return standalone("Which similarity finds items of the same cluster?", view_of(found).top)
 
 
 def again() -> str:
     """Draw what became of neighbours in a second run."""
     model = made().model
     second = ea.gauges.GeneralLinear(model.rank, max_condition=AGAIN).sample(rng=0).act(model)
-    return standing("Two runs that predict the same", view_of(ea.compare(model, second)).top)
+    return standalone("Two runs that predict the same", view_of(ea.compare(model, second)).top)
 
 
 PICTURES: dict[str, Callable[[], str]] = {
@@ -119,7 +119,7 @@ PICTURES: dict[str, Callable[[], str]] = {
     "stays": stays,
     "moves": moves,
     "dimensions": dimensions,
-    "indexed": lambda: picture("prediction cosine"),
+    "indexed": lambda: neighbours_picture("prediction cosine"),
     "serves": serves,
     "again": again,
     "gate": gate_picture,

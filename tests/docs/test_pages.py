@@ -74,7 +74,7 @@ def test_a_page_without_its_marks_is_refused(generate):
 
 
 def test_the_picture_is_of_models_that_predict_the_same(generate):
-    drawn = generate["picture"]()
+    drawn = generate["neighbours_picture"]()
     assert (DOCS / "neighbours.svg").read_text(encoding="utf-8") == drawn, "run `python docs/generate.py`"
     said = [element.text for element in ET.fromstring(drawn).iter("{http://www.w3.org/2000/svg}text")]
     columns = [said.index(title) for title in ("as trained", "stretched one way", "stretched another way")]

@@ -27,7 +27,7 @@ WIDTH = 440.0
 """Of the charts of a page."""
 
 
-def standing(heading: str, charts: Sequence[Chart | CountChart]) -> str:
+def standalone(heading: str, charts: Sequence[Chart | CountChart]) -> str:
     """Write charts of a page below each other, each with its title, its key and what stands below it."""
     sheet = Sheet()
     sheet.write(heading, size=15, weight=600)

@@ -39,7 +39,7 @@ SAID = {
 """What stands above the lists, by what items are compared by."""
 
 
-def picture(by: str = "cosine") -> str:
+def neighbours_picture(by: str = "cosine") -> str:
     """Draw the lists of the three models, by their cosines or by what they predict.
 
     Raises
