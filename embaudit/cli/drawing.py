@@ -18,12 +18,13 @@ Heatmap = Annotated[
     typer.Option("--heatmap", help="Draw cosines of all pairs of rows, at hand and predicted: .png, .svg or .pdf."),
 ]
 Groups = Annotated[
-    str | None, typer.Option("--groups", help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres.")
+    str | None,
+    typer.Option("--heatmap-groups", help="By which --heatmap orders rows: FILE:COLUMN, as movies.csv:genres."),
 ]
 
 
 def ordering_file(groups: str | None) -> Path | None:
-    """Return the file that `--groups` names, without its column.
+    """Return the file that `--heatmap-groups` names, without its column.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def drawing(
 
     if path is None:
         if groups is not None:
-            raise InputError("--groups must stand beside --heatmap, whose rows it orders; name a picture.")
+            raise InputError("--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture.")
         yield lambda _: None
         return
     kind = picture_format(path)

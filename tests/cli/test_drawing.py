@@ -40,7 +40,7 @@ def test_a_heatmap_is_written_as_what_its_name_says_and_alike_each_time(embaudit
 def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit, model, monkeypatch):
     taken = []
     monkeypatch.setattr("embaudit.report.drawn_file.drawn_file", lambda shown, kind: taken.append(shown) or b"")
-    drawn(embaudit, model, "--heatmap", "a.svg", "--groups", "films.csv:kind")
+    drawn(embaudit, model, "--heatmap", "a.svg", "--heatmap-groups", "films.csv:kind")
     drawn(embaudit, model, "--heatmap", "b.svg", "--show", "film 3", "--show", "film 5")
     drawn(embaudit, model, "--heatmap", "c.svg", "--show", "film 3")
     grouped, shown, alone = taken
@@ -55,7 +55,10 @@ def test_rows_stand_by_group_or_are_those_shown_where_they_are_several(embaudit,
     [
         (["--heatmap", "heat.gif"], "a picture must be a file that ends in .png, .svg or .pdf; got heat.gif."),
         (["--heatmap", "heat"], "a picture must be a file that ends in .png, .svg or .pdf; got heat."),
-        (["--groups", "films.csv:kind"], "--groups must stand beside --heatmap, whose rows it orders; name a picture."),
+        (
+            ["--heatmap-groups", "films.csv:kind"],
+            "--heatmap-groups must stand beside --heatmap, whose rows it orders; name a picture.",
+        ),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_before_the_work(embaudit, model, monkeypatch, options, sentence):
@@ -76,14 +79,16 @@ def test_no_file_that_orders_rows_is_drawn_over(embaudit, model):
     before = Path("films.csv").read_bytes()
     Path("films.svg").write_bytes(before)
     for groups in ("films.svg:kind", "films.svg"):
-        refused = embaudit("audit", model, "--groups", groups, "--heatmap", "films.svg", "--force")
+        refused = embaudit("audit", model, "--heatmap-groups", groups, "--heatmap", "films.svg", "--force")
         assert refused.code == 2
         assert "films.svg" in refused.err
     assert Path("films.svg").read_bytes() == before
 
 
 def test_groups_that_are_not_there_leave_no_picture_behind(embaudit, model):
-    refused = embaudit("audit", model, "--quiet", "--gauges", 1, "--heatmap", "h.svg", "--groups", "films.csv:sort")
+    refused = embaudit(
+        "audit", model, "--quiet", "--gauges", 1, "--heatmap", "h.svg", "--heatmap-groups", "films.csv:sort"
+    )
     assert refused.code == 2
     assert "sort" in refused.err
     assert not Path("h.svg").exists()
