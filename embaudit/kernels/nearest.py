@@ -20,7 +20,7 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
-from embaudit.kernels.screened import FAR, MANY, screened
+from embaudit.kernels.screened import MANY, SPARE_IN_A_CROWD, screened
 from embaudit.kernels.seen import Rows, Seen
 from embaudit.kernels.stretch import Stretch
 
@@ -182,8 +182,8 @@ def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indi
         best.columns[some], best.values[some] = found.columns, found.values
 
     rest = np.flatnonzero(~settled)
-    if 0 < len(rest) * FAR <= len(x):
-        found, now = screened(seen, rows[rest], keep, first, spare=FAR)
+    if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
+        found, now = screened(seen, rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
         again(found, rest)
         rest = rest[~now]
     if len(rest):

@@ -19,11 +19,12 @@ from embaudit.kernels.seen import Rows, Singles, lengths, single
 
 MANY = 30_000
 """Rows from which two steps take less time than one, of 64 columns or more; of 16, it takes some 100,000."""
-SPARE, A_SPARE, FAR = 16, 64, 2_000
-"""Candidates kept beside those asked for, one more for so many columns, and those where these settle nothing.
-
-Bounds grow with the columns, so that more of them overlap; near the mean row very many do.
-"""
+SPARE = 16
+"""Candidates kept beside those asked for."""
+COLUMNS_A_SPARE = 64
+"""Columns for which one more is kept: bounds grow with the columns, so that more of them overlap."""
+SPARE_IN_A_CROWD = 2_000
+"""Candidates kept for rows that fewer settle nothing for: near the mean row very many bounds overlap."""
 TILE = 2**18
 """Cosines of a tile."""
 WIDEST = 16_384
@@ -72,7 +73,7 @@ def screened(
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    spare = SPARE + x.shape[1] // A_SPARE if spare is None else spare
+    spare = SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare
     bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + spare, first)
     exact = _exact(x, queries, bounds.columns)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]

@@ -31,8 +31,12 @@ ONE_IN = 10
 """Of so many dimensions one counts among the few; with fewer there is nothing to tell."""
 HALF = 0.5
 """Share of the squared cosines from which neighbours are also looked for without the few."""
-DRAWN, A_COLUMN, FEWER = 16_384, 4, 2
-"""Rows drawn at least, also for each of very many columns, where there are at least so many times as many."""
+DRAWN = 16_384
+"""Rows drawn at least, where some are."""
+DRAWN_A_COLUMN = 4
+"""Rows drawn at least for each column."""
+WORTH = 2
+"""Times the rows drawn from which drawing is worth it."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,8 @@ def rows_drawn(n_rows: int, n_columns: int) -> int | None:
     >>> rows_drawn(128_000, 4_096), rows_drawn(32_000, 4_096), rows_drawn(10_000_000, 64)
     (16384, None, None)
     """
-    size = max(DRAWN, A_COLUMN * n_columns)
-    return size if n_columns > WIDE and n_rows >= FEWER * size else None
+    size = max(DRAWN, DRAWN_A_COLUMN * n_columns)
+    return size if n_columns > WIDE and n_rows >= WORTH * size else None
 
 
 def dimension_shares(x: Matrix, *, of: int | None = None) -> tuple[Floats, Floats]:

@@ -21,8 +21,10 @@ from embaudit.movements.nearest_changed import NearestChanged
 
 LONGER = 1_000
 """Rows listed where a list leaves it open who may be nearest: as many copies are told."""
-LOOSE, MOST_LOOSE = 2.0, 4_096
-"""Rows that may be turned by so many times the median are drawn in any case, as long as they are few."""
+LOOSE = 2.0
+"""Times the median turn from which a row is drawn in any case, as long as such rows are few."""
+MOST_LOOSE = 4_096
+"""Rows at most that are few."""
 
 
 @dataclass(frozen=True)
