@@ -246,7 +246,7 @@ def gather(
         attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
         visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
-        compared = _compared(model, furthest.get(side), chosen, side, rows, sizes, draw)
+        compared = _compared(probe, furthest.get(side), side, rows)
     return Evidence(
         model=model,
         fibre=fibre,
@@ -297,26 +297,19 @@ def _furthest(
     return {role: one for role, (_, one) in found.items()}
 
 
-def _compared(
-    model: FactorModel,
-    equal: EquivalentModel | None,
-    roles: Sequence[Role],
-    side: SideName,
-    rows: Indices,
-    sizes: dict[str, int],
-    draw: np.random.Generator,
-) -> dict[str, Any]:
+def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideName, rows: Indices) -> dict[str, Any]:
     """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
-    n = min(sizes["n_neighbours"], LISTED, len(model.side(side).directed) - 1)
+    model = probe.model
+    n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 
     def beside() -> dict[str, Any]:
         shown_in, examples = _examples(model, equal, side, rows, n)
-        predicted = by_prediction(model, roles, side=side, rows=rows, n=n, rng=draw, **sizes)
+        predicted = by_prediction(probe, side=side, rows=rows, n=n)
         biased = side == "right" and counts_bias(model)
         with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
         return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
 
-    return kept("lists beside", beside, draw=draw, known=_stored(model))
+    return kept("lists beside", beside, draw=probe.rng, known=probe.known)
 
 
 def _traits(

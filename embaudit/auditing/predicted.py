@@ -14,13 +14,12 @@ import numpy as np
 from embaudit.canonical import canonical_form
 from embaudit.canonical.identified import prediction_view
 from embaudit.errors import InputError
-from embaudit.foundation.checked import RNG
 from embaudit.foundation.workers import row_blocks
-from embaudit.movements.movement import QUERIES, MovementProbe
+from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from embaudit.foundation.checked import Indices
     from embaudit.kernels.seen import Mapped
@@ -49,44 +48,31 @@ class Predicted:
         }
 
 
-def by_prediction(
-    model: FactorModel,
-    roles: Sequence[Role],
-    *,
-    side: SideName,
-    rows: Indices,
-    n: int,
-    n_pairs: int = 100_000,
-    n_neighbours: int = 10,
-    n_lists: int = QUERIES,
-    rng: RNG = 0,
-) -> Predicted | None:
+def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int) -> Predicted | None:
     """Compare both sides by what is predicted for their rows; None for one side alone, or where nothing is predicted.
 
     Parameters
     ----------
-    model : FactorModel
-        The model at hand.
-    roles : sequence of {"left", "right", "cross"}
-        Which cosines; left-right ones have no counterpart.
+    probe : MovementProbe
+        Of the model at hand: what equal models are measured by, so that figures can be held against each other. It is
+        drawn anew where rows are left out. Left-right cosines have no counterpart.
     side : {"left", "right"}
         Whose neighbours to list.
     rows : array of int
         Rows of that side.
     n : int
         How many neighbours.
-    n_pairs, n_neighbours, n_lists, rng
-        As in `MovementProbe`.
 
     Examples
     --------
     >>> from embaudit.model import FactorModel
     >>> draw = np.random.default_rng(0)
     >>> model = FactorModel.from_user_item(draw.normal(size=(9, 2)) * [1, 5], draw.normal(size=(8, 2)))
-    >>> found = by_prediction(model, ["right"], side="right", rows=np.array([0]), n=2)
+    >>> found = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.array([0]), n=2)
     >>> found.of("right").mean_abs > 0.1, found.of("left")
     (True, None)
     """
+    model = probe.model
     if model.left is None:
         return None
     try:
@@ -95,15 +81,14 @@ def by_prediction(
         return None
     after = {name: prediction_view(model, form, name) for name in model.sides}
     before = _of_seen_rows(model, after)
-    within = [role for role in roles if role != "cross" and len(before.side(role).directed) > 1]
+    within = [plan.role for plan in probe.plans if plan.role != "cross" and len(before.side(plan.role).directed) > 1]
     if not within:
         return None
-    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
-    probe = MovementProbe(before, within, rng=rng, **sizes)
+    probe = probe if before is model else probe.over(before, within)
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
     examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
-    return Predicted(probe.measure_rows(after), examples)
+    return Predicted(probe.measure_rows(after, within), examples)
 
 
 def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped]) -> FactorModel:

@@ -106,10 +106,11 @@ class MovementProbe:
         n_lists: int = QUERIES,
         rng: RNG = 0,
     ) -> None:
-        self.model, self.rng, self.n_lists = model, as_generator(rng), n_lists
+        self.model, self.rng = model, as_generator(rng)
+        self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
         self.drawn: dict[Role, NDArray[np.intp] | None] = {}
-        self.plans = [self._plan(role, n_pairs, n_neighbours) for role in roles]
+        self.plans = [self._plan(role) for role in roles]
         self.before = Shot({side: self._panel(side) for side in self.sides}, self._rows(model))
         self.ends = {
             role: self.before.places(Pairs(role).sides, pairs)
@@ -122,10 +123,15 @@ class MovementProbe:
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
         return {side: model.factors(side) for side in self.sides}
 
-    def _plan(self, role: Role, size: int, n: int) -> _Plan:
+    def over(self, model: FactorModel, roles: Sequence[Role]) -> MovementProbe:
+        """Make a probe of another model that looks at as much."""
+        sizes = {"n_pairs": self.n_pairs, "n_neighbours": self.n_neighbours, "n_lists": self.n_lists}
+        return MovementProbe(model, roles, rng=self.rng, **sizes)
+
+    def _plan(self, role: Role) -> _Plan:
         sides = Pairs(role).sides
-        pairs = self.drawn[role] = self._draw(role, size)
-        top_n, lists = self._neighbour_lists(role, self.model.side(sides[0]).directed, n)
+        pairs = self.drawn[role] = self._draw(role, self.n_pairs)
+        top_n, lists = self._neighbour_lists(role, self.model.side(sides[0]).directed, self.n_neighbours)
         first, alone = (None, None) if lists is None else self._without_twins(sides[0], lists)
         n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
         return _Plan(role, sides, n_zero, pairs, top_n, lists, first, alone)
@@ -183,10 +189,10 @@ class MovementProbe:
         """Measure the movement of every role to another model of the same entities."""
         return self.measure_rows(self._rows(after))
 
-    def measure_rows(self, after: Mapping[SideName, Rows]) -> tuple[Movement, ...]:
-        """Measure the movement of every role to other rows of the same entities."""
+    def measure_rows(self, after: Mapping[SideName, Rows], roles: Sequence[Role] | None = None) -> tuple[Movement, ...]:
+        """Measure the movement of every role, or of some, to other rows of the same entities."""
         now = Shot(self.before.panels, after, self.before)
-        return tuple(self._measure(plan, now) for plan in self.plans)
+        return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
         tally = self._tally(plan, now)

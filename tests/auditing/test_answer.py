@@ -193,7 +193,9 @@ def skewed():
 
 def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
     rows = np.array([0, 5])
-    found = by_prediction(skewed, ["left", "right", "cross"], side="right", rows=rows, n=3, n_neighbours=3)
+    found = by_prediction(
+        MovementProbe(skewed, ["left", "right", "cross"], n_neighbours=3), side="right", rows=rows, n=3
+    )
     seen = np.delete(np.arange(12), 5)
     pairs = seen[all_pairs(11)]
     moved = np.abs(identified_cosines(skewed, role="right", pairs=pairs) - skewed.cosines("right", pairs))
@@ -215,21 +217,22 @@ def test_lists_are_as_long_as_the_other_rows_allow():
     right = draw.standard_normal((3, 2))
     model = FactorModel.from_user_item(draw.standard_normal((5, 2)), right)
     for n, length in ((1, 1), (2, 2), (9, 2)):
-        (example,) = by_prediction(model, ["right"], side="right", rows=np.array([0]), n=n).examples
+        (example,) = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.array([0]), n=n).examples
         assert (len(example.before), len(example.after)) == (length, length)
     alone = model.replace(right=right * [[1], [0], [0]])
-    assert by_prediction(alone, ["left"], side="right", rows=np.array([0]), n=2).examples == ()
+    assert by_prediction(MovementProbe(alone, ["left"]), side="right", rows=np.array([0]), n=2).examples == ()
 
 
-def test_what_is_drawn_is_drawn_from_the_seed_given(monkeypatch):
-    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 100)
-    model = random_model(n=40, p=40, k=3)
-    row = {"side": "right", "rows": np.array([0]), "n": 1, "n_pairs": 50}
-    first, again, other = (by_prediction(model, ["right"], **row, rng=seed).of("right") for seed in (3, 3, 4))
-    assert first.mean_abs == again.mean_abs != other.mean_abs
-    assert by_prediction(model, ["right"], **row).of("right").mean_abs == pytest.approx(
-        by_prediction(model, ["right"], **row, rng=0).of("right").mean_abs, abs=0
+def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(monkeypatch, skewed):
+    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 10)
+    sizes, row = {"n_pairs": 20, "n_neighbours": 2, "n_lists": 5}, {"side": "right", "rows": np.array([0]), "n": 1}
+    first, again, other = (
+        by_prediction(MovementProbe(skewed, ["right"], **sizes, rng=seed), **row).of("right") for seed in (3, 3, 4)
     )
+    assert first.mean_abs == again.mean_abs != other.mean_abs
+    assert (first.n_pairs, first.top_n, first.n_lists) == (20, 2, 5)
+    assert 5 not in first.pairs
+    assert 5 not in first.lists.rows
 
 
 def test_answers_and_what_is_predicted_stay_as_they_were_made():
@@ -238,9 +241,9 @@ def test_answers_and_what_is_predicted_stay_as_they_were_made():
 
 def test_where_nothing_is_predicted_nothing_is_compared():
     row = {"side": "right", "rows": np.array([0]), "n": 1}
-    assert by_prediction(FactorModel.from_vectors(np.eye(3)), ["right"], **row) is None
+    assert by_prediction(MovementProbe(FactorModel.from_vectors(np.eye(3)), ["right"]), **row) is None
     alike = FactorModel.from_user_item([[1.0], [2.0]], [[2.0], [2.0]], user_bias=[0.0, 0.0])
-    assert by_prediction(alike, ["right"], **row) is None
+    assert by_prediction(MovementProbe(alike, ["right"]), **row) is None
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from inspect import signature
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
+from embaudit.movements.movement import MovementProbe
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 SMALL = random_model(n=9, p=8, k=3)
@@ -154,12 +156,16 @@ def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
 def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
     made = {}
     real_comparison = module.by_prediction
-    monkeypatch.setattr(module, "by_prediction", lambda *a, **o: made.update(o) or real_comparison(*a, **o))
-    gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2, n_lists=7)
-    assert isinstance(made["rng"], np.random.Generator)
-    assert {name: made[name] for name in ("side", "n", "n_pairs", "n_neighbours", "n_lists")} == {
-        "side": "right", "n": 2, "n_pairs": 50, "n_neighbours": 2, "n_lists": 7,
-    }  # fmt: skip
+    monkeypatch.setattr(module, "by_prediction", lambda probe, **o: made.update(o) or real_comparison(probe, **o))
+    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 10)
+    found = gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2, n_lists=7)
+    assert (made["side"], made["n"]) == ("right", 2)
+    visited = next(record for _, record in found.visits("right"))
+    beside = found.predicted.of("right")
+    assert (beside.n_pairs, beside.top_n, beside.n_lists) == (50, 2, 7)
+    # The very pairs and lists, so that one figure can be held against the other.
+    assert beside.pairs is visited.pairs
+    assert beside.lists is visited.lists
 
 
 def test_progress_is_told_of_the_models(monkeypatch):
@@ -348,7 +354,7 @@ def test_rows_that_no_prediction_sees_are_left_out_of_both_sides_of_the_comparis
     left, right = draw.standard_normal((9, 3)) * [1, 1, 0], draw.standard_normal((12, 3))
     right[4] = [0, 0, 2]
     model = FactorModel.from_user_item(left, right)
-    found = by_prediction(model, ["right"], side="right", rows=np.arange(12), n=3, rng=0).of("right")
+    found = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.arange(12), n=3).of("right")
     seen = np.delete(np.arange(12), 4)
     pairs = [(i, j) for i in seen for j in seen if i < j]
     before, after = model.cosines("right", pairs), identified_cosines(model, role="right", pairs=pairs)
