@@ -103,7 +103,7 @@ def dimension_shares(x: Matrix, *, of: int | None = None) -> tuple[Floats, Float
         square = _square(x)
         stored, own = np.einsum("ij,ij->j", square, square), square.diagonal()
     values = np.maximum(_largest(square), 0)
-    apart = (p - 1) / (m - 1) if m > 1 else 1.0  # beyond p/m, which all have in common
+    apart = (p - 1) / max(1, m - 1)  # beyond p/m, which all have in common
     found, axes = own + apart * (stored - own), values + apart * (np.square(values) - values)
     return found / found.sum(), axes / found.sum()
 

@@ -39,7 +39,7 @@ def hubs(lists: NeighbourLists) -> Hubs:
     Parameters
     ----------
     lists : NeighbourLists
-        Of some or all rows.
+        Of some or all rows, each of them full.
 
     Examples
     --------
@@ -51,8 +51,7 @@ def hubs(lists: NeighbourLists) -> Hubs:
     >>> found.skewness, found.lists_with, found.filled
     (0.0, (0.01, 0.01), 0.01)
     """
-    listed = lists.indices[lists.indices >= 0]
-    occurs = np.bincount(listed, minlength=len(lists.searched))
+    occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))
     few = np.argsort(-occurs, kind="stable")[: min(MOST, max(1, len(occurs) // ONE_IN))]
     shares = occurs[few] / len(lists.rows)
     return Hubs(
@@ -61,7 +60,7 @@ def hubs(lists: NeighbourLists) -> Hubs:
         skewness=_skewness(occurs),
         few=tuple(few.tolist()),
         lists_with=tuple(shares.tolist()),
-        filled=float(occurs[few].sum() / max(1, len(listed))),
+        filled=float(occurs[few].sum() / lists.indices.size),
     )
 
 

@@ -81,11 +81,11 @@ def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) 
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
     for hits in searches:
-        if len(hits) == 1:
-            return int(hits[0])
         if len(hits) > 1:
             some = ", ".join(repr(str(names[hit])) for hit in hits[:3])
             raise must_be("show", "one id or title", f"{entity!r}, which fits {len(hits)} ({some})", "write more of it")
+        if len(hits):
+            return int(hits[0])
     raise must_be("show", "an id or title in the model", repr(entity), remedy)
 
 

@@ -104,9 +104,10 @@ class Shot:
     def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
         """Cosines of pairs of rows held."""
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
-        found = np.empty(len(ends[0]))
-        for part in row_blocks(len(found), 2 * x.shape[1], budget=CACHE_BYTES):
-            found[part] = np.einsum("ij,ij->i", x[ends[0][part]], y[ends[1][part]])
+        one, other = ends
+        found = np.empty(len(one))
+        for part in row_blocks(len(one), 2 * x.shape[1], budget=CACHE_BYTES):
+            found[part] = np.einsum("ij,ij->i", x[one[part]], y[other[part]])
         return np.clip(found, -1, 1, out=found)
 
     def sums_from(self, before: Shot, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:

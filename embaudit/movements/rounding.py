@@ -103,9 +103,8 @@ def _nearest_redrawn(side: Side, storage: Storage, lists: NeighbourLists, rng: n
     if not settled.all() or len(needed[0]) > MOST_LOOSE:
         return neighbours(redrawn_within(side.rows, storage, rng), 1, rows=lists.rows)
     some = np.unique(np.concatenate(needed))
-    some = some[some >= 0]
     found = neighbours(redrawn_within(side.rows[some], storage, rng), 1, rows=np.searchsorted(some, lists.rows))
-    return replace(found, rows=lists.rows, indices=np.where(found.indices < 0, -1, some[found.indices]))
+    return replace(found, rows=lists.rows, indices=some[found.indices])
 
 
 def _turns(side: Side, storage: Storage) -> Vector:

@@ -109,18 +109,19 @@ def tail(side: Side, after: Rows, lists: NeighbourLists, rng: np.random.Generato
     known: Known = "length" if side.counts is None else "counts"
     worth: Vector = side.norms if side.counts is None else side.counts
     frequent = side.directed[worth[side.directed] >= (side.median_length if known == "length" else FREQUENT)]
-    if len(frequent) in (0, len(side.directed)) or not worth[side.directed].any():
+    if len(frequent) in (0, len(side.directed)):
         return None
     whole = len(lists.rows) == len(side.directed)
     samples = list(_samples(side, worth, frequent, lists.rows, rng, redraw=known == "counts" and not whole))
     shares, n = np.zeros(len(side)), lists.indices.shape[1]
     shares[lists.rows] = _kept(lists, after)
-    others = np.setdiff1d(np.concatenate([chosen for chosen, _ in samples[1:]]), lists.rows)
+    others = np.setdiff1d(np.concatenate([chosen for chosen, _ in samples]), lists.rows)
     if len(others):
         shares[others] = _kept(neighbours(side.rows, n, rows=others), after)
+    _, (asked, _), _ = samples
     over_all, common, weighted = (
         Kept.of(shares[chosen], weights, exact=exact)
-        for (chosen, weights), exact in zip(samples, (whole, len(samples[1][0]) == len(frequent), whole), strict=True)
+        for (chosen, weights), exact in zip(samples, (whole, len(asked) == len(frequent), whole), strict=True)
     )
     return Tail(known, n, len(side.directed), len(frequent), over_all, common, weighted)
 
@@ -143,4 +144,4 @@ def _samples(
 def _kept(lists: NeighbourLists, after: Rows) -> Vector:
     """Share of each row's neighbours that are kept."""
     kept = lists.kept_in(neighbours(after, lists.indices.shape[1], rows=lists.rows), tie=tie_of(after))
-    return np.asarray(kept.sum(axis=1) / np.maximum(1, (lists.indices >= 0).sum(axis=1)))
+    return np.asarray(kept.mean(axis=1))

@@ -233,10 +233,13 @@ def test_short_rows_are_drawn_in_any_case_and_where_they_are_many_all_rows_are(m
     lists = neighbours(side.rows, 3, rows=np.arange(100, 110))
     module._nearest_redrawn(side, FLOAT16, lists, np.random.default_rng(0))
     listed = np.union1d(lists.indices, lists.rows)
-    assert sizes == [len(np.union1d(listed, np.flatnonzero(side.norms < 1e-3)))]
-    monkeypatch.setattr(module, "MOST_LOOSE", 29)
-    module._nearest_redrawn(side, FLOAT16, lists, np.random.default_rng(0))
-    assert sizes[1:] == [400]
+    few = len(np.union1d(listed, np.flatnonzero(side.norms < 1e-3)))
+    assert sizes == [few]
+    for most in (30, 29):
+        monkeypatch.setattr(module, "MOST_LOOSE", most)
+        found = module._nearest_redrawn(side, FLOAT16, lists, np.random.default_rng(0))
+        assert found.indices.shape == (10, 1)
+    assert sizes[1:] == [few, 400]
 
 
 @pytest.mark.parametrize(("beyond", "settled"), [(1e-6, True), (-1e-6, False)])

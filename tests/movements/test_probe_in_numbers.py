@@ -1,0 +1,225 @@
+"""What a probe plans and holds, how a movement is told, and rows found by name: each choice from both sides."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.errors import InputError
+from embaudit.foundation.checked import MOST_COUNT
+from embaudit.gauges import Gauge
+from embaudit.kernels.intervals import draw_groups
+from embaudit.kernels.rows import sample_rows
+from embaudit.kernels.seen import Seen
+from embaudit.model import FactorModel
+from embaudit.movements.moved import Movement
+from embaudit.movements.movement import MovementProbe, movement
+from embaudit.movements.neighbourhoods import find_rows
+from embaudit.movements.panel import Panel, Shot
+
+MOVEMENT, PANEL = (sys.modules[f"embaudit.movements.{name}"] for name in ("movement", "panel"))
+STRETCH = Gauge.diagonal([1.0, 2.0, 0.7, 1.4, 1.0])
+
+
+def moved(**fields):
+    known = {
+        "role": "cross", "n_pairs": 12_345, "exact": True, "n_zero": 0, "mean": 0.125, "rms": 0.5, "pearson": 0.75,
+        "mean_abs": 0.1234, "ci_low": 0.1, "ci_high": 0.2, "max_abs": 0.876, "quantiles": {0.05: 0.1, 0.5: 0.25},
+        "histogram": np.zeros(2, dtype=np.int64), "spearman": 0.625, "sign_flips": 0.03, "top_n": 0,
+        "top_n_overlap": float("nan"), "n_lists": 0, "tied_lists": float("nan"),
+    }  # fmt: skip
+    return Movement(**known | fields)
+
+
+def test_a_movement_is_told_in_full():
+    assert moved().explain() == (
+        "Over all 12,345 cross pairs cosines moved by 0.123 on average and by at most 0.88; 3 % change their sign."
+    )
+    some = moved(role="right", exact=False, n_zero=1, top_n=10, top_n_overlap=0.62)
+    assert some.explain() == (
+        "Over 12,345 sampled right pairs cosines moved by 0.123 on average and by at most 0.88; 3 % change their sign "
+        "and 62 % of the 10 nearest rows stay. 1 row without direction left out."
+    )
+
+
+def test_the_record_of_a_movement_has_every_figure_by_its_name():
+    assert moved().to_dict() == {
+        "role": "cross", "mean_abs": 0.1234, "max_abs": 0.876, "rms": 0.5, "mean": 0.125, "pearson": 0.75,
+        "spearman": 0.625, "sign_flips": 0.03, "top_n": 0, "top_n_overlap": None, "n_lists": 0, "tied_lists": None,
+        "overlap_without_twins": None, "n_lists_without_twins": 0, "n_pairs": 12_345, "exact": True, "ci_low": 0.1,
+        "ci_high": 0.2, "n_zero": 0, "margins": {}, "quantiles": {"0.05": 0.1, "0.5": 0.25},
+    }  # fmt: skip
+
+
+def test_models_of_other_rows_and_numbers_that_are_none_are_refused():
+    model = random_model()
+    with pytest.raises(InputError, match=r"^the model after must be of \[40, 30\] rows"):
+        movement(model, random_model(p=29))
+    for name in ("n_pairs", "n_neighbours"):
+        for bad in (0, MOST_COUNT + 1):
+            with pytest.raises(InputError, match=f"^{name} must be an integer from 1 to {MOST_COUNT}; got {bad}"):
+                movement(model, model, **{name: bad})
+
+
+def test_the_same_seed_draws_the_same_pairs(monkeypatch):
+    monkeypatch.setattr(MOVEMENT, "EXACT_PAIRS", 100)
+    model = random_model()
+    first, same, other = (movement(model, STRETCH.act(model), n_pairs=50, rng=seed) for seed in (4, 4, 5))
+    assert first.pairs.tolist() == same.pairs.tolist() != other.pairs.tolist()
+    assert first.pairs.shape == (50, 2)
+
+
+@pytest.mark.parametrize(
+    ("n_lists", "searched", "n"), [(7, 10**6, 7), (400, 60 * 100, 60), (400, 10, 50), (400, 10**6, 100)]
+)
+def test_as_many_lists_are_compared_as_is_affordable(n_lists, searched, n, monkeypatch):
+    monkeypatch.setattr(MOVEMENT, "SEARCHED", searched)
+    model = random_model(p=101).replace(right=np.vstack([random_model(p=100).right, np.zeros((1, 5))]))
+    probe = MovementProbe(model, ["right", "cross"], n_lists=n_lists, rng=3)
+    right, cross = probe.plans
+    np.testing.assert_array_equal(right.lists.rows, sample_rows(np.arange(100), n, np.random.default_rng(3)))
+    assert (right.top_n, cross.top_n, cross.lists) == (10, 0, None)
+    found = probe.measure(STRETCH.act(model))
+    assert [(one.n_lists, one.n_lists_without_twins) for one in found] == [(n, n), (0, 0)]
+    assert np.isnan([found[1].tied_lists, found[1].top_n_overlap, found[1].overlap_without_twins]).all()
+
+
+def test_lists_that_end_in_a_tie_are_counted():
+    x = np.array([[1.0, 0.0], [0.6, 0.8], [0.6, -0.8], [-1.0, 0.1]])
+    model = FactorModel.from_vectors(x)
+    found = movement(model, model, n_neighbours=1)
+    # Of the first row two others are the nearest.
+    assert (found.tied_lists, found.top_n) == (0.25, 1)
+    assert movement(model, model, n_neighbours=9).top_n == 2
+
+
+@pytest.mark.parametrize(("wide", "kept"), [(5, False), (4, True)])
+def test_products_of_long_rows_alone_are_kept(wide, kept, monkeypatch):
+    monkeypatch.setattr(MOVEMENT, "WIDE", wide)
+    model = random_model()
+    probe = MovementProbe(model, ["right"])
+    (found,) = probe.measure(STRETCH.act(model))
+    assert bool(probe.tiles["right"]) is kept
+    (again,) = probe.measure(STRETCH.act(model))
+    assert found.to_dict() == again.to_dict()
+    assert found.mean_abs == movement(model, STRETCH.act(model)).mean_abs
+
+
+def test_what_a_probe_lends_to_its_movements_is_known(monkeypatch):
+    model = random_model(biases=("left_bias",))
+    probe = MovementProbe(model, ["right", "cross"])
+    lists = probe.plans[0].lists
+    wanted = [model.right, model.left, lists.rows, lists.indices, lists.cosines, lists.runner_up]
+    assert [id(one) for one in probe.known] == [id(one) for one in wanted]
+    monkeypatch.setattr(MOVEMENT, "EXACT_PAIRS", 100)
+    probe = MovementProbe(model, ["cross"], n_pairs=9)
+    assert [id(one) for one in probe.known] == [id(one) for one in (model.left, model.right, probe.drawn["cross"])]
+
+
+def sampled(whole, n_pairs, exact=100):
+    """A probe of all roles that holds all rows of a side up to `whole`, and visits all pairs up to `exact`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(MOVEMENT, "EXACT_PAIRS", exact)
+        patch.setattr(MOVEMENT, "WHOLE", whole)
+        return MovementProbe(random_model(n=150, p=220), ["right", "left", "cross"], n_pairs=n_pairs, rng=2)
+
+
+def test_a_side_of_as_many_rows_as_can_be_held_is_held():
+    probe = sampled(150, 25)
+    assert probe.before.panels["left"].rows is None
+    held = probe.before.panels["right"].rows
+    right, left, cross = (probe.drawn[role] for role in ("right", "left", "cross"))
+    assert held.tolist() == np.unique(right).tolist()
+    assert np.isin(cross[:, 1], right).all()
+    assert not np.isin(cross[:, 0], left).all()
+
+
+def test_a_side_of_which_all_pairs_are_visited_is_held_whatever_else_is_drawn():
+    probe = sampled(10, 25, exact=30_000)
+    assert [plan.pairs is None for plan in probe.plans] == [True, True, False]
+    assert [panel.rows for panel in probe.before.panels.values()] == [None, None]
+
+
+def test_rows_that_are_summed_fall_into_groups_of_which_none_is_empty(monkeypatch):
+    monkeypatch.setattr(PANEL, "SUMMED", 50)
+    x, wanted = random_model(p=90).right, np.r_[np.arange(80), 3, 7]
+    panel = Panel.of(x, wanted, np.random.default_rng(1))
+    draw = np.random.default_rng(1)
+    summed = sample_rows(80, 50, draw)
+    group = draw_groups(50, draw)
+    assert panel.rows.tolist() == list(range(80))
+    assert [one.tolist() for one in panel.groups] == [summed[group == at].tolist() for at in range(group.max() + 1)]
+    assert min(map(len, panel.groups)) > 0
+    assert len(np.concatenate(panel.groups)) == 50
+
+
+def test_directions_are_those_of_the_rows_held_whoever_makes_them():
+    x, y = random_model(p=9).right, random_model(1, p=9).right
+    panel, linear = Panel(x, np.array([2, 5])), np.diag(np.arange(1.0, 6.0))
+    for rows in (y, Seen(x, linear, np.ones(5)), Seen(y, linear, np.ones(5))):
+        some = rows[:][[2, 5]]
+        unit = some / np.linalg.norm(some, axis=1, keepdims=True)
+        np.testing.assert_allclose(panel.units(rows), unit, atol=1e-14)
+
+
+def test_ends_of_pairs_are_in_order_of_the_first():
+    panel = {"right": Panel(random_model(p=9).right)}
+    one, other = Shot(panel, {"right": panel["right"].x}).places(("right",), np.array([[5, 1], [0, 7], [5, 0], [3, 2]]))
+    assert (one.tolist(), other.tolist()) == ([0, 3, 5, 5], [7, 2, 1, 0])
+
+
+def test_no_cosine_lies_beyond_one():
+    x = random_model(p=400, k=7).right
+    both = np.vstack([x, -x])
+    panel = Panel(both)
+    shot, rows = Shot({"right": panel}, {"right": both}), np.arange(400)
+    unit = panel.units(both)
+    assert (unit[rows] ** 2).sum(axis=1).max() > 1
+    assert shot.cosines(("right",), [rows, rows]).max() == 1
+    assert shot.cosines(("right",), [rows, rows + 400]).min() == -1
+
+
+TITLES = ["Heat", "heat wave", "Heathers", "Solaris", "Solaris", "Alien"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "row"),
+    [("8", 3), ("Heat", 0), ("HEAT", 0), ("heath", 2), ("heat w", 1), ("ALI", 5), ("Ali", 5), ("10", 5)],
+)
+def test_rows_are_found_by_id_by_title_and_by_its_beginning(wanted, row):
+    model = random_model(p=6).replace(right_ids=np.arange(5, 11), right_names=TITLES)
+    found = find_rows(model, "right", [wanted, "5"])
+    assert (found.tolist(), found.dtype) == ([row, 0], np.intp)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("Solaris", "must be one id or title; got 'Solaris', which fits 2 ('Solaris', 'Solaris'); write more of it."),
+        (
+            "hea",
+            "must be one id or title; got 'hea', which fits 3 ('Heat', 'heat wave', 'Heathers'); write more of it.",
+        ),
+        ("", "must be one id or title; got '', which fits 6 ('Heat', 'heat wave', 'Heathers'); write more of it."),
+        ("Blade", "must be an id or title in the model; got 'Blade'."),
+    ],
+)
+def test_what_fits_no_row_or_several_is_refused(wanted, said):
+    model = random_model(p=6).replace(right_names=TITLES)
+    with pytest.raises(InputError, match=f"^show {re.escape(said)}$"):
+        find_rows(model, "right", [wanted])
+
+
+def test_where_there_are_no_titles_it_is_said_how_to_add_them():
+    model, head = random_model(p=6), FactorModel.from_softmax(random_model(p=6).right)
+    for one, role, remedy in (
+        (model, "right", "; no titles: add --items movies.csv"),
+        (head, "right", "; no titles: add --labels labels.txt"),
+        (model, "left", ""),
+    ):
+        with pytest.raises(InputError, match=f"^show must be an id or title in the model; got 'x'{remedy}\\.$"):
+            find_rows(one, role, ["x"])
