@@ -218,7 +218,7 @@ class Side:
         """Return a copy with some fields changed; only those are checked, and what was computed of the rows is kept."""
         title = changes.pop("title", self.title)
         # Who is asked about is told by what is set aside.
-        stale = ("title", "asked") if "aside" in changes else ("title",)
+        stale = ("asked",) if "aside" in changes else ()
         known = {name: value for name, value in vars(self).items() if name not in stale}
         if "rows" in changes and changes["rows"] is not vars(self).get("rows", ...):
             new = object.__new__(type(self))._hold(title, {"rows": changes.pop("rows")}, {})

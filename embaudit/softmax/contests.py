@@ -271,7 +271,6 @@ def _by_programs(
                 entrants[j] = grown
                 open_still.append(j)
         rest = np.asarray(open_still, dtype=np.intp)
-    lead[status != YES] = 0
     return status, lead
 
 

@@ -103,9 +103,9 @@ def shared_halves(
     Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, Figure 2.
     """
     index = as_pairs(pairs, model.n_right, model.n_right)
-    if (index[:, 0] == index[:, 1]).any():
-        label = index[index[:, 0] == index[:, 1]][0, 0]
-        raise must_be("pairs", "of two different labels", f"label {label} with itself")
+    equal = index[index[:, 0] == index[:, 1]]
+    if equal.size:
+        raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
     space = label_coordinates(model).without_bias()
     found = hold(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
     apart = _only_bias_differs(model, index)

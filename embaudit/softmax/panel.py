@@ -121,7 +121,8 @@ def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floa
 
 def _probes(summary: Moments, n: int, rng: np.random.Generator) -> Floats:
     distance = float(np.linalg.norm(summary.centred_root)) / np.sqrt(summary.n_rows)
-    scale = LOGIT_SPREAD / distance if distance > 0 else 1.0
+    # Rows that are equal lie apart by the rounding of their mean.
+    scale = LOGIT_SPREAD / distance if distance > AT_MEAN * float(np.linalg.norm(summary.mean)) else 1.0
     return scale * rng.standard_normal((n, len(summary.mean)))
 
 
@@ -208,13 +209,14 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
     n, most = 2, len(x) - 1
     while True:
         nearest = neighbours(x, min(n, most))
-        cosines = np.where(nearest.cosines < below, nearest.cosines, -2)
-        if n >= most or cosines.max() > -2:
+        cosines = np.where(nearest.cosines < below, nearest.cosines, -np.inf)
+        # A list full of larger cosines does not tell the one sought.
+        if n >= most or np.isfinite(cosines.max(axis=1)).all():
             break
         n *= 4
     row, column = np.unravel_index(int(np.argmax(cosines)), cosines.shape)
     other = int(nearest.indices[row, column])
-    return (min(int(row), other), max(int(row), other)) if cosines.max() > -2 else None
+    return (min(int(row), other), max(int(row), other)) if np.isfinite(cosines).any() else None
 
 
 def _distances(x: Matrix, point: Vector) -> Floats:

@@ -61,7 +61,7 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
         return 1.0, even
     solution = lead_program(differences, tie)
     x = np.append(np.asarray(solution.eqlin.marginals[:-1]), _lifted(solution))
-    return max(0.0, float(solution.fun or 0.0)), x - (x @ tie) * tie
+    return max(0.0, float(solution.fun)), x - (x @ tie) * tie
 
 
 def even_input(differences: Floats, tie: Floats) -> Floats | None:

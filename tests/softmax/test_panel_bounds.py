@@ -1,0 +1,263 @@
+"""Panels, pairs, shifts, equal heads and lists of neighbours: both sides of each bound, each field by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from head_examples import random_head
+
+from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.errors import InputError
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.drift import rounding_bound
+from embaudit.model.final_norm import FinalNorm
+from embaudit.movements.twins import TOLERANCE
+from embaudit.softmax import (
+    conventions,
+    logit_cosines,
+)  # fmt: skip
+from embaudit.softmax.equivalents import HeadProbe, centring
+from embaudit.softmax.folding import ones_to_reach
+from embaudit.softmax.neighbour_change import neighbour_change
+from embaudit.softmax.panel import make_panel, most_alike, probe_inputs
+from embaudit.softmax.shifts import _summary, shift_summaries
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def head_of(angles, lengths=1.0):
+    angles = np.deg2rad(angles)
+    return FactorModel.from_softmax(np.column_stack([np.cos(angles), np.sin(angles)]) * np.reshape(lengths, (-1, 1)))
+
+
+# --- panels ------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_of_equal_labels_are_drawn_as_they_come():
+    drawn = rng(0).standard_normal((3, 2))
+    np.testing.assert_array_equal(probe_inputs(FactorModel.from_softmax([[1.0, 2.0], [1.0, 2.0]]), 3), drawn)
+    small = FactorModel.from_softmax([[0.1, 0.0], [-0.1, 0.0]])
+    np.testing.assert_allclose(probe_inputs(small, 3), 40 * drawn)
+
+
+def test_a_panel_of_all_labels_draws_none():
+    head = random_head(0, 6, 2)
+    panels = [make_panel(head, n, rng(3)) for n in (6, 7)]
+    np.testing.assert_array_equal(*(panel.model.left for panel in panels))
+    assert [panel.labels.tolist() for panel in panels] == [list(range(6))] * 2
+    assert len(make_panel(head, 5, rng(3)).labels) == 5
+    pair = make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), 9, rng())
+    assert (pair.labels.tolist(), pair.n_zero) == ([0, 1], 1)
+    with pytest.raises(InputError) as refused:
+        make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), 9, rng())
+    assert str(refused.value) == "a head must be one of at least two labels with a direction; got 1 of 3."
+    with pytest.raises(InputError) as refused:
+        make_panel(FactorModel.from_softmax([[0.0, 0.0], [1.0, 0.0]]), 9, rng())
+    assert str(refused.value) == (
+        "a head of two labels must be one of two rows with a direction; got a row of zeros; a binary head is rows 0 "
+        "and w, and has no cosine to audit."
+    )
+    aside = FactorModel(None, random_head(0, 6, 2).right, "softmax", right_aside=[True] * 2 + [False] * 4)
+    assert make_panel(aside, 9, rng()).n_aside == 2
+    assert not make_panel(aside, 9, rng()).is_sample
+    assert make_panel(aside, 9, rng(), include=(0, 3)).labels.tolist() == [0, 2, 3, 4, 5]
+    for bad, words in (
+        ((0, 6), "pair must be rows from 0 to 5 that are neither zero nor the mean row; got (0, 6)."),
+        ((0, 1, 2), "pair must be two row numbers; got (0, 1, 2)."),
+        ((0, True), "pair must be two row numbers; got (0, True)."),
+    ):
+        with pytest.raises(InputError) as refused:
+            make_panel(head, 9, rng(), include=bad)
+        assert str(refused.value) == words
+
+
+@pytest.mark.parametrize(
+    ("angles", "lengths", "pair"),
+    [
+        # Labels without twins come before groups of twins, also where they are two.
+        ([0, 80, 40, 40], 1.0, (0, 1)),
+        ([0, 40, 40], 1.0, (0, 1)),
+        ([0, 0, 40, 40], 1.0, (0, 2)),
+        # Of one direction: the first that differs from row 0.
+        ([30, 30, 30], [1, 1, 2], (0, 2)),
+        ([30, 30, 30], [1, 2, 1], (0, 1)),
+        ([0, 0, 0], [1, 1, 2], (0, 2)),
+        # Lists that begin with larger cosines than are sought hide the pair, 5.8 degrees apart: it is looked for.
+        ([0, 1, 2, 7.8, 8.8, 9.8, 100, 160], 1.0, (2, 3)),
+    ],
+)
+def test_the_pair_with_the_largest_cosine_that_reads_as_less_than_1(angles, lengths, pair):
+    assert most_alike(make_panel(head_of(angles, lengths), 9, rng())) == pair
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_most_alike_pair_by_brute_force(seed):
+    angles = rng(seed).uniform(0, 60, 40)
+    cosines = np.cos(np.deg2rad(angles[:, None] - angles))
+    told = np.where((cosines < 0.995) & ~np.eye(40, dtype=bool), cosines, -np.inf)
+    pair = most_alike(make_panel(head_of(angles), 40, rng()))
+    alone = (cosines >= 1 - TOLERANCE).sum(axis=1) == 1
+    told[~alone], told[:, ~alone] = -np.inf, -np.inf
+    assert pair == tuple(sorted(np.unravel_index(np.argmax(told), told.shape)))
+
+
+# --- shifts, equivalents, folding --------------------------------------------------------------------------------
+
+
+def test_shifts_are_told_from_two_dimensions_on():
+    panel = make_panel(random_head(0, 6, 2), 9, rng())
+    assert [one.target for one in shift_summaries(panel, np.array([[0, 1], [2, 3]]), exact=False)] == [0.0, -1.0, 1.0]
+    some = _summary(
+        panel, np.array([[0, 1], [2, 3], [4, 5], [1, 2]]), np.array([0.1, 0.2, 0.3, 0.4]),
+        np.array([1.0, np.inf, 2.0, 0.5]), 0.0, exact=False,
+    )  # fmt: skip
+    assert (some.n_pairs, some.n_fixed, some.exact, some.target) == (3, 1, False, 0.0)
+    assert some.within_one == pytest.approx(2 / 3)
+    assert [(one.names, one.cosine, one.shift) for one in some.easiest] == [
+        (("1", "2"), 0.4, 0.5), (("0", "1"), 0.1, 1.0), (("4", "5"), 0.3, 2.0),
+    ]  # fmt: skip
+    assert some.hardest == some.easiest[::-1]
+
+
+def test_equal_heads_are_measured_field_by_field():
+    panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
+    probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
+    made = centring(panel)
+    assert (made.name, made.kind) == ("mean row removed", "centring")
+    found = probe.measure(made)
+    after = panel.model.replace(right=panel.model.right - panel.mean)
+    rows = np.arange(panel.model.n_left)
+    logs = [np.log(model.predictions()) for model in (panel.model, after)]
+    assert found.change == pytest.approx(np.abs(logs[0] - logs[1]).max(), abs=1e-14)
+    assert found.shift == pytest.approx(np.linalg.norm(panel.mean) / panel.median_norm)
+    assert (found.name, found.kind, found.condition_number) == ("mean row removed", "centring", 1.0)
+    assert found.tolerance == pytest.approx(rounding_bound(panel.model, after, 1.0, rows))
+    assert found.gauge is made.gauge
+    told = found.to_dict()
+    assert told == found.movement.to_dict() | {
+        "name": "mean row removed", "kind": "centring", "condition_number": 1.0, "shift": found.shift,
+        "change": found.change, "tolerance": found.tolerance, "ok": True,
+    }  # fmt: skip
+    assert replace(found, change=found.tolerance).ok
+    assert not replace(found, change=np.nextafter(found.tolerance, 1)).ok
+
+
+@pytest.mark.parametrize("link", [Softmax(), Softmax(soft_cap=3.0), Softmax(unit_rows=True)])
+def test_a_pair_is_brought_to_both_ends_by_a_shift(link):
+    head = random_head(2, 8, 3, inputs=20).replace(link=link, right_names=list("abcdefgh"))
+    panel = make_panel(head, 9, rng())
+    a, b = panel.model.right[[1, 4]]
+    probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
+    ends = list(probe.construct((1, 4)))
+    for end, target, shift in zip(ends, (-1.0, 1.0), (-(a + b) / 2, (b - 3 * a) / 2), strict=True):
+        assert (end.names, end.target) == (("b", "e"), target)
+        assert end.before == pytest.approx(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+        assert end.after == pytest.approx(target)
+        assert end.shift == pytest.approx(np.linalg.norm(shift) / panel.median_norm)
+        moved = panel.model.replace(right=panel.model.right + shift)
+        logs = [np.log(model.predictions()) for model in (panel.model, moved)]
+        assert end.change == pytest.approx(np.abs(logs[0] - logs[1]).max(), abs=1e-12)
+        assert (end.change < 1e-12) == (link == Softmax())
+    stretch = EquivalentModel.by(Gauge.diagonal([1.0, 2.0, 4.0]), "by hand", "linear")
+    assert (probe.measure(stretch).condition_number, probe.measure(stretch).ok) == (
+        4.0,
+        link != Softmax(unit_rows=True),
+    )
+
+
+@pytest.mark.parametrize("bad", [-1.5, 1.5, np.nan, "a", None])
+def test_only_cosines_are_turned_into_others(bad):
+    with pytest.raises(InputError) as refused:
+        ones_to_reach(bad, 0.5)
+    assert str(refused.value) == f"cosine must be a number from -1 to 1; got {bad}."
+    with pytest.raises(InputError) as refused:
+        ones_to_reach(0.5, bad)
+    assert str(refused.value) == f"target must be a number between -1 and 1; got {bad}."
+
+
+def test_copies_are_those_within_the_tolerance():
+    edge = 1 - TOLERANCE
+    cosines = np.array([[edge, 0.1], [np.nextafter(edge, 0), 0.1], [1.0, 1.0], [np.nan, np.nan], [0.2, 1.0]])
+    lists = SimpleNamespace(cosines=cosines, rows=np.arange(5))
+    assert conventions._without_copies(lists).tolist() == [1, 3, 4]
+    assert conventions._without_copies(SimpleNamespace(cosines=np.ones((3, 1)), rows=np.arange(3))).tolist() == [
+        0,
+        1,
+        2,
+    ]
+
+
+def test_rows_that_a_form_leaves_without_direction_are_similar_to_nothing():
+    rows = rng(5).standard_normal((12, 4))
+    rows[3] = (rows.sum(axis=0) - rows[3]) / 11
+    rows[7] = 2.0
+    norm = FinalNorm("layer", np.ones(4))
+    found = conventions.norm_evidence(
+        FactorModel.from_softmax(rows), norm, labels=np.arange(12), n_neighbours=3, rng=rng()
+    )
+    level = rows - rows.mean(axis=1, keepdims=True)
+    shown = []
+    for form in (rows, level):
+        sizes = np.linalg.norm(form, axis=1, keepdims=True)
+        unit = np.divide(form, sizes, out=np.zeros_like(form), where=sizes > 1e-12)
+        shown.append(unit @ unit.T)
+    apart = found.between("as stored", "folded, less ones")
+    difference = np.abs(shown[0] - shown[1])
+    assert apart.mean_abs == pytest.approx((difference.sum() - np.trace(difference)) / (12 * 11))
+    part, rest = np.abs(rows.mean(axis=1)) * 2, np.linalg.norm(level, axis=1)
+    assert found.ones == pytest.approx(np.median(np.delete(part, 7) / np.delete(rest, 7)))
+
+
+# --- neighbours --------------------------------------------------------------------------------------------------
+
+
+def test_lists_are_as_long_as_there_are_other_labels():
+    rows = np.array([[1.0, 0.0], [0.9, 0.4], [0.1, 1.0], [-1.0, 0.3]])
+    found = neighbour_change(FactorModel.from_softmax(rows), np.arange(4), np.array([0.0, -2.0]), n=10, exact=True)
+    assert (found.top_n, found.top_n_changed, found.n_rows, found.exact) == (10, 0.0, 4, True)
+    assert [len(example.before) for example in found.examples] == [3, 3, 3, 3]
+    assert len(found.examples) == 4
+
+
+def test_copies_fill_no_place_of_the_lists_that_hold_one_of_each():
+    """Three copies of the nearest: behind them stand the others, as many as are asked for."""
+    angles = [0, 10, 10, 10, 10, 30, 60, 100]
+    head, shift = head_of(angles), np.array([-0.7, -0.4])
+    found = neighbour_change(head, np.arange(8), shift, n=3, exact=True)
+    single = head_of([0, 10, 30, 60, 100])
+    alone = neighbour_change(single, np.arange(5), shift, n=3, exact=True)
+    assert found.top1_changed_without_twins == alone.top1_changed
+    assert found.top_n_changed_without_twins == pytest.approx(alone.top_n_changed)
+    assert (alone.top1_changed, alone.top_n_changed) == (
+        alone.top1_changed_without_twins,
+        alone.top_n_changed_without_twins,
+    )
+    assert 0 < alone.top_n_changed < 1
+    assert {example.name for example in found.examples} == {"0", "1", "5", "6", "7"}
+
+
+def test_logit_cosines_see_no_cap_and_no_lengths():
+    inputs = rng(1).standard_normal((30, 3))
+    head = random_head(0, 9, 3)
+    for link in (Softmax(soft_cap=2.0), Softmax(unit_rows=True)):
+        found = logit_cosines(head.replace(link=link), pairs=[[0, 1], [2, 5]], inputs=inputs)
+        logits = inputs @ head.right.T
+        logits -= logits.mean(axis=1, keepdims=True)
+        logits -= logits.mean(axis=0)
+        wanted = [
+            logits[:, i] @ logits[:, j] / np.linalg.norm(logits[:, i]) / np.linalg.norm(logits[:, j])
+            for i, j in ((0, 1), (2, 5))
+        ]
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+    with pytest.raises(InputError) as refused:
+        logit_cosines(head, pairs=[[0, 1]])
+    assert str(refused.value) == (
+        "logit cosines must be asked over inputs; got a head without any; pass inputs=, the vectors that reach the "
+        "head for the texts or images you care about."
+    )
