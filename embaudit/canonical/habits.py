@@ -51,11 +51,9 @@ def log_condition(form: CanonicalForm, exponent: float) -> float:
 
 def _log_largest(metric: Matrix, form: CanonicalForm, power: float) -> float:
     """Compute the logarithm of the largest eigenvalue of `s^power metric s^power`."""
-    from scipy.linalg import eigvalsh
-
     scale = (form.singular_values[: form.rank] / form.singular_values[0]) ** power
     # All of them: LAPACK's search for one alone fails on some multiples of the identity, which balanced factors give.
-    largest = eigvalsh(scale[:, None] * metric * scale)[-1]
+    largest = np.linalg.eigvalsh(scale[:, None] * metric * scale)[-1]
     return float(np.log(largest) + 2 * power * np.log(form.singular_values[0]))
 
 

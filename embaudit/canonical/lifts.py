@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky
 
 from embaudit.foundation.checked import Floats, Matrix, frozen
 from embaudit.kernels.rows import unit_rows
@@ -125,6 +124,8 @@ def _spans(x: Matrix, basis: Floats, needed: int, *, affine: bool) -> bool:
     Inner products of lifts are `(r·r')²`, those of lifts with their rows `(r·r')² + r·r'`; a Cholesky decomposition of
     them, less what cannot be told from zero, exists only if they are independent.
     """
+    from scipy.linalg import LinAlgError, cholesky
+
     if len(x) < needed or needed > LARGEST_SHOWN:
         return False
     rows = _units(x[np.sort(np.random.default_rng(0).choice(len(x), needed, replace=False))], basis)

@@ -8,7 +8,6 @@ right ones. Where some G ≻ 0 lies in the span of the `p pᵀ` and in that of t
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import solve
 
 from embaudit.canonical.lifts import EPS, Span, lifted, packed, symmetric, tangent
 from embaudit.foundation.checked import Floats, Matrix
@@ -110,6 +109,8 @@ def second_metrics(left: Span, right: Span, k: int, rng: np.random.Generator, mo
 
 def _solved(metric: Floats, left: Span, right: Span) -> tuple[Floats, float]:
     """Gauss–Newton with least steps, shortened so that S stays positive; ends where steps no longer help."""
+    from scipy.linalg import solve
+
     k = len(metric)
     assert left.held is not None
     assert right.held is not None

@@ -89,9 +89,9 @@ def told(
         }
 
         def write(audit: Audit, outcome: Outcome) -> None:
-            from embaudit.report.gate import forges
-
             for name, file in files.items():
+                from embaudit.report.gate import forges
+
                 file.write(getattr(forges, name)(audit, outcome))
 
         yield write

@@ -103,16 +103,19 @@ def outputs(
         files = [path and stack.enter_context(written_whole(path, force=force, mode="w")) for path in paths]
 
         def write(result: Result, title: str, origin: Origin | None = None) -> None:
-            from embaudit.report.gate.comment import comment
-            from embaudit.report.page import page
-            from embaudit.report.schemas import record
-
+            # Each takes a while to load, and most runs write none of them.
             if files[0]:
+                from embaudit.report.schemas import record
+
                 dump(record(result), files[0], indent=1, ensure_ascii=False, allow_nan=False)
                 files[0].write("\n")
             if files[1]:
+                from embaudit.report.page import page
+
                 files[1].write(page(result, title, origin))
             if files[2]:
+                from embaudit.report.gate.comment import comment
+
                 files[2].write(comment(result, title, origin))
 
         yield write

@@ -125,10 +125,10 @@ def _square(x: Matrix) -> Floats:
 
 def _largest(square: Floats) -> Floats:
     """Return the eigenvalues, the largest first; of very large matrices only as many as are asked for here."""
-    from scipy.sparse.linalg import eigsh
-
     if len(square) <= WIDE:
         return np.asarray(np.linalg.eigvalsh(square)[::-1])
+    from scipy.sparse.linalg import eigsh
+
     start = np.random.default_rng(0).standard_normal(len(square))
     return np.asarray(eigsh(square, MOST, v0=start, return_eigenvectors=False)[::-1])
 
