@@ -223,3 +223,16 @@ def test_where_there_are_no_titles_it_is_said_how_to_add_them():
     ):
         with pytest.raises(InputError, match=f"^show must be an id or title in the model; got 'x'{remedy}\\.$"):
             find_rows(one, role, ["x"])
+
+
+def test_a_probe_of_another_model_looks_at_as_much():
+    probe = MovementProbe(random_model(), ["right"], n_pairs=9, n_neighbours=3, n_lists=8, rng=1)
+    model = random_model(1)
+    other = probe.over(model, ["left", "cross"])
+    assert (other.n_pairs, other.n_neighbours, other.n_lists, other.rng) == (9, 3, 8, probe.rng)
+    assert other.model is model
+    everything = other.measure(STRETCH.act(model))
+    (found,) = other.measure_rows({side: STRETCH.act(model).factors(side) for side in ("left", "right")}, ["cross"])
+    assert [one.role for one in everything] == ["left", "cross"]
+    assert found.to_dict() == everything[1].to_dict()
+    assert (everything[0].top_n, everything[0].n_lists) == (3, 8)
