@@ -110,7 +110,9 @@ def test_attacks_cost_by_dimensions_starts_and_steps(shifted, n_starts, n_steps)
 @pytest.mark.parametrize("shifts", [(), ("right",), ("left",)])
 def test_the_work_of_a_model_is_that_of_all_visits_and_of_what_is_besides(shifts):
     # A bias of one side takes up what shifts of the other change.
-    model = random_model(n=40, p=70, k=8, biases=[{"right": "left_bias", "left": "right_bias"}[side] for side in shifts])
+    model = random_model(
+        n=40, p=70, k=8, biases=[{"right": "left_bias", "left": "right_bias"}[side] for side in shifts]
+    )
     assert model.free_shifts == shifts
     work, one = work_of(model), sizes(70, 40)
     # A rotation, eight draws of two kinds, and of two more where rows may be shifted; three canonical models.
@@ -151,6 +153,4 @@ def test_a_head_is_looked_at_on_a_panel_and_whitened_whole():
     assert work.cosines == pytest.approx(cosines, rel=1e-12)
     guarded = work_of(head.replace(link=Softmax(unit_rows=True)))
     few = sizes(2_048, 7, k=3, roles=("right", "left"))
-    assert guarded.cosines == pytest.approx(
-        guarded.models * few.cosines() + few.besides() + 3 * 2_048 * 3, rel=1e-12
-    )
+    assert guarded.cosines == pytest.approx(guarded.models * few.cosines() + few.besides() + 3 * 2_048 * 3, rel=1e-12)

@@ -90,7 +90,7 @@ def _stretches(model: FactorModel, role: Role) -> Iterator[tuple[Indices, Gauge]
 
 
 def _strongest(model: FactorModel, role: Role, gauges: Iterator[tuple[Indices, Gauge]]) -> Part:
-    sides, most, best = Pairs(role).sides, -1.0, None
+    sides, most, best = Pairs(role).sides, -np.inf, None
     for pair, gauge in gauges:
         rows = [
             np.asarray(model.factors(s)[i], dtype=np.float64)[None]

@@ -26,7 +26,8 @@ def ranges(evidence: Evidence, claim: Claim) -> Part:
     part = Part({"pairs": table(found.pairs)}).and_(**seen(evidence))
     if ":diagonal:" not in claim.name:
         return part
-    kappa = (claim.scope.max_condition or 1.0) if found.model.rank > 1 else 1.0
+    assert claim.scope.max_condition is not None
+    kappa = claim.scope.max_condition if found.model.rank > 1 else 1.0
     if found.role == "cross":
         return part.and_(slopes=_across(*_rows(found), kappa))
     ends = np.column_stack([found.lower, found.upper])
