@@ -132,8 +132,8 @@ def _ends(scene: _Scene, radius: Floats, *, flat: bool) -> Ends:
     return Ends(
         np.where(radius == 0, scene.tangent, lower),
         np.where(radius == 0, scene.tangent, upper),
-        (opposite & scene.inside) | ~touching | (radius == 0),
-        (same & (radius > scene.nearest) & ~scene.inside & (not flat)) | ~touching | (radius == 0),
+        (opposite & scene.inside) | ~touching,
+        (same & (radius > scene.nearest) & ~scene.inside & (not flat)) | ~touching,
     )
 
 

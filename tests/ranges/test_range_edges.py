@@ -260,8 +260,8 @@ def test_equal_rows_reach_nothing_but_themselves():
 
 
 def test_a_lone_zero_is_weighed_as_lightly_or_as_heavily_as_asked():
-    x, y = np.array([[1.0, 2.0, 0.0, 1.0, 0.0]]), np.array([[3.0, 2.0, 1.0, 0.0, 0.0]])
-    assert _shadow_limit(x, y, 0.25).tolist() == [[3.0, 1.0, 12.0, 0.25, 2.0]]
+    x, y = np.array([[1.0, 2.0, 0.0, 1.0, 0.0]]), np.array([[3.0, 1.0, 1.0, 0.0, 0.0]])
+    assert _shadow_limit(x, y, 0.25).tolist() == [[3.0, 0.5, 12.0, 0.125, 1.75]]
 
 
 def test_cosines_of_a_range_are_those_of_the_model():

@@ -1,0 +1,187 @@
+"""Searches for weights and shifts step by step: in batches as alone, in few steps, to the length they say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.gauges import Diagonal
+from embaudit.model import FactorModel
+from embaudit.ranges import cosine_range, definite
+from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _far_limit, _longest_shadow
+from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.definite import smallest_definite_cosine
+from embaudit.ranges.diagonal import DiagonalReach, _deciding, _extreme_ratios, _ratio_spread
+from embaudit.ranges.half_angle import tamed
+from embaudit.ranges.weights import largest_cosine
+
+
+def pairs_of_all_kinds(seed=0, k=4):
+    """Acute and obtuse, near and far, parallel and opposite, of one sign and of several, one by one in a batch."""
+    draw = np.random.default_rng(seed)
+    x = draw.standard_normal((48, k))
+    y = draw.standard_normal((48, k))
+    x[8:32], y[8:32] = np.abs(x[8:32]), np.abs(y[8:32])
+    y[16:24] = x[16:24] * (1 + 1e-6 * draw.standard_normal((8, k)))
+    y[24:32] *= -1
+    y[32:36] = x[32:36] * (1 + 1e-5 * draw.standard_normal((4, k)))
+    y[36], y[37], x[38] = 2 * x[36], -3 * x[37], 0
+    y[39] = [x[39, 1], -x[39, 0], 0, 0]
+    x[40:44, 1], y[42:46, 2] = 0, 0
+    return x, y
+
+
+@pytest.mark.parametrize("kappa", [1.05, 3.0, 40.0])
+def test_a_batch_is_its_pairs_one_by_one(kappa):
+    x, y = pairs_of_all_kinds()
+    together = largest_cosine(x, y, kappa)
+    alone = [largest_cosine(x[[i]], y[[i]], kappa) for i in range(len(x))]
+    np.testing.assert_allclose(together.tangent, np.concatenate([one.tangent for one in alone]), rtol=1e-9)
+    known = ~np.isnan(together.tangent)
+    assert known.tolist() == [i != 38 for i in range(48)]
+    assert together.weights[known].min() >= 1
+    assert together.weights[known].max() <= kappa**2 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(("kappa", "spread", "rounds", "work"), [
+    (1.1, 1.0, 3, 226), (1.1, 1e-7, 3, 235), (30.0, 1e-3, 3, 600), (30.0, 0.1, 5, 602),
+])  # fmt: skip
+def test_few_steps_find_the_smallest_cosine(monkeypatch, kappa, spread, rounds, work):
+    worked, real = [], definite._next
+
+    def counted(pairs, low, high, *, halve):
+        worked.append(pairs.x.shape[1])
+        return real(pairs, low, high, halve=halve)
+
+    monkeypatch.setattr(definite, "_next", counted)
+    draw = np.random.default_rng(0)
+    x = draw.uniform(0.2, 2, (200, 4))
+    y = x * np.exp(spread * draw.standard_normal((200, 4)))
+    tangent, weights = smallest_definite_cosine(x, y, kappa)
+    assert len(worked) <= rounds + 1
+    assert sum(worked) <= 1.05 * work
+    dot, p, q = (np.einsum("ij,ij->i", weights, z) for z in (x * y, x * x, y * y))
+    cosine = dot / np.sqrt(p * q)
+    np.testing.assert_allclose((1 - tangent**2) / (1 + tangent**2), cosine, atol=1e-9)
+    tried = kappa ** (2 * draw.random((300, 200, 4)))
+    dot, p, q = (np.einsum("tij,ij->ti", tried, z) for z in (x * y, x * x, y * y))
+    assert (dot / np.sqrt(p * q) >= cosine - 1e-12).all()
+
+
+def test_only_rows_of_extreme_length_are_scaled():
+    rows = np.array([[1.0, 2.0], [3e-200, 4e-200], [-5e180, 1e180], [0.0, 0.0], [1e9, 1e9]])
+    found = tamed(rows)
+    assert found[[0, 3, 4]].tolist() == rows[[0, 3, 4]].tolist()
+    for row in (1, 2):
+        scale = found[row] / rows[row]
+        assert scale[0] == scale[1] == 2.0 ** np.round(np.log2(scale[0]))
+        assert 0.5 <= np.abs(found[row]).max() < 1
+    ordinary = rows[:1]
+    assert tamed(ordinary) is ordinary
+    assert tamed(rows[1:2]).tolist() == found[1:2].tolist()
+
+
+# --- shifts of one side -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("shift", "length"), [(3.0, 0.5), (2.5, 0.25), (2.2, 0.1), (10.0, 2.0), (100.0, 2.0)])
+def test_a_shift_beyond_the_origin_goes_half_of_what_is_left_and_no_longer_than_the_row(shift, length):
+    x, y = np.array([1.0, 0.0]), np.array([2.0, 0.0])
+    moved = y + CrossTranslationReach("right", shift).witness(x, y, "lower", 1e-6).right_shift
+    if shift < 6:
+        length = 2.0 * (shift / 2 - 1) / 2
+    np.testing.assert_allclose(moved, [-length, 0.0], atol=1e-12)
+    free = CrossTranslationReach("right", None).witness(x, y, "lower", 1e-6).right_shift
+    np.testing.assert_allclose(y + free, [-2.0, 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4])
+def test_a_shift_of_just_a_rows_length_stops_a_quarter_of_the_tolerance_short(tol):
+    x, y = np.array([1.0, 0.0]), np.array([2.0, 0.0])
+    reach = CrossTranslationReach("right", 2.0)
+    moved = y + reach.witness(x, y, "lower", tol).right_shift
+    assert moved[0] / np.linalg.norm(moved) == pytest.approx(np.sin(tol / 4), rel=1e-6)
+    moved = y + reach.witness(x, y, "upper", tol).right_shift
+    assert moved[0] / np.linalg.norm(moved) == pytest.approx(np.cos(tol / 4), abs=1e-12)
+
+
+def test_in_one_dimension_a_row_turns_over_or_stays():
+    x, y = np.array([[1.0], [1.0], [-2.0], [1.0]]), np.array([[2.0], [-2.0], [3.0], [0.0]])
+    near, far = (CrossTranslationReach("right", shift).ends(x, y) for shift in (1.9, 3.1))
+    assert near.lower[:3].tolist() == near.upper[:3].tolist() == [0.0, np.inf, np.inf]
+    assert far.lower[:3].tolist() == [np.inf] * 3
+    assert far.upper[:3].tolist() == [0.0] * 3
+    assert np.isnan([near.lower[3], near.upper[3], far.lower[3], far.upper[3]]).all()
+
+
+# --- weights without a bound --------------------------------------------------------------------------------------
+
+
+def test_coordinates_of_one_extreme_ratio_share_its_weight():
+    x, y = np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(_extreme_ratios(x, y), [1 / 2, 1 / 8, 1 / 3])
+    model = FactorModel.from_vectors([x, y])
+    found = cosine_range(model, Diagonal(3), pairs=[[0, 1]])
+    assert found.lower_attained.tolist() == [True]
+    assert found.lower[0] == pytest.approx(2 * np.sqrt(3) / 4)
+    gauge = found.witness(0, "lower")
+    assert gauge.act(model).cosines("right", [[0, 1]])[0] == pytest.approx(found.lower[0], abs=1e-15)
+    np.testing.assert_allclose(_extreme_ratios(x, np.array([1.0, 8.0, 0.0])), [1.0, 1 / 16, 0.0])
+
+
+def test_the_ratios_of_a_pair_spread_over_all_its_coordinates():
+    x = np.array([[1.0, 2.0, 4.0, 0.0], [1.0, 2.0, 4.0, 0.0], [1.0, 1.0, 0.0, 1.0], [1.0, 3.0, 3.0, 7.0]])
+    y = np.array([[3.0, 4.0, 2.0, 0.0], [3.0, 6.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [1.0, 3.0003, 3.0, 7.0]])
+    spread, attained = _ratio_spread(x, y)
+    np.testing.assert_allclose(spread, [np.log(6), np.log(12), np.inf, np.log1p(1e-4)], rtol=1e-9)
+    assert attained.tolist() == [False, True, False, True]
+    small, _ = _ratio_spread(x * 8, y)
+    np.testing.assert_allclose(small, spread, rtol=1e-9)
+
+
+def test_the_coordinate_that_decides():
+    x, y = np.array([1.0, -2.0, 3.0, 0.0]), np.array([1.0, 4.0, 2.0, 9.0])
+    assert [_deciding(x, y, wanted) for wanted in (1.0, -1.0, 0.0)] == [2, 1, 3]
+    ends = DiagonalReach("right").ends(x[None], y[None])
+    assert (ends.lower.tolist(), ends.upper.tolist()) == ([np.inf], [0.0])
+    for rows, ends in ((([1.0, 0.0], [1.0, 1.0]), (1.0, 0.0)), (([1.0, 0.0], [-1.0, 1.0]), (np.inf, 1.0))):
+        found = DiagonalReach("right").ends(*(np.array([row]) for row in rows))
+        assert (found.lower[0], found.upper[0]) == ends
+
+
+def test_cross_weights_lengthen_the_two_strongest_coordinates_of_different_axes():
+    x, y = np.array([[5.0, 1.0, 2.0]]), np.array([[7.0, 3.0, -4.0]])
+    # 5 · 4 is the largest product of entries of two axes.
+    np.testing.assert_allclose(_far_limit(x, y, 0.1), [[10.0, 1.0, 0.1]])
+    assert _far_limit(x, y[:, [1, 0, 2]], 0.25).tolist() == [[4.0, 0.25, 1.0]]
+
+
+@pytest.mark.parametrize("kappa", [1.5, 3.0, 30.0])
+def test_the_longest_shadow_is_that_of_the_best_clipped_weights(kappa):
+    draw = np.random.default_rng(1)
+    x, y = np.exp(draw.standard_normal((2, 40, 3))) * np.exp(2 * draw.standard_normal((2, 40, 1)))
+    weights = _longest_shadow(x, y, kappa**2)
+    assert weights.min() >= 1
+    assert weights.max() <= kappa**2
+    product = (weights * x * x).sum(axis=1) * (y * y / weights).sum(axis=1)
+    for scale in np.exp(np.linspace(-8, 8, 4001)):
+        other = np.clip(scale * y / x, 1, kappa**2)
+        assert (product <= (other * x * x).sum(axis=1) * (y * y / other).sum(axis=1) * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("kappa", [1.5, 4.0])
+def test_the_end_towards_zero_is_no_less_than_any_vertex_and_one_where_it_is_attained(kappa):
+    draw = np.random.default_rng(2)
+    x, y = draw.standard_normal((2, 60, 4))
+    ends = CrossDiagonalReach(kappa).ends(x, y)
+    vertices = np.array(np.meshgrid(*[[1.0, kappa**2]] * 4)).reshape(4, -1).T
+    dot = np.einsum("ij,ij->i", x, y)
+    product = (vertices @ (x * x).T) * (1 / vertices @ (y * y).T)
+    least = np.abs(dot) / np.sqrt(product.max(axis=0))
+    with np.errstate(divide="ignore"):
+        tangent = np.where(dot > 0, ends.lower, 1 / ends.upper)
+    bound, attained = (1 - tangent**2) / (1 + tangent**2), np.where(dot > 0, ends.lower_attained, ends.upper_attained)
+    assert (bound <= least + 1e-12).all()
+    np.testing.assert_allclose(bound[attained], least[attained], rtol=1e-9)
+    np.testing.assert_allclose(bound, least, rtol=0.25)
+    assert 3 < np.count_nonzero(attained) < 57
