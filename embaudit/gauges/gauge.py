@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
 from embaudit.foundation.typed import typed
-from embaudit.kernels.passes import float64_blocks
+from embaudit.kernels.passes import cached_blocks
 from embaudit.kernels.stretch import WIDE, Stretch, Structured
 from embaudit.kernels.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
@@ -57,7 +57,7 @@ def _norm(linear: Map) -> float:
 def _affine(x: Matrix, linear: Map, shift: Vector) -> Matrix:
     """Compute `x · linear + 1 shiftᵀ` in float64, stored as precisely as `x` was."""
     result = np.empty(x.shape, dtype=x.dtype)
-    for rows, block in float64_blocks(x):
+    for rows, block in cached_blocks(x, slice(0, len(x))):
         moved = block @ linear + shift
         largest = float(np.abs(moved).max())
         if largest > float(np.finfo(x.dtype).max):

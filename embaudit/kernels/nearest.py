@@ -1,7 +1,8 @@
 """The nearest rows by cosine: the one exact search, streamed, and the lists it finds.
 
 Candidates pass by in tiles that stay in the cache. Of each row only the best so far are kept, and a tile is looked at
-closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built.
+closely only where it exceeds the last of them; no p×p and no m×p matrix is ever built. Where somebody else needed the
+cosines of all pairs, lists are read off these.
 """
 
 from __future__ import annotations
@@ -65,6 +66,8 @@ class NeighbourLists:
     """(p, k) the rows searched."""
     shift: Vector | None = field(default=None, repr=False)
     """(k,) what was added to each of them."""
+    table: Floats | None = field(default=None, repr=False)
+    """(p, p) all their cosines, where these were at hand."""
 
     @property
     def tied(self) -> Flags:
@@ -106,7 +109,7 @@ class NeighbourLists:
         rest = np.flatnonzero(~enough)
         if not len(rest):
             return found
-        again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first)
+        again = neighbours(self.searched, n, rows=self.rows[rest], shift=self.shift, first=first, table=self.table)
         if len(rest) == len(self.rows):
             return again
         found = replace(found, indices=found.indices.copy(), cosines=found.cosines.copy())
@@ -140,10 +143,22 @@ class NeighbourLists:
         kept = known & _listed(self.indices, other.indices)
         row, place = np.nonzero(known & ~kept)
         pairs = np.column_stack([self.rows[row], self.indices[row, place]])
-        cosines = pair_cosines(other.searched, other.searched, pairs, shift=other.shift)
+        cosines = other.of_pairs(pairs)
         last = np.nan_to_num(other.cosines, nan=np.inf).min(axis=1)
         kept[row, place] = cosines >= last[row] - tie
         return np.asarray(kept)
+
+    def of_pairs(self, pairs: Indices) -> Floats:
+        """Return the cosines of (m, 2) pairs of the rows searched.
+
+        Examples
+        --------
+        >>> neighbours(np.array([[1.0, 0.0], [3.0, 4.0]]), 1).of_pairs(np.array([[1, 0]]))
+        array([0.6])
+        """
+        if self.table is None:
+            return pair_cosines(self.searched, self.searched, pairs, shift=self.shift)
+        return np.asarray(self.table[pairs[:, 0], pairs[:, 1]])
 
     def overlap(self, other: NeighbourLists, *, tie: float = TIE) -> float:
         """Share of the neighbours that are kept in other lists."""
@@ -221,6 +236,25 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
     return best
 
 
+def _looked_up(table: Floats, rows: Indices, keep: int, first: Indices | None) -> Largest:
+    """Find the `keep` largest cosines of some rows with all others in a table of them all."""
+    best, empty = Largest(len(rows), keep), np.isnan(table.diagonal())
+    lost, own = empty[rows], rows if first is None else first[rows]
+    if first is not None:
+        empty |= first != np.arange(len(table))
+    for part in row_blocks(len(rows), len(table), budget=8 * TILE):
+        tile = table[rows[part]]
+        tile[:, empty] = -np.inf
+        tile[np.arange(len(tile)), own[part]] = -np.inf
+        tile[lost[part]] = -np.inf
+        # Nothing exceeds a cosine of 1, though its rounding may.
+        np.minimum(tile, 1, out=tile)
+        row, column, value = hits(tile, best.bar[part], keep)
+        best.merge(row + part.start, column, np.maximum(value, -1))
+    best.columns[lost], best.values[lost] = -1, np.nan
+    return best
+
+
 def neighbours(
     x: Rows,
     n: int = 10,
@@ -228,6 +262,7 @@ def neighbours(
     rows: ArrayLike | None = None,
     shift: Vector | None = None,
     first: Indices | None = None,
+    table: Floats | None = None,
 ) -> NeighbourLists:
     """Find the exact `n` nearest rows by cosine.
 
@@ -243,6 +278,8 @@ def neighbours(
         Added to every row first, a block at a time.
     first : array of int (p,), optional
         The row that stands for each: only rows that stand for themselves are listed, and never for their own group.
+    table : array of shape (p, p), optional
+        Cosines of all rows, where they are at hand, NaN for a row without direction: then nothing is multiplied.
 
     Examples
     --------
@@ -264,7 +301,14 @@ def neighbours(
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(chosen):
         raise must_be("rows", "at least one row number", "none")
-    parts = [_search(x, chosen[part], n + 1, shift, first) for part in row_blocks(len(chosen), x.shape[1])]
+    if table is not None and (table.shape != (len(x), len(x)) or shift is not None):
+        raise must_be("table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {table.shape}")
+    parts = [
+        _search(x, chosen[part], n + 1, shift, first)
+        if table is None
+        else _looked_up(table, chosen[part], n + 1, first)
+        for part in row_blocks(len(chosen), x.shape[1])
+    ]
     indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :n] < 0, np.nan, cosines[:, :n])
-    return NeighbourLists(chosen, indices[:, :n], listed, cosines[:, n], x, shift)
+    return NeighbourLists(chosen, indices[:, :n], listed, cosines[:, n], x, shift, table)

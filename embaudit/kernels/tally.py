@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -244,22 +244,22 @@ def tally_pairs(before: Floats, after: Floats) -> PairTally:
 
 def _sampled_bins(sides: tuple[Floats, ...], others: tuple[Floats, ...]) -> tuple[_RankBins, ...]:
     """Rank bins from about 65,000 pairs spread evenly over the rows."""
-    step, step_other = max(1, len(sides[0]) // TILE), max(1, len(others[0]) // TILE)
-    samples = (x[::step] @ y[step_other // 2 :: step_other].T for x, y in zip(sides, others, strict=True))
+    rows, columns = _spread_evenly(len(sides[0]), len(others[0]))
+    samples = (x[rows] @ y[columns].T for x, y in zip(sides, others, strict=True))
     return tuple(_RankBins.of(sample.ravel()) for sample in samples)
 
 
-Tiles: TypeAlias = MutableMapping[tuple[int, int], Floats]
-"""Products of two blocks of rows, by where these begin."""
+def _spread_evenly(n_rows: int, n_columns: int) -> tuple[slice, slice]:
+    step, step_other = max(1, n_rows // TILE), max(1, n_columns // TILE)
+    return slice(None, None, step), slice(step_other // 2, None, step_other)
+
+
+Tiles: TypeAlias = Callable[[slice, slice], list[Floats]]
+"""Cosines before and after, of some rows and some columns."""
 
 
 def tally_all_pairs(
-    before: Floats,
-    after: Floats,
-    before_other: Floats | None = None,
-    after_other: Floats | None = None,
-    *,
-    kept: Tiles | None = None,
+    before: Floats, after: Floats, before_other: Floats | None = None, after_other: Floats | None = None
 ) -> PairTally:
     """Tally all pairs i < j of one side, or all pairs of two sides, in square tiles over several threads.
 
@@ -269,8 +269,6 @@ def tally_all_pairs(
         Unit rows in the two models.
     before_other, after_other : array of shape (q, k) and (q, k'), optional
         Unit rows of the other side.
-    kept : dict, optional
-        Tiles of the model before, taken from here and left here: products of long rows take longer than all the rest.
 
     Examples
     --------
@@ -281,28 +279,49 @@ def tally_all_pairs(
     symmetric = before_other is None
     sides = (before, after)
     others = sides if before_other is None or after_other is None else (before_other, after_other)
-    bins = _sampled_bins(sides, others)
-    compiled = len(before) * len(others[0]) >= COMPILED and has_numba()
+
+    def tiles(rows: slice, columns: slice) -> list[Floats]:
+        return [x[rows] @ y[columns].T for x, y in zip(sides, others, strict=True)]
+
+    return _tally(tiles, (len(before), len(others[0])), _sampled_bins(sides, others), symmetric=symmetric)
+
+
+def tally_tables(before: Floats, after: Floats, *, symmetric: bool) -> PairTally:
+    """Tally cosines that are at hand, as `tally_all_pairs` does those that it multiplies.
+
+    Parameters
+    ----------
+    before, after : array of shape (p, q)
+        Cosines of all pairs in the two models.
+    symmetric : bool
+        Whether rows and columns are of one side: then pairs i < j count.
+
+    Examples
+    --------
+    >>> [tally_tables(np.eye(3), np.eye(3), symmetric=symmetric).count for symmetric in (True, False)]
+    [3, 9]
+    """
+    tables, (n_rows, n_columns) = (before, after), before.shape
+    evenly = _spread_evenly(n_rows, n_columns)
+
+    def tiles(rows: slice, columns: slice) -> list[Floats]:
+        # The compiled pass is compiled for tiles that are contiguous.
+        return [np.ascontiguousarray(table[rows, columns]) for table in tables]
+
+    bins = tuple(_RankBins.of(table[evenly].ravel()) for table in tables)
+    return _tally(tiles, (n_rows, n_columns), bins, symmetric=symmetric)
+
+
+def _tally(tiles: Tiles, shape: tuple[int, int], bins: tuple[_RankBins, ...], *, symmetric: bool) -> PairTally:
+    n_rows, n_columns = shape
+    compiled = n_rows * n_columns >= COMPILED and has_numba()
 
     def strip(start: int) -> PairTally:
         sheet = _FusedSheet(bins) if compiled else _Sheet(bins)
-        for top in range(start, min(start + TILE, len(before)), sheet.rows):
-            for column in range(top if symmetric else 0, len(others[0]), TILE):
-                tiles = _tiles(sides, others, slice(top, min(top + sheet.rows, start + TILE)), column, kept)
-                sheet.add(*tiles, upper=symmetric and column == top)
+        for top in range(start, min(start + TILE, n_rows), sheet.rows):
+            for column in range(top if symmetric else 0, n_columns, TILE):
+                both = tiles(slice(top, min(top + sheet.rows, start + TILE)), slice(column, column + TILE))
+                sheet.add(*both, upper=symmetric and column == top)
         return sheet.tally
 
-    return in_order(spread(strip, range(0, len(before), TILE)))
-
-
-def _tiles(
-    sides: tuple[Floats, ...], others: tuple[Floats, ...], rows: slice, column: int, kept: Tiles | None
-) -> list[Floats]:
-    """Multiply two blocks of rows, before and after."""
-    columns = slice(column, column + TILE)
-    there = None if kept is None else kept.get((rows.start, column))
-    if there is None:
-        there = sides[0][rows] @ others[0][columns].T
-        if kept is not None:
-            kept[rows.start, column] = there
-    return [there, sides[1][rows] @ others[1][columns].T]
+    return in_order(spread(strip, range(0, n_rows, TILE)))

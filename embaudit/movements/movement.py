@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import MOST_COUNT, RNG, Indices, as_count, as_generator
+from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
 from embaudit.foundation.typed import typed
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.seen import Rows
 from embaudit.kernels.stretch import WIDE
-from embaudit.kernels.tally import PairTally, Tiles, tally_all_pairs, tally_pairs
+from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs, tally_tables
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.moved import Movement
@@ -65,19 +65,19 @@ class _Plan:
         """Share of the lists whose last entry ties with the first row left out."""
         return float("nan") if self.lists is None else float(self.lists.tied.mean())
 
-    def overlap(self, rows: Rows) -> float:
-        """Mean share of the listed neighbours that are kept where these are the rows."""
-        return _overlap(self.lists, rows, None)
+    def overlap(self, rows: Rows, table: Floats | None) -> float:
+        """Mean share of the listed neighbours that are kept where these are the rows, whose cosines may be at hand."""
+        return _overlap(self.lists, rows, None, table)
 
-    def overlap_without_twins(self, rows: Rows) -> float:
+    def overlap_without_twins(self, rows: Rows, table: Floats | None) -> float:
         """The same of lists that hold one row of each group of twins."""
-        return _overlap(self.alone, rows, self.first)
+        return _overlap(self.alone, rows, self.first, table)
 
 
-def _overlap(lists: NeighbourLists | None, rows: Rows, first: Indices | None) -> float:
+def _overlap(lists: NeighbourLists | None, rows: Rows, first: Indices | None, table: Floats | None) -> float:
     if lists is None:
         return float("nan")
-    now = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=first)
+    now = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=first, table=table)
     return lists.overlap(now, tie=tie_of(rows))
 
 
@@ -117,7 +117,10 @@ class MovementProbe:
             for role, pairs in self.drawn.items()
             if pairs is not None
         }
-        self.tiles: dict[Role, Tiles] = {role: {} for role in roles}
+        tables = {plan: self._table(plan, self.before) for plan in self.plans}
+        self.tables = {
+            plan.role: None if table is None else self._directed(plan, table) for plan, table in tables.items()
+        }
         self.cosines = {role: self.before.cosines(Pairs(role).sides, ends) for role, ends in self.ends.items()}
 
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
@@ -195,10 +198,11 @@ class MovementProbe:
         return tuple(self._measure(plan, now) for plan in self.plans if roles is None or plan.role in roles)
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
-        tally = self._tally(plan, now)
+        table = self._table(plan, now)
+        tally = self._tally(plan, now, table)
         sums, without = (tally.sums, []) if plan.pairs is None else now.sums_from(self.before, plan.sides)
         rows = now.searched(plan.sides[0])
-        overlap = plan.overlap(rows)
+        overlap = plan.overlap(rows, table)
         low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.interval
         return Movement(
             role=plan.role,
@@ -219,7 +223,7 @@ class MovementProbe:
             sign_flips=tally.sign_flips,
             top_n=plan.top_n,
             top_n_overlap=overlap,
-            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(rows),
+            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(rows, table),
             n_lists_without_twins=0 if plan.alone is None else len(plan.alone.rows),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
@@ -227,12 +231,24 @@ class MovementProbe:
             lists=plan.lists,
         )
 
-    def _tally(self, plan: _Plan, now: Shot) -> PairTally:
+    def _table(self, plan: _Plan, shot: Shot) -> Floats | None:
+        """Multiply all rows where every pair is visited: products of long rows take longer than all the rest."""
+        return shot.table(plan.sides) if plan.pairs is None and self.model.rank > WIDE else None
+
+    def _tally(self, plan: _Plan, now: Shot, table: Floats | None) -> PairTally:
         if plan.pairs is not None:
             return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, self.ends[plan.role]))
-        rows = [shot.unit[side][self.model.side(side).directed] for side in plan.sides for shot in (self.before, now)]
-        kept = self.tiles[plan.role] if self.model.rank > WIDE else None
-        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows), kept=kept)
+        before, sides = self.tables[plan.role], plan.sides
+        if before is not None and table is not None:
+            return tally_tables(before, self._directed(plan, table), symmetric=len(sides) == 1)
+        rows = [shot.unit[side][self.model.side(side).directed] for side in sides for shot in (self.before, now)]
+        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
+
+    def _directed(self, plan: _Plan, table: Floats) -> Floats:
+        """Keep what is of rows that have a direction."""
+        sides = [self.model.side(side) for side in plan.sides]
+        some = any(len(side.directed) < len(side) for side in sides)
+        return table[np.ix_(sides[0].directed, sides[-1].directed)] if some else table
 
 
 @typed

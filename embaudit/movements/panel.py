@@ -101,6 +101,11 @@ class Shot:
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         return [self.panels[side].places(pairs[:, column]) for side, column in ((sides[0], 0), (sides[-1], 1))]
 
+    def table(self, sides: tuple[SideName, ...]) -> Floats:
+        """Cosines of all rows held, of one side with each other or of the first with the second; NaN without one."""
+        x, *others = (self.unit[side].astype(np.float64, copy=False) for side in sides)
+        return np.asarray(x @ (others[0] if others else x).T)
+
     def cosines(self, sides: tuple[SideName, ...], ends: Sequence[Indices]) -> Floats:
         """Cosines of pairs of rows held."""
         x, y = self.unit[sides[0]], self.unit[sides[-1]]

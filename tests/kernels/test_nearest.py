@@ -389,3 +389,46 @@ def test_only_lists_that_copies_fill_are_searched_again(monkeypatch: pytest.Monk
     asked.clear()
     lists.among(first, 1)
     assert asked == []
+
+
+@given(searches(), st.booleans())
+def test_lists_read_off_a_table_are_those_of_a_search(
+    search: tuple[np.ndarray, int, np.ndarray], grouped: bool
+) -> None:
+    x, n, rows = search
+    x = as_factors(x, "item factors")
+    unit = module.unit_rows(x)
+    first = np.arange(len(x)) // 2 * 2 if grouped else None
+    found = neighbours(x, n, rows=rows, first=first, table=unit @ unit.T)
+    expected = neighbours(x, n, rows=rows, first=first)
+    np.testing.assert_allclose(found.cosines, expected.cosines, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(found.runner_up, expected.runner_up, rtol=0, atol=1e-15)
+    assert ((found.indices < 0) == (expected.indices < 0)).all()
+    # Where rounding parts what ties, either is listed.
+    assert found.kept_in(expected).sum() == (found.indices >= 0).sum() == (expected.indices >= 0).sum()
+
+
+def test_nothing_is_multiplied_where_a_table_is_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.0, 0.0]])
+    table = np.array([[1, 0.5, 0.25, np.nan], [0.5, 1, 2.0, np.nan], [0.25, 2.0, 1, np.nan], [np.nan] * 4])
+    elsewhere = neighbours(x, 1)
+    monkeypatch.setattr(module, "_search", lambda *_: pytest.fail("searched"))
+    monkeypatch.setattr(module, "pair_cosines", lambda *_, **__: pytest.fail("multiplied"))
+    found = neighbours(x, 1, rows=[2, 0, 3], table=table)
+    assert found.indices.ravel().tolist() == [1, 1, -1]
+    assert found.cosines.ravel().tolist()[:2] == [1.0, 0.5]
+    assert found.runner_up.tolist()[:2] == [0.25, 0.25]
+    assert np.isnan(found.cosines[2, 0])
+    assert np.isnan(found.runner_up[2])
+    assert found.of_pairs(np.array([[1, 0], [2, 1]])).tolist() == [0.5, 2.0]
+    assert elsewhere.of(np.array([2, 0, 3])).kept_in(found).ravel().tolist() == [True, True, False]
+    # Copies of the row listed leave none: those that stand for others are looked up in the table, too.
+    again = found.of(np.array([1])).among(np.array([0, 0, 2, 3]), 1)
+    assert (again.indices.tolist(), again.runner_up.tolist()) == ([[2]], [-np.inf])
+
+
+def test_a_table_is_of_all_rows_as_they_are() -> None:
+    x = np.eye(3)
+    for table, shift in ((np.eye(2), None), (np.ones((3, 2)), None), (np.eye(3), np.ones(3))):
+        with pytest.raises(InputError, match="table must be of 3 rows and columns, of rows that are not shifted; got"):
+            neighbours(x, 1, table=table, shift=shift)

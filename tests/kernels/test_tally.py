@@ -10,7 +10,7 @@ from scipy import stats
 
 from embaudit.kernels import tally
 from embaudit.kernels.rows import unit_rows
-from embaudit.kernels.tally import BINS, TILE, tally_all_pairs, tally_pairs
+from embaudit.kernels.tally import BINS, TILE, tally_all_pairs, tally_pairs, tally_tables
 
 
 def cosines_of_all_pairs(unit):
@@ -152,16 +152,28 @@ def test_sums_of_all_pairs_are_those_of_the_matrices(monkeypatch):
         assert sums.pearson == pytest.approx(np.corrcoef(before, after)[0, 1])
 
 
-def test_tiles_of_the_model_before_are_kept_for_the_next_one(monkeypatch):
-    monkeypatch.setattr(tally, "TILE", 7)
-    draw = np.random.default_rng(1)
-    x, y, z = (unit_rows(draw.standard_normal((20, 5))) for _ in range(3))
-    kept = {}
-    first, second = (tally_all_pairs(x, after, kept=kept) for after in (y, z))
-    assert sorted(kept) == [(0, 0), (0, 7), (0, 14), (7, 7), (7, 14), (14, 14)]
-    for found, after in ((first, y), (second, z)):
-        plain = tally_all_pairs(x, after)
-        assert (found.totals == plain.totals).all()
-        assert (found.joint == plain.joint).all()
-    # What is kept is used: other rows before, and nothing changes.
-    assert tally_all_pairs(y, z, kept=kept).totals[0] == second.totals[0]
+@pytest.mark.parametrize("compiled_from", [0, np.inf])
+def test_tables_are_tallied_as_the_rows_that_make_them(monkeypatch, compiled_from):
+    monkeypatch.setattr(tally, "COMPILED", compiled_from)
+    x, y, u, v = (two_models(rows, 6, rows)[0] for rows in (TILE + 7, TILE + 7, 9, 9))
+    for before, after, others in ((x, y, ()), (x, y, (u, v)), (u, v, (x, y))):
+        one, two = others or (before, after)
+        found = tally_tables(before @ one.T, after @ two.T, symmetric=not others)
+        made = tally_all_pairs(before, after, *others)
+        assert found.count == made.count
+        assert found.max_abs == pytest.approx(made.max_abs, rel=1e-12)
+        assert found.mean_abs == pytest.approx(made.mean_abs, rel=1e-12)
+        np.testing.assert_allclose(found.totals, made.totals, rtol=1e-12)
+        assert (found.histogram == made.histogram).all()
+        assert (found.joint == made.joint).all()
+
+
+def test_ranks_of_tables_are_those_of_cosines_spread_evenly(monkeypatch):
+    bins = []
+    monkeypatch.setattr(tally, "_tally", lambda tiles, *given, symmetric: bins.append(given))
+    table = np.arange(2.0 * TILE * (3 * TILE - 1)).reshape(2 * TILE, -1)
+    tally_tables(table, -table, symmetric=False)
+    ((shape, found),) = bins
+    assert shape == table.shape
+    expected = tuple(tally._RankBins.of(one[::2, 1::2].ravel()) for one in (table, -table))
+    assert [(one.lowest, one.scale) for one in found] == [(one.lowest, one.scale) for one in expected]

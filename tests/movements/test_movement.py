@@ -16,6 +16,8 @@ from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.movement import MovementProbe, movement
 
+module = sys.modules["embaudit.movements.movement"]
+
 ROLES = ("left", "right", "cross")
 
 
@@ -54,7 +56,7 @@ def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
     model = make(n=300, p=200, k=6)
     after = Diagonal(6, max_condition=5.0).sample(rng=1).act(model)
     exact = movement(model, after, role=role)
-    monkeypatch.setattr(sys.modules["embaudit.movements.movement"], "EXACT_PAIRS", 100)
+    monkeypatch.setattr(module, "EXACT_PAIRS", 100)
     inside = 0
     for seed in range(20):
         sampled = movement(model, after, role=role, n_pairs=4_000, rng=seed)
@@ -164,6 +166,29 @@ def test_one_probe_measures_many_models_like_one_call_each():
         after = Diagonal(5, max_condition=3.0).sample(rng=seed).act(model)
         for record in probe.measure(after):
             assert str(record.to_dict()) == str(movement(model, after, role=record.role).to_dict())
+
+
+def test_all_cosines_of_long_rows_are_multiplied_once(monkeypatch):
+    model = make(n=40, p=30)
+    right = np.vstack([model.right, 2 * model.right[:4], np.zeros((1, 5))])
+    model = model.replace(right=right)
+    gauges = [Diagonal(5, max_condition=3.0).sample(rng=seed) for seed in range(2)]
+    models = [gauge.act(model) for gauge in gauges]
+    plain = MovementProbe(model, ROLES, n_neighbours=3, rng=0)
+    expected = [plain.measure(after) for after in models]
+    monkeypatch.setattr(module, "WIDE", 4)
+    probe = MovementProbe(model, ROLES, n_neighbours=3, rng=0)
+    monkeypatch.setattr("embaudit.kernels.nearest._search", lambda *_: pytest.fail("multiplied again"))
+    monkeypatch.setattr(module, "tally_all_pairs", lambda *_: pytest.fail("multiplied again"))
+    for records, after in zip(expected, models, strict=True):
+        for one, other in zip(records, probe.measure(after), strict=True):
+            assert one.overlap_without_twins == other.overlap_without_twins or one.role == "cross"
+            found, wanted = other.to_dict(), one.to_dict()
+            assert found.keys() == wanted.keys()
+            for name, value in wanted.items():
+                told = isinstance(value, float | dict)
+                assert found[name] == (pytest.approx(value, rel=1e-9) if told else value), name
+    assert [expected[0][at].n_zero for at in range(3)] == [0, 1, 1]
 
 
 def test_two_rows_have_a_movement_but_no_neighbour_lists():
