@@ -21,6 +21,7 @@ from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
+from embaudit.movements.bias_columns import beside_bias
 from embaudit.movements.movement import MovementProbe
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
@@ -166,6 +167,15 @@ def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
     # The very pairs and lists, so that one figure can be held against the other.
     assert beside.pairs is visited.pairs
     assert beside.lists is visited.lists
+
+
+def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_both_sides_have_one():
+    model = SMALL.replace(right_bias=np.arange(float(SMALL.n_right)))
+    for one, both in ((model, False), (model.replace(left_bias=np.zeros(SMALL.n_left)), True)):
+        found = gather(one, groups=["orthogonal"], roles=["right"], n_gauges=1, n_neighbours=2, show=["3", "6"])
+        assert found.beside_bias == beside_bias(one.right_side, np.array([3, 6]), 2, both=both)
+    assert gather(model, groups=["orthogonal"], roles=["left"], about="left", n_gauges=1).beside_bias == ()
+    assert gather(SMALL, groups=["orthogonal"], roles=["right"], n_gauges=1).beside_bias == ()
 
 
 def test_progress_is_told_of_the_models(monkeypatch):

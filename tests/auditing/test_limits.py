@@ -128,6 +128,7 @@ def test_what_an_attack_drives_out_of_lists_without_copies(model):
     assert abs(whole.lost_without_twins - whole.achieved) > 0.02
     assert whole.to_dict()["lost_without_twins"] == whole.lost_without_twins
     assert "with copies counted once) of their entries" in whole.explain(model.roles)
-    few = FactorModel.from_vectors(np.repeat(model.right[:2], 20, axis=0))
-    made = limits(few, ["right"], max_condition=2.0).attacks
-    assert [np.isnan(a.lost_without_twins) for a in made if a.objective == "neighbours"] == [True]
+    for n_groups, none in ((2, True), (3, False)):
+        few = FactorModel.from_vectors(np.repeat(model.right[:n_groups], 20, axis=0))
+        made = limits(few, ["right"], max_condition=2.0, n_starts=1, n_steps=1).attacks
+        assert [np.isnan(a.lost_without_twins) for a in made if a.objective == "neighbours"] == [none]

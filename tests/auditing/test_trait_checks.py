@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from made import HEAD, head, of_head, quiet
 from scipy.sparse import csr_matrix
 
 from embaudit import FactorPenaltyMF, ProductPenaltyMF, load
@@ -120,6 +121,17 @@ def test_emb403_is_not_repeated_of_a_head_whose_origin_matters(shift, code):
     told = [found.code for found in findings(evidence) if found.code in ("EMB301", "EMB403")]
     assert told == ([code] if code else [])
     assert (evidence.traits[0].direction.mean_cosine > 0.5) == (code is not None)
+
+
+def test_emb403_is_told_of_inputs_whatever_the_origin_of_the_labels_does():
+    inputs = HEAD.replace(left=np.eye(3))
+    traits = [Traits(role, 1234, 0.5, False, direction=direction(0.64)) for role in ("right", "left")]
+    for found, told in ((head(inputs), ["left"]), (quiet(model=inputs), ["right", "left"])):
+        evidence = of_head(found, traits=tuple(traits))
+        assert [finding.claim.role for finding in found_in(evidence)] == told
+    assert found_in(evidence)[0].explanation == (
+        SEEN.replace("items", "labels") + "Removing it changes no probability, so either list is as good."
+    )
 
 
 def crowd(filled, few=(4, 7, 9, 11)):

@@ -66,12 +66,13 @@ class Tests:
 
         After those that touch its line come the others of their files: what is made once for several tests was touched
         by the first of them alone. A line that runs at import is run within whichever test is the first to need it,
-        which says nothing of the others: it has those of what rooms settle, then all tests of the files that touch its
-        file, or are named after it.
+        which says nothing of the others: it has those of what rooms settle, then those that touch its file, or are
+        named after it, and the others of their files.
         """
         called = mutant.line in lines_of_functions(text)
         touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
-        files = {file_of(test) for test in touching or self._at_home(mutant.path)}
+        touching = touching or self._at_home(mutant.path)
+        files = {file_of(test) for test in touching}
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
         settled = [] if called else sorted(self._settled)
         of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
