@@ -18,6 +18,7 @@ from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
+from embaudit.foundation.executors import beside
 from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
@@ -234,16 +235,18 @@ def gather(
     shown = find_rows(model, side, show) if show else None
     checked = with_probes(model, draw)
     equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
-    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
-    probe = MovementProbe(model, chosen, rng=draw, **sizes)
-    # The products here are small: threads of the BLAS would wait for each other longer than they compute.
-    with one_blas_thread():
+    probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
+    with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         visited = [*_visits("visit", equivalents, checked, probe, draw)]
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
-        tried = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps}
-        bounds = limits(model, chosen, fibre=fibre, max_condition=max_condition, rng=draw, **tried)
+        tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
+        furthest, looked_at = _furthest(equivalents, visited), visited[0][1]
+        bounds, found = beside(
+            lambda: limits(model, chosen, fibre=fibre, max_condition=max_condition, **tried),
+            lambda: _as_it_is(whole, model, chosen, furthest, looked_at, n_neighbours, rng),
+        )
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked, furthest = attacked_models(model, bounds.attacks), _furthest(equivalents, visited)
+        attacked = attacked_models(model, bounds.attacks)
         visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(probe, furthest.get(side), side, rows)
@@ -256,13 +259,11 @@ def gather(
         drift=tuple(change for change, _ in visited),
         movement=tuple(moved for _, moved in visited),
         limits=bounds,
-        position=position(model) if model.left is not None else None,
         chosen=bool(show),
-        **compared,
         about=about,
         head=head,
         norm=_norm(whole, final_norm, n_neighbours, rng),
-        traits=_traits(whole, model, chosen, furthest, visited[0][1], n_neighbours, rng),
+        **(found | compared),
     )
 
 
@@ -310,6 +311,12 @@ def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideNam
         return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
 
     return kept("lists beside", beside, draw=probe.rng, known=probe.known)
+
+
+def _as_it_is(whole: FactorModel, looked_at: FactorModel, *others: Any) -> dict[str, Any]:
+    """Measure what belongs to the model at hand: where it lies among equal ones, and what its rows are like."""
+    where = None if looked_at.left is None else position(looked_at)
+    return {"position": where, "traits": _traits(whole, looked_at, *others)}
 
 
 def _traits(

@@ -17,6 +17,7 @@ from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.executors import beside
 from embaudit.foundation.pieces import each_kept
 from embaudit.foundation.progress import track
 from embaudit.gauges import Affine, GeneralLinear
@@ -289,9 +290,16 @@ def limits(
     kappas = tuple(sorted({*CURVE, max_condition}))
     search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng), n_starts, n_steps)
     sides: list[SideName] = [role for role in roles if role != "cross"]
-    return Limits(
-        tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in search.ranges(role)),
-        tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
-        tuple(attack for side in sides[:1] for attack in search.attacks(side)),
-        model.rank,
-    )
+
+    def bounds() -> tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]:
+        return (
+            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in search.ranges(role)),
+            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
+        )
+
+    def attacked() -> tuple[Attack, ...]:
+        return tuple(attack for side in sides[:1] for attack in search.attacks(side))
+
+    # An attack is a long chain of small steps, whose draws are its own.
+    (ranges, certificates), attacks = beside(bounds, attacked)
+    return Limits(ranges, certificates, attacks, model.rank)

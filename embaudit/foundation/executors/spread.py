@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors.named import named_executor
 from embaudit.foundation.executors.task import Store
-from embaudit.foundation.workers import is_busy, one_worker, ordered_map
+from embaudit.foundation.workers import is_busy, one_blas_thread, one_worker, ordered_map, worker_count
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -95,6 +95,29 @@ def spread(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     if place is None or is_busy():
         return ordered_map(function, items)
     return _submitted(place, function, items)
+
+
+def beside(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
+    """Do two things that do not need each other at the same time, and return what both return.
+
+    Either maps as it would alone: where one has a part that cannot be shared, the other keeps the cores busy. They
+    come one after the other where one worker does everything, or an executor has the work.
+
+    Examples
+    --------
+    >>> beside(lambda: 1 + 1, lambda: "beside")
+    (2, 'beside')
+    """
+    if _chosen.get() is not None or is_busy() or worker_count() == 1:
+        return work(), other()
+
+    def limited() -> S:
+        with one_blas_thread():
+            return other()
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(copy_context().run, limited)
+        return work(), waiting.result()
 
 
 def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
