@@ -25,7 +25,7 @@ from embaudit.auditing.purpose import purpose
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.auditing.work import work_of
-from embaudit.foundation.checked import RNG, as_list, as_seed
+from embaudit.foundation.checked import RNG, as_seed
 from embaudit.foundation.durations import as_duration
 from embaudit.foundation.pieces import keeping, kept
 from embaudit.foundation.plain import frame_of, plain
@@ -360,8 +360,8 @@ def audit(
     read, intake = as_reading(given)
     model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
     asked: dict[str, Any] = {
-        "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
-        "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["right"]')],
+        "groups": () if groups is None else tuple(groups),
+        "roles": None if roles is None else [model.role(role) for role in roles],
         "n_gauges": n_gauges,
         "n_pairs": n_pairs,
         "n_lists": n_lists,

@@ -149,7 +149,9 @@ def require_roles(
 ) -> tuple[Role, ...]:
     """Check chosen roles against those the model has, all by default, and the one asked about against the chosen."""
     possible = default_roles(model)
-    chosen = possible if roles is None else tuple(roles)
+    chosen = possible if roles is None else tuple(dict.fromkeys(roles))
+    if not chosen:
+        raise must_be("roles", "one or more of " + ", ".join(possible), "none")
     for role, among in (*((role, possible) for role in chosen), *(((about, chosen),) if about else ())):
         if role not in among:
             raise must_be("role", "one of " + ", ".join(among), repr(role))

@@ -94,6 +94,27 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
             ("origin-decides", "origin", "free:right"),
         ),
         (
+            [FREE, ORIGIN, claim("origin-decides", value=0.05), "twins:right"],
+            "NO",
+            "subtracting the average row from every row changes 5 % of nearest labels, copies included, but no "
+            "probability",
+            ("origin-decides", "origin", "free:right"),
+        ),
+        (
+            [FREE, "norm", claim("norm-decides", value=0.126), "chosen"],
+            "NO",
+            "folding in the final norm changes 13 % of the nearest labels asked for, but no probability",
+            ("norm-decides", "norm", "free:right"),
+        ),
+        (
+            [FREE, "norm", "norm-decides"],
+            "NO",
+            "folding in the final norm changes 0 % of the nearest labels asked for, but no probability",
+            ("norm-decides", "norm", "free:right"),
+        ),
+        ([FREE, "listed:right"], "NO", "equal models may have others", ("free:right",)),
+        ([FREE, "chosen"], "AS A CONVENTION", "it is so. Use them within this model only", ("chosen", "free:right")),
+        (
             [FREE, "chosen", LISTED],
             "AS A CONVENTION",
             "it is so. Use them within this model only. Some change",

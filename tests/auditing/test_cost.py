@@ -140,6 +140,72 @@ def test_the_measurement_is_short_and_counts_what_it_does(monkeypatch):
     assert found == Speed(product=1 / (8_192 * 16), cosine=1 / COSINES, byte=0.0, workers=1)
 
 
+def test_of_very_many_columns_five_hundred_and_twelve_are_multiplied(monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "1")
+    monkeypatch.setattr(module, "EACH", 0.0)
+    monkeypatch.setattr(module, "tally_pairs", lambda *_: None)
+    times = iter(range(100))
+    found = measured_speed(600, clock=lambda: next(times))
+    assert found.product == 1 / (1_024 * 512 * 512)  # as many rows as make 2²⁸ products
+    assert Speed(product=5e-11, cosine=3e-7, byte=0.0, workers=2) == module.NOMINAL
+
+
+def test_work_is_repeated_for_a_while_on_every_worker(monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "1")
+    monkeypatch.setattr(module, "EACH", 2.5)
+    now, clock, calls = iter(range(100)), iter([0, 5, 10, 11, 20, 23]), []
+    monkeypatch.setattr(module, "perf_counter", lambda: next(now))
+    # Asked at 1 and at 2, which is before 2.5; each repetition took 5, 1 and 3.
+    assert module._each(lambda: calls.append(1), lambda: next(clock)) == 3
+    assert len(calls) == 3
+
+
+class Rows:
+    """Rows of a file that notes which are read."""
+
+    def __init__(self, n, width):
+        self.n, self.width, self.read = n, width, []
+        self.nbytes = n * width
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, rows):
+        start, stop, _ = rows.indices(self.n)
+        self.read.append((start, stop))
+        return np.zeros((stop - start, self.width), dtype=np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("width", "each", "starts", "step"),
+    [
+        (32, 99.0, np.linspace(0, 990, 16).astype(int), 10),
+        (32, 3.5, [0, 66, 132, 198], 10),  # time is over
+        (32, 4.0, [0, 66, 132, 198, 264], 10),
+        (400, 99.0, np.linspace(0, 999, 16).astype(int), 1),  # a row is more than is read at a time
+    ],
+)
+def test_the_largest_file_is_read_in_sixteen_places_while_there_is_time(width, each, starts, step, monkeypatch):
+    monkeypatch.setattr(module, "READ", 320)
+    monkeypatch.setattr(module, "EACH", each)
+    now = iter(range(100))
+    monkeypatch.setattr(module, "perf_counter", lambda: next(now))
+    small, large = Rows(999, width), Rows(1_000, width)
+    found = module._reading([small, large])
+    (first, *read), asked = large.read, len(starts)
+    assert (first, small.read) == ((0, 1), [])
+    assert read == [(start, start + step) for start in starts]
+    assert found == (asked + 1) / (asked * step * width)
+
+
+def test_a_file_of_fewer_rows_than_are_read_at_a_time_is_read_whole(monkeypatch):
+    rows = Rows(7, 0)
+    monkeypatch.setattr(module, "EACH", -1.0)
+    rows.width = 1
+    assert module._reading([rows]) > 0
+    assert rows.read == [(0, 1), (0, 7)]
+
+
 def test_files_are_read_here_and_there(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "EACH", 0.0)
     np.save(tmp_path / "rows.npy", np.zeros((1_000, 4)))

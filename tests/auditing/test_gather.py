@@ -254,6 +254,7 @@ def test_one_side_alone_has_no_position_and_is_checked_on_probes():
         ({"rng": -1}, "rng must be an integer >= 0; got -1"),
         ({"max_condition": "a"}, "max_condition must be a finite number >= 1; got a"),
         ({"roles": ["label"]}, "role must be one of right, left, cross; got 'label'"),
+        ({"roles": []}, "roles must be one or more of right, left, cross; got none"),
         ({"show": ["nothing"]}, "got 'nothing'"),
     ],
 )
@@ -266,6 +267,11 @@ def test_rows_of_extraordinary_size_are_refused_before_anything_is_computed(monk
     monkeypatch.setattr(module, "equivalent_models", lambda *_, **__: pytest.fail("too late"))
     with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
         gather(SMALL.replace(right=1e200 * np.array(SMALL.right)))
+
+
+def test_a_role_that_is_named_twice_is_looked_at_once():
+    assert require_roles(SMALL, ["left", "right", "left"]) == ("left", "right")
+    assert require_roles(SMALL) == ("right", "left", "cross")
 
 
 def test_one_is_the_least_of_every_count():

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from importlib.metadata import version
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,17 +12,23 @@ from made import HEAD, MODEL, changed, drift, equal, equal_head, evidence, flags
 
 from embaudit import __version__, save
 from embaudit.auditing import Audit, HeadReport, audit
+from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.answer import answer
 from embaudit.auditing.audit import SCHEMA_VERSION
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import claims
+from embaudit.auditing.effort import Effort
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.plan import Plan
+from embaudit.auditing.purpose import purpose
+from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.verdict import statements
 from embaudit.canonical import position
 from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
 from embaudit.model import FactorModel, Softmax
+from embaudit.movements.neighbourhoods import Neighbourhood
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
 FOUND = evidence(
@@ -91,7 +99,8 @@ def test_the_json_field_by_field():
         "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
         "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None, "traits": [],
     }  # fmt: skip
-    assert {name: record[name] for name in expected} == expected
+    expected |= {"plan": None, "final_norm": None, "thresholds": dict(DEFAULTS)}
+    assert record == expected
     assert Audit(MODEL, FOUND).to_dict()["position"] is None
     assert Audit(MODEL, FOUND).to_dict()["input"]["source"] is None
     with pytest.raises(ValueError, match="shorter"):
@@ -130,6 +139,80 @@ def test_the_picture_is_of_the_role_asked_for(monkeypatch):
     assert RESULT.plot("axes", role="left") == "drawn"
     RESULT.plot()
     assert asked == [("axes", {"role": "left"}), (None, {"role": None})]
+
+
+def test_each_picture_is_drawn_of_what_was_asked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(Audit, "_drawn", lambda self, *given, **options: asked.append((given, options)) or "drawn")
+    rows = {"role": "left", "groups": "genre", "show": ["Heat"], "n_rows": 9}
+    assert RESULT.plot_heatmap("axes", beside=["linear 1"], **rows) == "drawn"
+    assert asked.pop() == (("axes", "heatmap"), {"beside": ["linear 1"], **rows, "show": ("Heat",)})
+    assert RESULT.plot_prediction_cosines("axes", role="left", n_pairs=7) == "drawn"
+    assert asked.pop() == (("axes", "prediction"), {"role": "left", "n_pairs": 7})
+    assert RESULT.plot_certified_curve("axes", role="left") == "drawn"
+    assert asked.pop() == (("axes", "certified"), {"role": "left"})
+
+
+def test_neighbours_and_what_was_read_are_in_the_json():
+    shown, beside = (Neighbourhood(name, (("b", 0.5),), (("c", 0.25),), (False,), (False,), 2) for name in "ab")
+    read = SimpleNamespace(to_dict=lambda: {"files": ["model.npz"]})
+    plan = Plan(60.0, Effort(), Effort(n_gauges=1), 200.0, 40.0)
+    found = changed(FOUND, shown_in="linear 1", examples=(shown,), beside_bias=(beside,), thresholds={"hubs": 0.2})
+    record = Audit(MODEL, found, None, read, plan).to_dict()
+    assert record["neighbours"] == {
+        "gauge": "linear 1", "examples": [shown.to_dict()], "beside_bias": [beside.to_dict()],
+    }  # fmt: skip
+    assert record["neighbours"]["examples"][0] == {
+        "name": "a", "before": [["b", 0.5]], "after": [["c", 0.25]], "left_out": 2,
+    }  # fmt: skip
+    assert record["input"]["intake"] == {"files": ["model.npz"]}
+    assert record["thresholds"] == {"hubs": 0.2}
+    effort = {"n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_starts": 3, "n_steps": 20}
+    assert record["plan"] == {
+        "time": 60.0, "whole": 200.0, "seconds": 40.0, "asked": effort, "done": effort | {"n_gauges": 1},
+        "reduced": ["n_gauges"], "options": "--gauges 1 --pairs 100000 --lists 400 --starts 3 --steps 20",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"groups": "linear"}, r"^groups must be a list, .* or None; got 'linear'\.$"),
+        ({"roles": "right"}, r"^roles must be a list or None; got 'right'\.$"),
+        ({"time": "soon"}, r"^time must be "),
+    ],
+)
+def test_what_is_asked_for_in_another_form_is_refused_by_its_name(options, words, gathered):
+    with pytest.raises(InputError, match=words):
+        audit(MODEL, **options)
+    assert gathered == []
+
+
+def test_thresholds_of_ones_own_are_those_of_the_evidence(gathered):
+    assert audit(MODEL, thresholds={"hubs": 0.3}).evidence.thresholds == {**DEFAULTS, "hubs": 0.3}
+    assert audit(MODEL).evidence.thresholds == DEFAULTS
+
+
+def test_an_audit_is_told_apart_by_versions_input_and_each_parameter():
+    found = purpose(MODEL, {"n_gauges": 2})
+    assert found["version"] == f"{__version__}, numpy {version('numpy')}, scipy {version('scipy')}"
+    assert list(found) == ["version", "input", "n_gauges"]
+    named = MODEL.replace(right_names=list("abcde"))
+    others = [named, MODEL.replace(objective="product"), MODEL.replace(right_counts=np.arange(5)), MODEL]
+    others += [MODEL.replace(right_ids=np.arange(5)), MODEL.replace(offset=1.0)]
+    assert len({purpose(one, {})["input"] for one in others}) == len(others)
+    assert purpose(MODEL, {"n_gauges": 3})["n_gauges"] != found["n_gauges"]
+
+
+def test_of_vectors_alone_scores_are_spoken_of():
+    alone = MODEL.replace(left=None)
+    text = "Predictions of users: the predictions, each prediction as it is, for an item"
+    assert said_of(alone, text) == "Scores of users: the scores, each score as it is, for an item"
+    assert said_of(MODEL, text) == said_of(HEAD, text) == text
+    assert (
+        in_titles(HEAD, "users and items, a user, an item, itemised")
+        == "inputs and labels, a input, an label, itemised"
+    )
 
 
 def test_a_fingerprint_is_of_all_that_predicts():
