@@ -195,6 +195,11 @@ def test_few_vertices_are_all_tried_and_of_many_a_batch():
     assert inner.shape == (BATCH, 6)
     np.testing.assert_allclose(inner.max(axis=1), 1.0, atol=1e-11)
     np.testing.assert_allclose(inner.min(axis=1), -1.0, atol=1e-11)
+    drawn = np.random.default_rng(7).standard_normal((BATCH, 6))
+    (inner,) = search(spread=np.eye(6), draw=np.random.default_rng(7))._random_logs(vertices=False)
+    # Their spread is that of the window, and between its ends they lie as they were drawn.
+    share = (drawn - drawn.min(axis=1, keepdims=True)) / np.ptp(drawn, axis=1, keepdims=True)
+    np.testing.assert_allclose(inner, 2 * share - 1, atol=1e-11)
 
 
 @pytest.mark.parametrize(("diagonal", "batches"), [(False, [14, 14, 14]), (True, [14, 14, 32])])

@@ -1,0 +1,106 @@
+"""Each field and each word of an attack, and how it is told to its spans."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.attacks import worst
+from embaudit.attacks.worst import Attack, _of_rank, _shifting, _spread
+from embaudit.errors import InputError
+from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Orthogonal
+from embaudit.model import FactorModel
+
+TABLE = np.array([[0, 1], [1, 2], [2, 0]])
+
+
+def attack(objective="movement", group=None, role="right", achieved=0.25, bound=0.75, **options):
+    group = GeneralLinear(2, max_condition=3.0) if group is None else group
+    return Attack(Gauge.identity(2), objective, role, group, achieved, bound, 3, TABLE, **options)
+
+
+def test_the_record_of_an_attack():
+    assert attack().to_dict() == {
+        "role": "right", "objective": "movement", "max_condition": 3.0, "achieved": 0.25, "bound": 0.75, "gap": 0.5,
+        "n_items": 3,
+    }  # fmt: skip
+    lists = attack("neighbours", role="left", lost_without_twins=0.125)
+    assert lists.to_dict() == {
+        "role": "left", "objective": "neighbours", "max_condition": 3.0, "achieved": 0.25, "bound": 0.75, "gap": 0.5,
+        "n_items": 3, "lost_without_twins": 0.125,
+    }  # fmt: skip
+    assert attack("neighbours", Orthogonal(2)).to_dict()["lost_without_twins"] is None
+    assert attack("neighbours", Orthogonal(2)).to_dict()["max_condition"] is None
+    assert repr(attack()) == "Attack(movement of right: 0.25 achieved, at most 0.75)"
+    assert repr(lists) == "Attack(neighbours of left: 0.25 achieved, at most 0.75)"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "κ = 3 was sought for 3 right-right cosines. It moves them by 0.25 on average. Proven: by at most 0.75."),
+        ({"role": "left"}, "κ = 3 was sought for 3 left-left cosines. It moves them by 0.25 on average. Proven: by at "
+         "most 0.75."),
+        ({"role": "cross", "group": Diagonal(2)}, "κ = inf was sought for 3 left-right cosines. It moves them by 0.25 "
+         "on average. Proven: by at most 0.75."),
+        ({"objective": "neighbours"}, "κ = 3 was sought for 3 right-right lists. It drives out 25 % of their entries. "
+         "Proven: at most 75 %."),
+        ({"objective": "neighbours", "lost_without_twins": 0.5}, "κ = 3 was sought for 3 right-right lists. It drives "
+         "out 25 % (50 % with copies counted once) of their entries. Proven: at most 75 %."),
+        ({"objective": "neighbours", "bound": 1.0}, "κ = 3 was sought for 3 right-right lists. It drives out 25 % of "
+         "their entries. More is not ruled out."),
+        ({"objective": "neighbours", "bound": 1.0, "group": GeneralLinear(2, max_condition=1.0)}, "κ = 1 was sought "
+         "for 3 right-right lists. It drives out 25 % of their entries. Proven: at most 100 %, because of ties."),
+        ({"objective": "neighbours", "bound": 0.0, "achieved": 0.0, "group": GeneralLinear(2, max_condition=1.0)},
+         "κ = 1 was sought for 3 right-right lists. It drives out 0 % of their entries. Proven: at most 0 %."),
+        ({"group": Affine(2, max_condition=2.0, max_shift=0.5)}, "κ = 2 and shifts of rights up to 0.5 was sought for "
+         "3 right-right cosines. It moves them by 0.25 on average. Proven: by at most 0.75."),
+        ({"group": Affine(2, side="left", max_condition=2.0, max_shift=0.5), "typical_row": 0.25}, "κ = 2 and shifts "
+         "of lefts up to 2 typical rows was sought for 3 right-right cosines. It moves them by 0.25 on average. "
+         "Proven: by at most 0.75."),
+    ],
+)  # fmt: skip
+def test_an_attack_in_words(given, said):
+    found = attack(**given)
+    assert found.explain() == f"The worst gauge found within {said}"
+    assert said.startswith(found.reached().removeprefix("The worst gauge found within "))
+
+
+def test_pairs_are_called_by_what_people_call_the_sides():
+    assert attack(role="cross").reached(("word", "topic")).split(". ")[0] == (
+        "The worst gauge found within κ = 3 was sought for 3 word-topic cosines"
+    )
+    shifted = attack(group=Affine(2, side="left", max_condition=2.0, max_shift=0.5), role="left")
+    assert "shifts of words up to 0.5 was sought for 3 word-word cosines" in shifted.reached(("word", "topic"))
+
+
+def test_budgets_are_carried_into_a_span_and_shifts_to_the_rows_they_move():
+    linear, affine = GeneralLinear(9, max_condition=2.0), Affine(9, side="left", max_condition=2.0, max_shift=0.5)
+    assert _of_rank(linear, 4) == GeneralLinear(4, max_condition=2.0)
+    assert _of_rank(affine, 4) == Affine(4, side="right", max_condition=2.0, max_shift=0.5)
+    for role, moved in (("left", True), ("right", False), ("cross", True)):
+        assert _shifting(affine, role) is (affine if moved else None)
+        assert _shifting(Affine(9, side="left", max_condition=2.0, max_shift=0), role) is None
+        assert _shifting(Affine(9, side="left", max_condition=2.0, max_shift=1), role) is not None or not moved
+        assert _shifting(linear, role) is None
+    rows = np.array([[1.0, 2.0], [3.0, 0.0]])
+    np.testing.assert_allclose(_spread(rows), rows.T @ rows / 14)
+    assert _spread(np.zeros((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_what_has_no_budget_is_told_what_is_missing():
+    for group in (Orthogonal(2), GeneralLinear(2), Affine(2, max_condition=2.0), Affine(2, max_shift=2.0)):
+        with pytest.raises(InputError) as refused:
+            worst.worst_gauge(FactorModel.from_softmax(np.eye(2)), group)
+        assert str(refused.value) == (
+            "group must be Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift; got "
+            f"{group}; an attack needs a budget to spend."
+        )
+    with pytest.raises(InputError) as refused:
+        worst._require_counts("chaos", n=1)
+    assert str(refused.value) == 'objective must be one of "movement", "neighbours"; got \'chaos\'.'
+    for objective, unused, used in (("movement", ("n_rows", "n"), "n_pairs"), ("neighbours", ("n_pairs",), "n")):
+        worst._require_counts(objective, **dict.fromkeys(unused, 0), n_steps=0, n_starts=1)
+        for name, least in ((used, 1), ("n_starts", 1), ("n_steps", 0)):
+            with pytest.raises(InputError, match=f"^{name} must be an integer >= {least}; got {least - 1}"):
+                worst._require_counts(objective, **{name: least - 1})
