@@ -167,7 +167,7 @@ def _scope(model: FactorModel) -> Scope:
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
     if role == "left" and role not in model.link.unit_sides and model.right_bias is not None:
         return _shifted(model, "left")  # labels keep their lengths when inputs move
-    moved = None if role == "cross" else (pinning.moved or {}).get(role)
+    moved = pinning.moved_of(role)
     if pinning.status == "pinned":
         return Freedom(False, Kind.PROVEN, said_of(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > LEAST:

@@ -12,7 +12,7 @@ from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.results import Result
 from embaudit.gauges import Gauge
 from embaudit.kernels.rows import unit_rows
-from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, Role, SideName
 
 Status: TypeAlias = Literal["pinned", "free", "undecided"]
 
@@ -75,6 +75,10 @@ class Pinning(Result):
 
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
+
+    def moved_of(self, role: Role) -> Moved | None:
+        """Return what the equal model does to the cosines of a role; None of left-right pairs, which are no side's."""
+        return next((found for side, found in (self.moved or {}).items() if side == role), None)
 
     @property
     def largest(self) -> float:

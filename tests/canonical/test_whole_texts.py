@@ -8,6 +8,7 @@ import pytest
 import embaudit as ea
 from embaudit.canonical import normalisation_test, pinned_test, reduced
 from embaudit.canonical.form import canonical_form
+from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.model import FactorModel, Softmax
 
 EYE = np.eye(3)
@@ -295,3 +296,12 @@ def test_an_equal_model_in_words_and_numbers():
         "of rows in order of their part, every second one; that of row 0 is nothing"
     )
     assert flipped.largest == pytest.approx(2 / np.sqrt(3))
+
+
+def test_what_a_pin_leaves_free_is_told_of_either_side_and_of_no_left_right_pairs():
+    known = {"status": "free", "because": "it is so", "scope": "all", "rank": 1, "needed": 3}
+    left, right = Moved(0.1, 0.2, 3), Moved(0.3, 0.6, 3)
+    found = Pinning(**known, moved={"left": left, "right": right})
+    assert [found.moved_of(role) for role in ("left", "right", "cross")] == [left, right, None]
+    assert Pinning(**known).moved_of("right") is None
+    assert Pinning(**known, moved={"left": left}).moved_of("right") is None

@@ -21,7 +21,7 @@ def freedom(evidence: Evidence) -> Iterator[Claim]:
     witness = None if fibre.pinning is None else fibre.pinning.witness
     for role, found in fibre.freedom.items():
         shown = found.kind is Kind.SHOWN
-        moved = None if fibre.pinning is None or role == "cross" else (fibre.pinning.moved or {}).get(role)
+        moved = None if fibre.pinning is None else fibre.pinning.moved_of(role)
         value = moved.max_abs if shown and moved is not None else None
         yield Claim(
             f"{NAMES[found.moves]}:{role}", found.kind, f"{Pairs(role).titled(evidence.model)} cosines", fibre.scope,
