@@ -9,9 +9,10 @@ they cost.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,32 @@ def _first(pair: tuple[float, Metric]) -> float:
     return pair[0]
 
 
+class Drawn(NamedTuple):
+    """What one turn of a search drew."""
+
+    axes: Floats | None
+    """Random axes; None where these are not drawn."""
+    logs: Floats
+    """(m, k) spectra."""
+    state: Mapping[str, Any]
+    """Where the generator goes on."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where all searches of one kind draw from, each from its beginning."""
+
+    seed: int
+    drawn: dict[int, Drawn] = field(default_factory=dict)
+    """What they draw to compare, by turns, once one of them has."""
+
+
+def two_sources(draw: np.random.Generator) -> tuple[Source, Source]:
+    """Draw one for searches among diagonal gauges, and one for those among all."""
+    first, second = draw.integers(2**62, size=2).tolist()
+    return Source(first), Source(second)
+
+
 class Search(NamedTuple):
     """One search, among all linear gauges or the diagonal ones."""
 
@@ -47,6 +74,8 @@ class Search(NamedTuple):
     n_steps: int
     diagonal: bool
     draw: np.random.Generator
+    drawn: dict[int, Drawn]
+    """Axes and spectra that another search from the same state drew to compare; those of this one are left here."""
 
     def best(self, *more: Metric) -> tuple[float, Metric]:
         """Find the best metric from `n_starts` starts of its own and those given, never worse than these."""
@@ -70,21 +99,27 @@ class Search(NamedTuple):
 
     def _starts(self) -> Iterator[Metric]:
         """Yield both orders along the principal axes, which ascend well, then the best of many that are compared."""
-        axes = self._axes(0)
+        axes = self._axes()
         yield from (Metric(axes, logs) for logs in self._ramps(axes)[: self.n_starts])
         found = []
         for turn in range(self._affordable(2 * BATCH, MOST_AXES, FEWEST_AXES)):
-            axes = self._axes(turn)
-            logs = np.vstack(list(self._random_logs(vertices=turn < 2 or not self.diagonal)))
+            axes, logs = self._compared(turn)
             values = self.target.screen(axes, logs)
             found += [(values[at], Metric(axes, logs[at])) for at in np.argsort(-values)[: self.n_starts]]
         n_more = max(1, self.n_starts - 2)
         yield from (metric for _, metric in heapq.nlargest(n_more, found, key=_first))
 
-    def _axes(self, turn: int) -> Floats | None:
-        if self.diagonal or turn == 1:
-            return None
-        return np.linalg.eigh(self.spread)[1] if turn == 0 else random_rotation(self.rank, self.draw)
+    def _compared(self, turn: int) -> tuple[Floats | None, Floats]:
+        """Return axes, and the spectra to compare along them; whatever the rows, a state gives the same draws."""
+        if turn not in self.drawn:
+            axes = random_rotation(self.rank, self.draw) if turn > 1 and not self.diagonal else None
+            logs = np.vstack(list(self._random_logs(vertices=turn < 2 or not self.diagonal)))
+            self.drawn[turn] = Drawn(axes, logs, self.draw.bit_generator.state)
+        axes, logs, self.draw.bit_generator.state = self.drawn[turn]
+        return (self._axes() if turn == 0 else axes), logs
+
+    def _axes(self) -> Floats | None:
+        return None if self.diagonal else np.linalg.eigh(self.spread)[1]
 
     def _ramps(self, axes: Floats | None) -> Floats:
         """Spectra in order of the energy along each axis, rising and falling."""

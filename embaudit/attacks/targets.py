@@ -61,24 +61,32 @@ def _rescaled(rows: Floats) -> Floats:
 
 
 class Movement:
-    """Mean |Δcos| over sampled pairs."""
+    """Mean |Δcos| over sampled pairs; a row is changed once, in however many pairs it stands."""
 
     def __init__(self, model: FactorModel, role: Role, pairs: NDArray[np.intp], before: Floats) -> None:
         known = ~np.isnan(before)
         self.pairs, self.before, self.cross = pairs[known], before[known], role == "cross"
-        sides = zip(Pairs(role).rows(model), self.pairs.T, strict=True)
-        rows = [np.asarray(factors[column], dtype=np.float64) for factors, column in sides]
-        self.x, self.y = map(unit_rows, rows)
-        self.lengths = [row_norms(side) for side in rows]
+        first, second = Pairs(role).rows(model)
+        if self.cross:
+            (rows, self.i), (others, self.j) = (np.unique(side, return_inverse=True) for side in self.pairs.T)
+        else:
+            rows, places = np.unique(self.pairs, return_inverse=True)
+            others, (self.i, self.j) = rows, places.reshape(-1, 2).T
+        x = np.asarray(first[rows], dtype=np.float64)
+        y = np.asarray(second[others], dtype=np.float64) if self.cross else x
+        self.x, self.lengths = unit_rows(x), [row_norms(x), row_norms(y)]
+        self.y = unit_rows(y) if self.cross else self.x
         self._last: tuple[Metric, tuple[Floats, Floats, Floats]] | None = None
-        m, k = self.x.shape
+        m, k = len(self.pairs), model.rank
+        # How much is tried goes by the pairs, not by how many rows they share.
         self.cost = (2.0 * m * k * k + 30.0 * m * k, 3.0 * m * (k + 20))
 
     def _moved(self, metric: Metric) -> tuple[Floats, Floats, Floats]:
-        """Unit rows and cosines under a metric; slopes are asked for where the value has just been taken."""
+        """Unit rows and cosines of all pairs under a metric; slopes are asked for where the value was just taken."""
         if self._last is None or self._last[0] is not metric:
             x = _rescaled(metric.apply(self.x))
-            y = _rescaled(metric.apply(self.y, -1.0 if self.cross else 1.0))
+            y = _rescaled(metric.apply(self.y, -1.0)) if self.cross else x
+            x, y = x[self.i], y[self.j]
             self._last = metric, (x, y, np.einsum("ij,ij->i", x, y))
         return self._last[1]
 
@@ -88,12 +96,15 @@ class Movement:
 
     def screen(self, axes: Floats | None, logs: Floats) -> Floats:
         """Return the value itself, of many metrics."""
-        x, y, weights = _along(self.x, axes), _along(self.y, axes), np.exp(logs.T)
-        if self.cross:
-            dot, norms = (x * y).sum(axis=1)[:, None], (x * x @ weights) * (y * y @ (1 / weights))
-        else:
-            dot, norms = x * y @ weights, (x * x @ weights) * (y * y @ weights)
-        return np.asarray(np.abs(dot / np.sqrt(norms) - self.before[:, None]).mean(axis=0))
+        weights, x = np.exp(logs.T), _along(self.x, axes)
+        y = _along(self.y, axes) if self.cross else x
+        products = x.take(self.i, axis=0) * y.take(self.j, axis=0)
+        scales = 1 / np.sqrt(x * x @ weights)
+        others = 1 / np.sqrt(y * y @ (1 / weights)) if self.cross else scales
+        change = scales.take(self.i, axis=0) * others.take(self.j, axis=0)
+        change *= products.sum(axis=1)[:, None] if self.cross else products @ weights
+        change -= self.before[:, None]
+        return np.asarray(np.abs(change, out=change).mean(axis=0))
 
     def gradient(self, metric: Metric) -> Floats:
         """Push each cosine on in the direction it moved."""
@@ -115,7 +126,8 @@ class Movement:
     def _stretched(self, metric: Metric, second: int) -> Floats:
         """Lengths of the first or second rows of all pairs under a metric."""
         sign = -1.0 if self.cross and second else 1.0
-        return np.asarray(self.lengths[second] * row_norms(metric.apply((self.x, self.y)[second], sign)))
+        lengths = self.lengths[second] * row_norms(metric.apply((self.x, self.y)[second], sign))
+        return np.asarray(lengths[(self.i, self.j)[second]])
 
 
 class Lists:

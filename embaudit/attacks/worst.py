@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.attacks.joint import JointSearch
 from embaudit.attacks.metric import Metric, Moving
-from embaudit.attacks.search import Search
+from embaudit.attacks.search import Search, Source, two_sources
 from embaudit.attacks.spanned import NEAREST, ROWS, SPANNED, Lifted, span_of
 from embaudit.attacks.targets import Lists, Movement, Target
 from embaudit.errors import must_be
@@ -215,8 +214,7 @@ def worst_gauge(
     still = Gauge.identity(model.rank)
     if not size or group.fixes_cosines:
         return Attack(still, objective, role, group, 0.0, bound, size, table)
-    plan = _Plan(model, group, role, build, bound, n_starts, n_steps, draw.integers(2**62, size=2))
-    best = plan.best(draw)
+    best = _Plan(model, group, role, build, bound, n_starts, n_steps, two_sources(draw)).best(draw)
     gauge = best.gauge(group, role) if best.value > 0 else still
     return Attack(gauge, objective, role, group, best.value, bound, size, table)
 
@@ -252,7 +250,7 @@ def _movement_in_span(
     build, bound, size, table = _movement_target(small, inner, "right", n_pairs, draw)
     if not size or group.fixes_cosines:
         return Attack(still, "movement", role, group, 0.0, bound, size, rows[table])
-    best = _Plan(small, inner, "right", build, bound, n_starts, n_steps, draw.integers(2**62, size=2)).best(draw)
+    best = _Plan(small, inner, "right", build, bound, n_starts, n_steps, two_sources(draw)).best(draw)
     gauge = best.lifted(axes).gauge(group, role) if best.value > 0 else still
     return Attack(gauge, "movement", role, group, best.value, bound, size, rows[table])
 
@@ -296,7 +294,8 @@ class _Plan(NamedTuple):
     bound: float
     n_starts: int
     n_steps: int
-    seeds: NDArray[np.int64]
+    sources: tuple[Source, Source]
+    """Of searches among diagonal gauges, and of those among all."""
 
     def best(self, draw: np.random.Generator) -> _Best:
         """Find the best gauge of the set."""
@@ -353,9 +352,9 @@ class _Plan(NamedTuple):
         # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
         kinds = [True] if isinstance(self.group, Diagonal) else [True, False]
         spread = _spread(rows)
-        for diagonal, seed in track(zip(kinds, self.seeds, strict=False), "starting a search", len(kinds)):
-            draw = np.random.default_rng(seed)
-            search = Search(target, spread, window, self.bound, self.n_starts, self.n_steps, diagonal, draw)
+        for diagonal, source in track(zip(kinds, self.sources, strict=False), "starting a search", len(kinds)):
+            draws = np.random.default_rng(source.seed), source.drawn
+            search = Search(target, spread, window, self.bound, self.n_starts, self.n_steps, diagonal, *draws)
             value, found = search.best(*([metric] if best > 0 and (metric.axes is None or not diagonal) else []))
             if value > best:
                 best, metric = value, found

@@ -246,7 +246,10 @@ def test_what_pairs_cost_and_which_are_known():
     target = Movement(model, "right", pairs, model.cosines("right", pairs))
     assert target.pairs.tolist() == [[0, 2], [2, 0], [2, 2]]
     assert target.cost == (2 * 3 * 9 + 30 * 3 * 3, 3 * 3 * 23)
-    np.testing.assert_allclose(target.lengths, np.sqrt([[5, 10, 10], [10, 5, 10]]))
+    np.testing.assert_allclose(target.lengths, np.sqrt([[5, 10]] * 2))
+    assert [target.i.tolist(), target.j.tolist()] == [[0, 1, 1], [1, 0, 1]]
+    assert target.x.shape == (2, 3), "each row once"
+    assert target.y is target.x
     np.testing.assert_allclose(target.before, [3 / np.sqrt(50)] * 2 + [1.0])
 
 

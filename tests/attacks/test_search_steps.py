@@ -11,13 +11,14 @@ from scipy.linalg import expm, sqrtm
 
 from embaudit.attacks import search as module
 from embaudit.attacks.metric import Metric, clipped, drag, rate
-from embaudit.attacks.search import BATCH, Search
+from embaudit.attacks.search import BATCH, Search, Source
 from embaudit.attacks.worst import _Plan
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel
 
 INSIDE = 1 - 1e-12
+SOURCES = Source(4), Source(5)
 
 
 class Scripted:
@@ -53,9 +54,21 @@ class Stepping:
         return Stepping(self.steps)
 
 
-def search(target=None, *, spread=((3.0, 0.0), (0.0, 1.0)), window=2.0, goal=np.inf, diagonal=False, **options):
+def search(
+    target=None, *, spread=((3.0, 0.0), (0.0, 1.0)), window=2.0, goal=np.inf, diagonal=False, drawn=None, **options
+):
     given = {"n_starts": 4, "n_steps": 100, "draw": np.random.default_rng(0), **options}
-    return Search(target, np.array(spread), window, goal, given["n_starts"], given["n_steps"], diagonal, given["draw"])
+    return Search(
+        target,
+        np.array(spread),
+        window,
+        goal,
+        given["n_starts"],
+        given["n_steps"],
+        diagonal,
+        given["draw"],
+        {} if drawn is None else drawn,
+    )
 
 
 # --- metrics -----------------------------------------------------------------------------------------------------
@@ -228,6 +241,51 @@ def test_the_best_of_what_is_screened_in_principal_axes_in_coordinates_and_in_ra
     assert len(list(search(alone, spread=spread, diagonal=diagonal, n_starts=1)._starts())) == 1 + 1
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_searches_from_one_state_compare_what_the_first_drew_and_go_on_as_it_did(monkeypatch, diagonal):
+    monkeypatch.setattr(module, "MOST_AXES", 4)
+
+    def screens(spread, drawn):
+        target = Scripted(screened=lambda _, logs: logs[:, 0])
+        made = search(target, spread=spread, diagonal=diagonal, drawn=drawn)
+        list(made._starts())
+        return target.screens, made.draw.random()
+
+    one, other = np.diag([2.0, 1.0, 3.0]), np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 9.0]])
+    expected, drawn = screens(other, None), {}
+    screens(one, drawn)
+    assert sorted(drawn) == [0, 1, 2, 3]
+    monkeypatch.setattr(module, "random_rotation", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr(Search, "_random_logs", lambda *_, **__: pytest.fail("drawn again"))
+    found = screens(other, drawn)
+    assert found[1] == expected[1]
+    for (axes, logs), (same, spectra) in zip(found[0], expected[0], strict=True):
+        np.testing.assert_array_equal(np.eye(3) if axes is None else axes, np.eye(3) if same is None else same)
+        np.testing.assert_array_equal(logs, spectra)
+    # What comes after the fewer turns of a dearer target is drawn from where these end.
+    monkeypatch.setattr(module, "MOST_AXES", 3)
+    shorter = screens(other, drawn)
+    assert len(shorter[0]) == 3
+    assert shorter[1] != found[1]
+
+
+def test_each_attack_keeps_what_its_two_kinds_of_searches_draw_apart(monkeypatch):
+    seen = []
+
+    def best(self, *_):
+        seen.append((self.diagonal, self.drawn))
+        return 0.0, Metric(None, np.zeros(2))
+
+    monkeypatch.setattr(Search, "best", best)
+    model, sources = FactorModel.from_vectors(np.eye(2)), (Source(4), Source(5))
+    group = GeneralLinear(2, max_condition=2.0)
+    plan = _Plan(model, group, "right", lambda _: None, np.inf, 2, 3, sources)
+    plan.metric_for(Counted(), model.right)
+    assert [diagonal for diagonal, _ in seen] == [True, False]
+    assert seen[0][1] is sources[0].drawn
+    assert seen[1][1] is sources[1].drawn
+
+
 def test_the_best_starts_are_polished_and_the_goal_ends_all(monkeypatch):
     seen = []
 
@@ -338,7 +396,7 @@ def test_a_search_begins_where_the_one_before_ended(monkeypatch, kind, first, be
 
     monkeypatch.setattr(Search, "best", best)
     model = FactorModel.from_vectors(np.eye(2))
-    plan = _Plan(model, kind(2, max_condition=2.0), "right", lambda _: None, np.inf, 2, 3, np.array([4, 5]))
+    plan = _Plan(model, kind(2, max_condition=2.0), "right", lambda _: None, np.inf, 2, 3, SOURCES)
     value, metric = plan.metric_for(Counted(), model.right, first)
     assert seen == begun
     most = max(float(len(begun)), 0.0 if first is None else first.logs[0])
@@ -357,10 +415,10 @@ def test_a_search_of_the_right_window_seed_and_goal_ends_at_the_goal(monkeypatch
     group = GeneralLinear(2, max_condition=3.0)
     for goal, made in ((7.0, 1), (7.5, 2)):
         seen.clear()
-        _Plan(model, group, "right", lambda _: None, goal, 2, 9, np.array([4, 5])).metric_for(Counted(), model.right)
+        _Plan(model, group, "right", lambda _: None, goal, 2, 9, SOURCES).metric_for(Counted(), model.right)
         drawn = [np.random.default_rng(seed).integers(1000) for seed in (4, 5)]
         assert seen == [(2 * np.log(3.0), goal, 2, 9, draw) for draw in drawn[:made]]
     # Without a budget there is nothing to search.
-    still = _Plan(model, GeneralLinear(2, max_condition=1.0), "right", lambda _: None, 7.0, 2, 9, np.array([4, 5]))
+    still = _Plan(model, GeneralLinear(2, max_condition=1.0), "right", lambda _: None, 7.0, 2, 9, SOURCES)
     assert still.metric_for(Counted(), model.right)[0] == 0
     assert len(seen) == 2
