@@ -73,6 +73,21 @@ class Moments:
         return frozen(s), frozen(vt)
 
     @cached_property
+    def right_inverse(self) -> Matrix | None:
+        """(k, r) T with `R T = I`, where a triangle proves that long rows span all the r dimensions that they can.
+
+        Of no more rows than columns the root has r = n - 1 rows: it is `RᵀQᵀ`, with the QR of its transpose.
+        """
+        if self.inverse_root is not None or self.route == "gram" or len(self.mean) <= WIDE:
+            return self.inverse_root
+        rows = self.centred_root[: self.n_rows - 1]
+        q, triangle = np.linalg.qr(rows.T)
+        inverse = _inverse(triangle)
+        size = float(np.sqrt(self.n_rows) * np.linalg.norm(self.mean))
+        proven = inverse is not None and _spans(rows, inverse, size, self.precision)
+        return frozen(q @ inverse.T) if inverse is not None and proven else None
+
+    @cached_property
     def rank(self) -> int:
         """Dimensions that the rows as they are span, as far as `precision` can tell.
 
@@ -193,15 +208,22 @@ def _triangles(gram: Floats) -> tuple[Floats, Floats] | None:
     True
     """
     from scipy.linalg import LinAlgError, cholesky
-    from scipy.linalg.lapack import dtrtri
 
     try:
         # The transpose, which is the same matrix, is stored as LAPACK reads it.
         root = cholesky(gram.T, check_finite=False)
     except LinAlgError:
         return None
-    inverse, failed = dtrtri(root)
-    return None if failed else (root, inverse)
+    inverse = _inverse(root)
+    return None if inverse is None else (root, inverse)
+
+
+def _inverse(triangle: Floats) -> Floats | None:
+    """Invert an upper triangle; None where it is singular."""
+    from scipy.linalg.lapack import dtrtri
+
+    inverse, failed = dtrtri(triangle)
+    return None if failed else np.asarray(inverse)
 
 
 def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:

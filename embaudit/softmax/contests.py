@@ -10,6 +10,8 @@ enter it. Three certificates settle a contest, each one checked against every la
 - weights that write the label as a mixture of others, so that it lies in their convex hull and no input can win;
 - a linear program over some of the other labels in which no input has a lead.
 
+Of affinely independent labels none is asked: inputs give them any logits at all, 1 for the leaders, 0 for the others.
+
 Sources: Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
 Practice", ACL 2022 (the linear program); Gilbert, SIAM J. Control 4, 1966.
 """
@@ -173,6 +175,8 @@ def hold(
     if not 0 < margin < 1:
         raise must_be("margin", "a share between 0 and 1", margin)
     as_count(max_cells, "max_cells")
+    if space.is_simplex:
+        return Contests(np.full(len(members), YES, dtype=np.int8), np.ones(len(members)))
     parts = [
         _hold(_Field.of(space, members[start : start + CHUNK]), margin, max_cells, title)
         for start in range(0, len(members), CHUNK)

@@ -176,8 +176,8 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
 
 def _inverse_root(summary: Moments) -> Matrix:
     """Return T with `Σ z zᵀ = I` for `z = (w − w̄) T`, of as many columns as the rows span dimensions."""
-    if summary.inverse_root is not None:
-        return summary.inverse_root
+    if summary.right_inverse is not None:
+        return summary.right_inverse
     s, vt = summary.axes
     size = float(np.sqrt(summary.n_rows) * np.abs(summary.mean).max())
     rank = int((s > summary.precision * max(s[0], size)).sum())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,48 @@ def test_wide_rows_that_leave_dimensions_out_have_axes(monkeypatch):
     assert found.rank == 5
     np.testing.assert_allclose(found.axes[0][:5], np.linalg.svd(flat - flat.mean(axis=0))[1][:5], rtol=1e-6)
     assert wide_moments(monkeypatch, np.zeros((60, 11))).rank == 0
+
+
+@pytest.mark.parametrize("n", [60, 12, 11, 7, 2])
+def test_long_rows_have_a_right_inverse_of_their_root_where_a_triangle_proves_it(monkeypatch, n):
+    x = np.random.default_rng(n).standard_normal((n, 11)) + 2
+    plain = moments(x)
+    assert plain.right_inverse is None, "axes of few columns cost little"
+    monkeypatch.setattr(module, "WIDE", 10)
+    found, r = moments(x), min(n - 1, 11)
+    assert found.right_inverse.shape == (11, r)
+    np.testing.assert_allclose(found.centred_root[:r] @ found.right_inverse, np.eye(r), atol=1e-12)
+    white = (x - x.mean(axis=0)) @ found.right_inverse
+    np.testing.assert_allclose(white.T @ white, np.eye(r), atol=1e-12)
+    # Of all such T it is the shortest: its columns lie in the span of the rows.
+    inside = np.linalg.pinv(found.centred_root) @ found.centred_root
+    np.testing.assert_allclose(inside @ found.right_inverse, found.right_inverse, atol=1e-9)
+
+
+def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
+    monkeypatch.setattr(module, "WIDE", 10)
+    draw = np.random.default_rng(3)
+    flat = draw.standard_normal((60, 5)) @ draw.standard_normal((5, 11))
+    twice = draw.standard_normal((6, 11))
+    for x in (flat, np.vstack([twice, twice[:1]]), np.ones((4, 11)), np.zeros((4, 11)), twice + 1e17):
+        assert moments(x).right_inverse is None
+    least, precision = 1e-3, 11 * np.finfo(float).eps
+    x = draw.standard_normal((60, 11)) * np.append(np.ones(10), least)
+    found = moments(x)
+    for share, proven in ((0.5, True), (2.0, False)):
+        bound = 1 / np.linalg.norm(found.right_inverse)
+        size = np.hypot(np.linalg.norm(found.centred_root), np.sqrt(60) * np.linalg.norm(found.mean))
+        again = replace(found, precision=share * bound / size)
+        assert (again.right_inverse is not None) == proven
+    assert found.precision == precision
+
+
+def test_the_right_inverse_of_a_gram_matrix_is_that_of_its_triangle(monkeypatch):
+    x = np.random.default_rng(1).standard_normal((60, 11)) + 2
+    found = wide_moments(monkeypatch, x)
+    assert found.right_inverse is found.inverse_root
+    evened = wide_moments(monkeypatch, x * np.append(np.ones(10), 1e-3))
+    assert evened.right_inverse is None
 
 
 @pytest.fixture

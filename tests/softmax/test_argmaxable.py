@@ -15,6 +15,7 @@ from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, contests, programs
 from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_lead, best_leads, even_input, lead_program
 
@@ -144,9 +145,27 @@ def test_equal_rows_never_lead_strictly_but_a_larger_bias_decides():
 
 
 def test_affinely_independent_labels_can_all_lead():
-    found = argmaxable(random_head(0, 8, 12, bias=True))
-    assert found.can_lead.all()
-    assert np.allclose(found.lead, 1)
+    for n, rank in ((8, 12), (8, 7)):
+        head = random_head(0, n, rank, bias=True)
+        found = argmaxable(head)
+        assert found.can_lead.all()
+        assert found.decided.all()
+        assert (found.lead == 1).all()
+        assert found.can_lead.dtype == bool
+        # The input that shows it: logits 1 and 0, whatever the biases are.
+        table = np.column_stack([head.right, -np.ones(n)])
+        wanted = np.eye(n)[3] - head.right_bias
+        x = np.linalg.lstsq(table, wanted, rcond=None)[0]
+        np.testing.assert_allclose(table @ x, wanted, atol=1e-10)
+
+
+def test_of_affinely_independent_labels_nothing_is_asked(monkeypatch):
+    monkeypatch.setattr(contests, "_hold", lambda *_: pytest.fail("asked"))
+    space = label_coordinates(random_head(0, 8, 7))
+    found = contests.hold(space, np.array([[0, 0], [1, 2]]), title="pairs")
+    assert (found.status.tolist(), found.lead.tolist()) == ([1, 1], [1.0, 1.0])
+    with pytest.raises(pytest.fail.Exception, match="asked"):
+        argmaxable(random_head(0, 9, 7))
 
 
 def test_a_growing_program_gives_the_answers_of_the_whole_one(monkeypatch):
