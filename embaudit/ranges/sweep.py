@@ -51,9 +51,10 @@ def best_interval(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Int
     for total, term in zip(sums, terms, strict=True):
         np.cumsum(np.where(inside, term[:k], 0).T, axis=1, out=total[:, 1:])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(inside, np.log(np.abs(y[:k])) - np.log(np.abs(x[:k])), APART / 2).T
+        logs = np.where(inside, np.log(np.abs(y[:k])) - np.log(np.abs(x[:k])), APART / 2)
+    ratios = np.ascontiguousarray(logs.T)
     start, stop = np.zeros(m, dtype=np.intp), count.astype(np.intp)
-    value = _cosines(base, sums, start[:, None], stop[:, None])[:, 0]
+    value = _cosines(base, sums[:, np.arange(m), count])
     open_still = np.arange(m)
     while len(open_still):  # λ grows each time, and takes the value of a window: there is an end
         rows = open_still
@@ -64,12 +65,9 @@ def best_interval(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Int
     return start, stop, value * np.abs(value)
 
 
-def _cosines(base: Floats, sums: Floats, start: Ints, stop: Ints) -> Floats:
-    """Cosines that intervals of high weights give, (m, n)."""
-    dot, p, q = (
-        part[:, None] + np.take_along_axis(total, stop, axis=1) - np.take_along_axis(total, start, axis=1)
-        for part, total in zip(base, sums, strict=True)
-    )
+def _cosines(base: Floats, inside: Floats) -> Floats:
+    """Cosines by what the coordinates of an interval add to the sums over all."""
+    dot, p, q = base + inside
     return np.asarray(dot / np.sqrt(p * q))
 
 
@@ -78,21 +76,39 @@ def _round(base: Floats, sums: Floats, ratios: Floats, count: Ints, value: Float
     level = np.clip(value, 1e-300, 1.0)
     # A window spans a factor c² of ratios; twice its logarithm is that of c.
     width = 2 * np.log((1 + np.sqrt((1 - level) * (1 + level))) / level)
-    width = np.minimum(width, APART / 2)[:, None]
-    place = np.broadcast_to(np.arange(ratios.shape[1]), ratios.shape)
-    entered = np.minimum(place + 1, count[:, None])
-    after_entry = np.minimum(_places(ratios, ratios - width), entered)
-    after_exit = np.maximum(np.minimum(_places(ratios, ratios + width), count[:, None]), entered)
-    start, stop = np.hstack([after_entry, entered]), np.hstack([entered, after_exit])
-    cosines = _cosines(base, sums, start, stop)
-    best = cosines.argmax(axis=1)[:, None]
-    picked = (np.take_along_axis(array, best, axis=1)[:, 0] for array in (start, stop, cosines))
-    return tuple(picked)  # type: ignore[return-value]
+    left = _left(ratios, np.minimum(width, APART / 2))
+    k, lines = ratios.shape[1], np.arange(len(ratios))
+    entered = np.arange(1, k + 1)
+    before_exit = np.maximum(_entered(left), entered)
+    flat, each = sums.reshape(3, -1), (k + 1) * lines[:, None]
+    # Up to each coordinate, from the first that has not left when it enters; and from the next to the last that enters
+    # before it leaves.
+    after_entry = sums[:, :, 1:] - flat.take(left + each, axis=1)
+    after_exit = flat.take(before_exit + each, axis=1) - sums[:, :, 1:]
+    cosines = np.hstack([_cosines(base[:, :, None], part) for part in (after_entry, after_exit)])
+    best = cosines.argmax(axis=1)
+    enters, place = best < k, best % k
+    start = np.where(enters, left[lines, place], entered[place])
+    stop = np.where(enters, entered[place], before_exit[lines, place])
+    return np.minimum(start, count), np.minimum(stop, count), cosines[lines, best]
 
 
-def _places(ratios: Floats, wanted: Floats) -> Ints:
-    """Count for each number of a row how many of the sorted ratios of that row are smaller."""
+def _left(ratios: Floats, width: Floats) -> Ints:
+    """Count for each coordinate those that have left when it enters: whose ratio is smaller by more than a width."""
     m, k = ratios.shape
     offset = APART * np.arange(m)[:, None]
-    flat = np.searchsorted((ratios + offset).ravel(), (wanted + offset).ravel()).reshape(m, k)
-    return np.asarray(np.clip(flat - k * np.arange(m)[:, None], 0, k))
+    flat = np.searchsorted((ratios + offset).ravel(), (ratios - width[:, None] + offset).ravel()).reshape(m, k)
+    return np.asarray(np.clip(flat - k * np.arange(m)[:, None], 0, np.arange(k)))
+
+
+def _entered(left: Ints) -> Ints:
+    """Count for each coordinate those that enter before it leaves: those at whose entry no more than it had left.
+
+    Examples
+    --------
+    >>> _entered(np.array([[0, 0, 1, 3]]))
+    array([[2, 3, 3, 4]])
+    """
+    m, k = left.shape
+    lines = k * np.arange(m)[:, None]
+    return np.asarray(np.cumsum(np.bincount((left + lines).ravel(), minlength=m * k).reshape(m, k), axis=1))

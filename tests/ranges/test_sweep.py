@@ -45,6 +45,19 @@ def test_it_is_the_best_of_all_intervals(k, square, slope, spread):
     assert (start <= stop).all()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_windows_hold_what_has_not_left_and_what_enters_in_time(seed):
+    draw = np.random.default_rng(seed)
+    # Whole numbers, so that widths and gaps are often equal.
+    ratios = np.sort(draw.integers(-9, 9, size=(20, 12)).astype(float), axis=1)
+    widths = np.append(draw.integers(0, 20, size=18), [0, 2048]).astype(float)
+    left = sweep._left(ratios, widths)
+    entered = sweep._entered(left)
+    for line, width, gone, there in zip(ratios, widths, left, entered, strict=True):
+        assert gone.tolist() == [int((line < ratio - width).sum()) for ratio in line]
+        assert there.tolist() == [int((line <= ratio + width).sum()) for ratio in line]
+
+
 def test_many_rounds_are_not_needed(monkeypatch):
     rounds = []
     real = sweep._round
