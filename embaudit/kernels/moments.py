@@ -17,6 +17,7 @@ from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.spanned import rank_beside, rank_by_inverse, spans
 from embaudit.kernels.stretch import WIDE
 
 EPS = float(np.finfo(np.float64).eps)
@@ -84,7 +85,7 @@ class Moments:
         q, triangle = np.linalg.qr(rows.T)
         inverse = _inverse(triangle)
         size = float(np.sqrt(self.n_rows) * np.linalg.norm(self.mean))
-        proven = inverse is not None and _spans(rows, inverse, size, self.precision)
+        proven = inverse is not None and spans(rows, inverse, size, self.precision)
         return frozen(q @ inverse.T) if inverse is not None and proven else None
 
     @cached_property
@@ -96,10 +97,13 @@ class Moments:
         >>> moments(np.array([[1.0, 1.0], [3.0, 1.0]])).rank, moments(np.array([[1.0, 1.0], [3.0, 3.0]])).rank
         (2, 1)
         """
-        if self.inverse_root is not None:
-            return len(self.mean)
+        row = np.sqrt(self.n_rows) * self.mean
+        if self.right_inverse is not None:
+            rank = rank_by_inverse(self.centred_root, self.right_inverse, row, self.precision)
+            if rank is not None:
+                return rank
         s, vt = self.axes
-        rank = rank_beside(s, np.sqrt(self.n_rows) * (vt @ self.mean), self.precision)
+        rank = rank_beside(s, vt @ row, self.precision)
         if rank is not None:
             return rank
         s = np.linalg.svd(self.root, compute_uv=False)
@@ -119,35 +123,6 @@ class Moments:
         spread = np.linalg.norm(self.centred_root, axis=0)
         level = np.sqrt(self.n_rows) * np.abs(self.mean)
         return tuple(np.flatnonzero((level > 0) & (spread <= 16 * self.precision * level)).tolist())
-
-
-def rank_beside(s: Vector, row: Vector, precision: float) -> int | None:
-    """Count the singular values of `diag(s)` and one more row that exceed a share of the largest, without finding them.
-
-    One more row w makes none smaller, the next after the i-th no larger than the i-th was, and the largest at most
-    `√(s₁² + ‖w‖²)`. So there are r as before, or one more: with w'' the part of w behind the first r columns, and w'
-    the other, that one is at most `√(sᵣ₊₁² + ‖w''‖²)`, and at least `1/‖M⁻¹‖` for `M = [w', ‖w''‖; S, 0]`. None where
-    these bounds leave it open.
-
-    Examples
-    --------
-    >>> s = np.array([3.0, 0.0])
-    >>> rank_beside(s, np.array([1.0, 1.0]), 1e-9), rank_beside(s, np.array([1.0, 1e-9]), 1e-9)
-    (2, 1)
-    """
-    length = float(np.linalg.norm(row))
-    low, high = precision * max(s[0], length), precision * np.hypot(s[0], length)
-    rank = int((s > high).sum())
-    if rank == len(s):
-        return rank
-    beyond = float(np.linalg.norm(row[rank:]))
-    if np.hypot(beyond, s[rank]) <= low:
-        return rank
-    if s[rank] > low or not beyond:
-        return None
-    first, last = s[:rank], row[:rank] / s[:rank]
-    inverse = np.sqrt((1 / first**2).sum() + (1 + last @ last) / beyond**2)
-    return rank + 1 if 1 / inverse > high else None
 
 
 def moments(x: Matrix, *, normalise: bool = False) -> Moments:
@@ -183,7 +158,7 @@ def moments(x: Matrix, *, normalise: bool = False) -> Moments:
     if k <= WIDE or not 0 < sizes.max() <= EVEN**2 * sizes.min():
         return Moments(len(x), frozen(mean), frozen(gram_root(gram)), precision, "gram")
     roots = _triangles(gram)
-    if roots is not None and _spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
+    if roots is not None and spans(*roots, float(np.sqrt(len(x)) * np.linalg.norm(mean)), precision):
         root, inverse = map(frozen, roots)
         return Moments(len(x), frozen(mean), root, precision, "gram", inverse_root=inverse)
     s, vt = _spectrum(gram)
@@ -226,14 +201,6 @@ def _inverse(triangle: Floats) -> Floats | None:
     return None if failed else np.asarray(inverse)
 
 
-def _spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:
-    """Whether a root R surely spans all dimensions, beside a mean of a size.
-
-    In Frobenius norms no singular value is larger than `‖R‖`, and none smaller than `1/‖R⁻¹‖`.
-    """
-    return bool(1 / np.linalg.norm(inverse) > precision * np.hypot(np.linalg.norm(root), size))
-
-
 def outlined(x: Matrix) -> Moments | None:
     """Sum up very many long rows: mean and lengths of the columns in float64, the root by products in float32.
 
@@ -247,7 +214,7 @@ def outlined(x: Matrix) -> Moments | None:
         return None
     part, (total, squares) = moments(x[::every]), _column_sums(x)
     mean, most = total / n, float(np.sqrt(squares.sum()))
-    if part.inverse_root is None or not _spans(part.centred_root, part.inverse_root, most, part.precision):
+    if part.inverse_root is None or not spans(part.centred_root, part.inverse_root, most, part.precision):
         return None
     roots = _triangles(_single_gram(x, mean))
     if roots is None:

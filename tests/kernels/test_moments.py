@@ -11,6 +11,7 @@ from embaudit.foundation import workers
 from embaudit.kernels import moments as module
 from embaudit.kernels import passes
 from embaudit.kernels.moments import gram_root, moments
+from embaudit.kernels.spanned import rank_by_inverse, spans
 
 
 @pytest.fixture(params=["qr", "gram"])
@@ -114,8 +115,8 @@ def test_what_a_triangle_proves():
     least, most = 1 / np.sqrt(1 / 9 + 1 / 16 + 1 / 144), 13.0
     for size in (0.0, 84.0):
         limit = least / np.hypot(most, size)
-        assert module._spans(root, inverse, size, 0.999 * limit)
-        assert not module._spans(root, inverse, size, 1.001 * limit)
+        assert spans(root, inverse, size, 0.999 * limit)
+        assert not spans(root, inverse, size, 1.001 * limit)
 
 
 @pytest.mark.parametrize("mean", [2, 1e8])
@@ -149,6 +150,46 @@ def test_long_rows_have_a_right_inverse_of_their_root_where_a_triangle_proves_it
     # Of all such T it is the shortest: its columns lie in the span of the rows.
     inside = np.linalg.pinv(found.centred_root) @ found.centred_root
     np.testing.assert_allclose(inside @ found.right_inverse, found.right_inverse, atol=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 11, 12])
+def test_few_long_rows_have_their_rank_by_a_triangle_where_it_tells(monkeypatch, n):
+    monkeypatch.setattr(module, "WIDE", 10)
+    draw = np.random.default_rng(n)
+    plain = draw.standard_normal((n, 11)) + 1
+    centred = plain - plain.mean(axis=0)
+    ranks = [np.linalg.matrix_rank(x, tol=1e-11) for x in (plain, centred)]
+    assert ranks == [min(11, n), n - 1]
+    found = [moments(x) for x in (plain, centred)]
+    monkeypatch.setattr(np.linalg, "svd", lambda *_, **__: pytest.fail("asked the axes"))
+    assert [one.rank for one in found] == ranks
+
+
+def test_where_a_triangle_leaves_the_rank_open_the_axes_tell(monkeypatch):
+    monkeypatch.setattr(module, "WIDE", 10)
+    monkeypatch.setattr(module, "rank_by_inverse", lambda *_: None)
+    x = np.random.default_rng(0).standard_normal((5, 11)) + 1
+    assert (moments(x).rank, moments(x - x.mean(axis=0)).rank) == (5, 4)
+
+
+@pytest.mark.parametrize(
+    ("row", "limit", "ranks"),
+    [
+        # The least singular value of all three, over the largest that there can be.
+        ((6.0, 0.0, 5.0), None, (3, None)),
+        # What is beyond the span, over the row, or over a third of the root's norm where that is longer.
+        ((6.0, 0.0, 1e-9), 1e-9 / 6, (None, 2)),
+        ((0.0, 0.0, 1e-9), 1e-9 / np.sqrt(25 / 2), (None, 2)),
+        ((6.0, 0.0, 0.0), 0.0, (2, 2)),
+    ],
+)
+def test_the_bounds_of_a_rank_by_an_inverse(row, limit, ranks):
+    root = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]])
+    inverse, row = np.array([[1 / 3, 0], [0, 1 / 4], [0, 0]]), np.array(row)
+    if limit is None:
+        limit = 1 / np.linalg.norm(np.linalg.inv(np.vstack([row, root[:2]]))) / np.hypot(5, np.linalg.norm(row))
+    assert tuple(rank_by_inverse(root, inverse, row, share * limit) for share in (0.999, 1.001)) == ranks
+    assert rank_by_inverse(np.diag([3.0, 4.0]), np.diag([1 / 3, 1 / 4]), np.zeros(2), 0.1) == 2
 
 
 def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
