@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
@@ -158,7 +158,7 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     1
     """
     role, draw = model.side_name(role), as_generator(rng)
-    if not is_number(tolerance) or not 0 <= tolerance < 1:
+    if not 0 <= tolerance < 1:
         raise must_be("tolerance", "a number from 0 to below 1", tolerance)
     side = model.side(role)
     if tolerance != TOLERANCE or not isinstance(rng, int):

@@ -22,7 +22,7 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_number
+from embaudit.foundation.checked import RNG, Floats, Vector, as_generator
 from embaudit.foundation.typed import typed
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
@@ -218,8 +218,7 @@ def _canonical(
 def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:
     if dimensions is None:
         return form.rank
-    whole = is_number(dimensions) and dimensions == int(dimensions) and not isinstance(dimensions, bool)
-    if not whole or not 1 <= dimensions <= form.rank:
+    if not 1 <= dimensions <= form.rank:
         remedy = f"the predictions see {form.rank} of the {model.rank} dimensions"
         raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), remedy)
     return int(dimensions)
