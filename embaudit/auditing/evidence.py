@@ -236,7 +236,7 @@ def gather(
     side: SideName = "left" if about == "left" else "right"
     shown = find_rows(model, side, show) if show else None
     checked = with_probes(model, draw)
-    equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+    equivalents = _made(model, chosen, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         visited = [*_visits("visit", equivalents, checked, probe, draw)]
@@ -267,6 +267,12 @@ def gather(
         norm=_norm(whole, final_norm, n_neighbours, rng),
         **(found | compared),
     )
+
+
+def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[EquivalentModel]:
+    """Make the equal models, and look for copies meanwhile, which whoever lists neighbours will ask for."""
+    sides = [role for role in roles if role != "cross"]
+    return beside(lambda: equivalent_models(model, **drawn), lambda: [twins(model, role=side) for side in sides])[0]
 
 
 def _visits(
@@ -333,9 +339,9 @@ def _traits(
     """Look at all rows as they are stored; an equal model is of use where it was made of these."""
     equal = furthest if looked_at is whole and not isinstance(whole.link, Softmax) else {}
     # Figures of the same lists are the same figures.
-    asked = {record.role: record.lists.rows for record in records if equal and record.lists is not None}
+    lists = {record.role: record.lists for record in records if equal and record.lists is not None}
     draw = np.random.default_rng(rng)
-    known: dict[str, Any] = {"n_neighbours": n_neighbours, "equal": equal, "asked": asked, "rng": draw}
+    known: dict[str, Any] = {"n_neighbours": n_neighbours, "equal": equal, "lists": lists, "rng": draw}
     return kept("traits", lambda: all_traits(whole, roles, **known))
 
 

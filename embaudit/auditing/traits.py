@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
+    from embaudit.kernels.nearest import NeighbourLists
     from embaudit.kernels.seen import Seen
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
@@ -93,7 +94,7 @@ def traits_of(
     *,
     n_neighbours: int = 10,
     equal: EquivalentModel | None = None,
-    asked: Indices | None = None,
+    lists: NeighbourLists | None = None,
     rng: np.random.Generator,
 ) -> Traits:
     """Look at the rows of one side.
@@ -108,8 +109,8 @@ def traits_of(
         Length of the lists.
     equal : EquivalentModel, optional
         Where to see which neighbours stay.
-    asked : integer array, optional
-        The rows whose lists are looked at; drawn by default.
+    lists : NeighbourLists, optional
+        The `n_neighbours` nearest rows of those that are looked at; of drawn ones by default.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
@@ -128,8 +129,9 @@ def traits_of(
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     if alive < FEWEST:
         return plainly
-    rows = _drawn(side, rng) if asked is None else asked
-    lists = neighbours(side.rows, min(n_neighbours, alive - 2), rows=rows)
+    asked = None if lists is None else lists.rows
+    if lists is None:
+        lists = neighbours(side.rows, min(n_neighbours, alive - 2), rows=_drawn(side, rng))
     after = None if equal is None else equal.rows(model, role)
     counted_in = role == "right" and counts_bias(model)
     return replace(
@@ -182,14 +184,14 @@ def all_traits(
     *,
     n_neighbours: int = 10,
     equal: Mapping[Role, EquivalentModel] | None = None,
-    asked: Mapping[Role, Indices] | None = None,
+    lists: Mapping[Role, NeighbourLists] | None = None,
     rng: np.random.Generator,
 ) -> tuple[Traits, ...]:
     """Look at every side that takes part in the pairs asked about and has cosines."""
     sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    known, rows = equal or {}, asked or {}
+    known, found = equal or {}, lists or {}
     return tuple(
-        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), asked=rows.get(side), rng=rng)
+        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), lists=found.get(side), rng=rng)
         for side in sides
         if len(model.side(side).directed) > 1
     )

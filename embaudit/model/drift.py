@@ -20,6 +20,7 @@ from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.passes import CACHE_BYTES
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
@@ -214,9 +215,10 @@ def _drift(
     for block in row_blocks(len(rows), before.n_right):
         old = before.scores(rows[block]) if scores is None else scores[block]
         new = after.scores(rows[block])
-        gap = max(gap, before.link.gap(old, new))
-        # A row without direction has no cosine to any other.
-        scale = max(scale, float(np.nanmax(np.abs(old), initial=0.0)))
+        for part in row_blocks(*old.shape, budget=CACHE_BYTES):
+            gap = max(gap, before.link.gap(old[part], new[part]))
+            # A row without direction has no cosine to any other.
+            scale = max(scale, float(np.nanmax(np.abs(old[part]), initial=0.0)))
     return Drift(
         level=before.link.level,
         max_abs=gap,

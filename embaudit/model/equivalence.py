@@ -94,4 +94,6 @@ def largest_gap(level: Equivalence, before: Floats, after: Floats) -> float:
     undefined = np.isnan(before)
     if (undefined != np.isnan(after)).any():
         return float("inf")
-    return float(np.abs(after - before).max(initial=0, where=~undefined))
+    # Looking at each mark takes several times as long as the largest of all.
+    known = ~undefined if undefined.any() else np.True_
+    return float(np.abs(after - before).max(initial=0, where=known))

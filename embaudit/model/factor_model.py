@@ -329,9 +329,10 @@ class FactorModel:
         )
         scores: Floats = block @ right.T
         if self.link.sees_biases:
-            scores += self.offset
-            scores += 0.0 if left.bias is None else left.bias[chosen][:, None]
-            scores += 0.0 if self.right_bias is None else self.right_bias
+            # Each term that there is takes a pass over all scores, which is as long as their products.
+            biases = (self.offset or None, None if left.bias is None else left.bias[chosen][:, None], self.right_bias)
+            for bias in (one for one in biases if one is not None):
+                scores += bias
         return scores
 
     def predictions(self, rows: ArrayLike | slice | None = None) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from models import random_model
 
 from embaudit.auditing import evidence as module
 from embaudit.auditing.effort import EFFORT
+from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.predicted import by_prediction
@@ -108,6 +109,18 @@ def test_rows_on_blocks_are_averaged_as_squares(monkeypatch):
     made = with_probes(FactorModel.from_vectors(ROWS), np.random.default_rng(0))
     size = np.sqrt(np.mean(ROWS**2)) * np.sqrt(3)
     np.testing.assert_allclose(made.left, np.random.default_rng(0).standard_normal((256, 3)) / size)
+
+
+def test_copies_of_each_side_asked_about_are_looked_for_while_equal_models_are_made(monkeypatch):
+    looked = []
+    monkeypatch.setattr(module, "twins", lambda model, role: looked.append((model, role)))
+    drawn = {"groups": ["linear", "diagonal"], "n_gauges": 2, "max_condition": 3.0}
+    made = module._made(SMALL, ["left", "cross"], **drawn, rng=np.random.default_rng(5))
+    wanted = equivalent_models(SMALL, **drawn, rng=np.random.default_rng(5))
+    assert looked == [(SMALL, "left")]
+    assert [one.name for one in made] == [one.name for one in wanted]
+    for one, other in zip(made, wanted, strict=True):
+        assert np.array_equal(one.rows(SMALL, "right")[:], other.rows(SMALL, "right")[:])
 
 
 def test_what_is_gathered_unless_asked_otherwise():

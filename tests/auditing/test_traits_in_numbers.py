@@ -100,7 +100,18 @@ def test_as_many_rows_are_asked_as_is_affordable(queries, searched, n, monkeypat
     model = random_model(p=110)
     lists = neighbours(model.right, 10, rows=sample_rows(np.arange(110), n, np.random.default_rng(0)))
     assert of(model).hubs == hubs(lists)
-    assert of(model, asked=np.arange(7), n_neighbours=3).hubs == hubs(neighbours(model.right, 3, rows=np.arange(7)))
+    given = neighbours(model.right, 3, rows=np.arange(7))
+    assert of(model, lists=given, n_neighbours=3).hubs == hubs(given)
+
+
+def test_lists_that_are_given_are_not_searched_for_again(monkeypatch):
+    model = random_model(p=110)
+    given, wanted = neighbours(model.right, 3, rows=np.arange(7)), of(model, n_neighbours=3)
+    monkeypatch.setattr(MODULE, "neighbours", None)
+    with pytest.raises(TypeError):
+        of(model, n_neighbours=3)
+    found = of(model, lists=given, n_neighbours=3)
+    assert (found.direction.centring.n_rows, wanted.direction.centring.n_rows) == (7, 110)
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +136,8 @@ def test_without_copies_rows_are_asked_that_stand_for_themselves(copied, monkeyp
         rows = sample_rows(np.arange(105), 60, own) if asked is None else np.searchsorted(kept, [0, 7, 92])
         lists = neighbours(some.rows, 4, rows=rows)
         wanted = hubs(lists)
-        found = of(copied, asked=asked, n_neighbours=4, equal=equal)
+        given = None if asked is None else neighbours(copied.right, 4, rows=asked)
+        found = of(copied, lists=given, n_neighbours=4, equal=equal)
         assert found.hubs_without_twins == replace(wanted, few=(int(kept[wanted.few[0]]),))
         after = replace(equal.rows(copied, "right"), x=some.rows)
         assert found.tail_without_twins == tail(some, after, lists, own)
@@ -154,8 +166,8 @@ def test_what_is_known_of_each_side_is_given_to_it():
     model = random_model(n=50, p=60, k=4)
     equal = equivalent_models(model, groups=["linear"], n_gauges=1, rng=np.random.default_rng(0))[0]
     draw = np.random.default_rng(0)
-    asked = {"left": np.arange(9)}
-    right, left = all_traits(model, ["right", "left"], n_neighbours=3, equal={"left": equal}, asked=asked, rng=draw)
+    lists = {"left": neighbours(model.left, 3, rows=np.arange(9))}
+    right, left = all_traits(model, ["right", "left"], n_neighbours=3, equal={"left": equal}, lists=lists, rng=draw)
     assert (right.tail, right.equal, left.equal) == (None, None, equal.name)
     assert (left.tail.top_n, left.direction.centring.n_rows, right.direction.centring.n_rows) == (3, 9, 60)
     one = model.replace(left=model.left * (np.arange(50) == 7)[:, None])

@@ -116,3 +116,30 @@ def test_a_change_of_just_the_tolerance_is_rounding():
     found = drift(make("identity"), make("identity"), condition_number=1.0)
     assert replace(found, max_abs=found.tolerance).ok
     assert not replace(found, max_abs=np.nextafter(found.tolerance, 1)).ok
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_change_in_any_part_of_the_scores_is_the_largest_there_is(link, monkeypatch):
+    """Scores are compared a few rows at a time: whichever row holds the change and whichever the scale."""
+    before = random_model(n=7, p=5, k=3, link=link)
+    for moved in (0, 3, 6):
+        left = before.left.copy()
+        left[moved] = -2 * left[moved]
+        after = before.replace(left=left)
+        whole = drift(before, after, condition_number=1.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "CACHE_BYTES", 2 * 5 * 8)
+            parts = drift(before, after, condition_number=1.0)
+        assert parts == whole
+        assert whole.max_abs > 0.1
+        assert whole.max_rel * np.abs(before.scores()).max() == pytest.approx(whole.max_abs, rel=1e-12)
+
+
+def test_scores_hold_each_bias_that_there_is_once():
+    model = random_model(n=4, p=3, k=2)
+    products = model.left @ model.right.T
+    left, right = np.arange(4.0), np.array([10.0, 20.0, 30.0])
+    assert np.array_equal(model.scores(), products)
+    assert np.array_equal(model.replace(offset=2.0).scores(), products + 2)
+    biased = model.replace(left_bias=left, right_bias=right, offset=2.0)
+    assert np.array_equal(biased.scores([1, 3]), (products + 2 + left[:, None] + right)[[1, 3]])
