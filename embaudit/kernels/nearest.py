@@ -301,8 +301,10 @@ def neighbours(
         raise must_be("first", f"a vector of {len(x)} row numbers", f"{len(first)}")
     if not len(chosen):
         raise must_be("rows", "at least one row number", "none")
-    if table is not None and (table.shape != (len(x), len(x)) or shift is not None):
-        raise must_be("table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {table.shape}")
+    if table is not None and (np.shape(table) != (len(x), len(x)) or shift is not None):
+        raise must_be(
+            "table", f"of {len(x)} rows and columns, of rows that are not shifted", f"shape {np.shape(table)}"
+        )
     parts = [
         _search(x, chosen[part], n + 1, shift, first)
         if table is None
