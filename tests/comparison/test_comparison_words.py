@@ -11,7 +11,7 @@ import pytest
 from reading import too_long
 from scipy.stats import t
 
-from embaudit.comparison import Agreement, Comparison, Match, RoleChange
+from embaudit.comparison import Agreement, Comparison, Match, RoleChange, words
 from embaudit.comparison.rounded import Rounded
 from embaudit.errors import InputError
 from embaudit.report.comparison import comparison_content, moved_grid, summary_grid
@@ -386,6 +386,10 @@ ONE_STEP = "number is further than one step from its counterpart. So rounding ca
             replace(EIGHT, kinds=("F16", "F16")),
             f"The first model and the second model are rounded to F16. No {ONE_STEP}",
         ),
+        (
+            replace(EIGHT, kinds=("F16", "Q8_0")),
+            f"The first model and the second model are rounded to F16 and Q8_0. No {ONE_STEP}",
+        ),
         (replace(EIGHT, condition_number=1.01), f"to Q8_0. No {ONE_STEP}"),
         (replace(EIGHT, condition_number=1.011), f"to Q8_0. Once the final norms are folded in, no {ONE_STEP}"),
         (replace(EIGHT, largest=0.0), "The second model is rounded to Q8_0, which moved none of the numbers."),
@@ -409,6 +413,12 @@ def test_what_rounding_explains(found, said):
     advice = "No gauge undoes rounding: read cosines from a model that is not rounded."
     assert text.endswith(advice if by_rounding else LOOK_AT_PREDICTIONS)
     assert too_long(text) == []
+
+
+def test_where_there_is_nothing_to_say_nothing_is_said():
+    found = comparison(changed(total=0.2))
+    assert (words._states(found), words._rounding(found), words._divergence(AGREEMENT)) == ("", "", "")
+    assert words._states(replace(found, agreement=None, n_states=9)) == ""
 
 
 def test_rounding_that_no_prediction_shows_needs_nothing():

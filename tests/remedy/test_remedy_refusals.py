@@ -109,3 +109,16 @@ def test_each_side_is_made_where_it_is_named_or_where_it_is_the_only_one():
     whole = HEAD.replace(left=MODEL.left)
     assert fix(whole, "folded", final_norm=RMS).roles == ("right",)
     assert fix(whole, "centred").roles == ("left", "right")
+
+
+def test_vectors_alone_are_centred_and_so_is_each_side_that_may_be_shifted():
+    alone = fix(FactorModel.from_vectors(MODEL.right), "centred")
+    np.testing.assert_allclose(alone.vectors(), MODEL.right - MODEL.right.mean(axis=0), atol=1e-12)
+    assert (alone.roles, alone.biases, alone.unit) == (("right",), {}, False)
+    both = fix(SHIFTED, "centred")  # items may be shifted, since a bias of the users takes that up
+    np.testing.assert_allclose(both.vectors("right"), MODEL.right - MODEL.right.mean(axis=0), atol=1e-12)
+    np.testing.assert_array_equal(both.vectors("left"), MODEL.left)
+    np.testing.assert_allclose(both.to_model().scores(), SHIFTED.scores(), atol=1e-12)
+    unit = fix(SHIFTED, "centred", role="right", unit=True)
+    np.testing.assert_allclose(np.linalg.norm(unit.vectors(), axis=1), 1.0)
+    assert unit.unit

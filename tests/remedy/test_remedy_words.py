@@ -8,7 +8,7 @@ from records import open_records
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
-from embaudit.remedy import fix
+from embaudit.remedy import fix, words
 
 LEFT, RIGHT = [[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [3.0, 1.0], [0.0, 2.0]]
 MODEL = FactorModel.from_user_item(LEFT, RIGHT)
@@ -114,6 +114,10 @@ def test_canonical_vectors_in_words(gauge):
         "The predictions change by what is dropped, and do not ask for this gauge"
         in fix(MODEL, gauge, dimensions=1).explain()
     )
+
+
+def test_where_there_is_nothing_to_say_nothing_is_said():
+    assert (words._reduction(fix(MODEL)), words._use(fix(MODEL, "balanced"))) == ("", "")
 
 
 def test_centred_vectors_in_words():
