@@ -17,6 +17,7 @@ from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
+from embaudit.softmax.coordinates import label_coordinates
 
 
 def turned(angles):
@@ -193,3 +194,24 @@ def test_weights_of_labels_that_cannot_lead_are_padded_to_one_width():
         assert ahead.sum() == pytest.approx(1)
         assert label not in others[used]
         assert (ahead[~used] == 0).all()
+
+
+@pytest.mark.parametrize("bias", [None, 0.3])
+def test_rivals_are_added_in_the_direction_in_which_a_label_still_leads(bias, monkeypatch):
+    turn = 2 * np.pi * np.arange(40) / 40
+    rows = np.vstack([np.column_stack([np.cos(turn), np.sin(turn)]), [[0.4, 0.0], [-0.2, 0.3]]])
+    biases = None if bias is None else np.r_[np.full(40, bias), 0.0, 0.1]
+    head = FactorModel.from_softmax(rows, biases)
+    space, solved = label_coordinates(head), []
+    monkeypatch.setattr(labels, "lead_program", lambda *given: solved.append(len(given[0])) or lead_program(*given))
+    for label in (40, 41):
+        solved.clear()
+        others, ahead, most = labels._weights(space, label)
+        # Twelve labels that lie furthest along the row leave it a lead to the other side; twelve more take it.
+        first = 4 * (space.rank + 1)
+        assert solved == [first, 2 * first]
+        assert ahead.sum() == pytest.approx(1)
+        assert min(ahead.min(), most.min()) >= 0
+        np.testing.assert_allclose(ahead @ rows[others] - most @ rows[others], rows[label] * (1 - most.sum()), atol=1e-9)
+        if bias is not None:
+            assert ahead @ biases[others] - most @ biases[others] >= biases[label] * (1 - most.sum()) - 1e-9
