@@ -18,6 +18,7 @@ from embaudit.kernels.pairs import sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.programs import lead_program
 
 
 def turned(angles):
@@ -196,22 +197,27 @@ def test_weights_of_labels_that_cannot_lead_are_padded_to_one_width():
         assert (ahead[~used] == 0).all()
 
 
-@pytest.mark.parametrize("bias", [None, 0.3])
-def test_rivals_are_added_in_the_direction_in_which_a_label_still_leads(bias, monkeypatch):
+@pytest.mark.parametrize(
+    ("biases", "rounds"),
+    [(None, (2, 2)), (np.r_[np.tile([1.0, -1.0], 20), -1.0, -0.5], (1, 2))],
+    ids=["plain", "biased"],
+)
+def test_rivals_are_added_in_the_direction_in_which_a_label_still_leads(biases, rounds, monkeypatch):
     turn = 2 * np.pi * np.arange(40) / 40
     rows = np.vstack([np.column_stack([np.cos(turn), np.sin(turn)]), [[0.4, 0.0], [-0.2, 0.3]]])
-    biases = None if bias is None else np.r_[np.full(40, bias), 0.0, 0.1]
     head = FactorModel.from_softmax(rows, biases)
     space, solved = label_coordinates(head), []
     monkeypatch.setattr(labels, "lead_program", lambda *given: solved.append(len(given[0])) or lead_program(*given))
-    for label in (40, 41):
+    for label, n in zip((40, 41), rounds, strict=True):
         solved.clear()
         others, ahead, most = labels._weights(space, label)
         # Twelve labels that lie furthest along the row leave it a lead to the other side; twelve more take it.
         first = 4 * (space.rank + 1)
-        assert solved == [first, 2 * first]
+        assert solved == [first, 2 * first][:n]
         assert ahead.sum() == pytest.approx(1)
         assert min(ahead.min(), most.min()) >= 0
-        np.testing.assert_allclose(ahead @ rows[others] - most @ rows[others], rows[label] * (1 - most.sum()), atol=1e-9)
-        if bias is not None:
+        np.testing.assert_allclose(
+            ahead @ rows[others] - most @ rows[others], rows[label] * (1 - most.sum()), atol=1e-9
+        )
+        if biases is not None:
             assert ahead @ biases[others] - most @ biases[others] >= biases[label] * (1 - most.sum()) - 1e-9

@@ -97,16 +97,24 @@ def test_lists_that_end_in_a_tie_are_counted():
     assert movement(model, model, n_neighbours=9).top_n == 2
 
 
-@pytest.mark.parametrize(("wide", "kept"), [(5, False), (4, True)])
-def test_products_of_long_rows_alone_are_kept(wide, kept, monkeypatch):
-    monkeypatch.setattr(MOVEMENT, "WIDE", wide)
-    model = random_model()
-    probe = MovementProbe(model, ["right"])
-    (found,) = probe.measure(STRETCH.act(model))
-    assert bool(probe.tiles["right"]) is kept
-    (again,) = probe.measure(STRETCH.act(model))
-    assert found.to_dict() == again.to_dict()
-    assert found.mean_abs == movement(model, STRETCH.act(model)).mean_abs
+def test_products_of_long_rows_are_made_at_once_and_say_the_same(monkeypatch):
+    right = random_model().right.copy()
+    right[4], right[[9, 17]] = 0, 3 * right[2]
+    model = random_model().replace(right=right)
+    after, records = STRETCH.act(model), {}
+    for wide, made in ((5, False), (4, True)):
+        monkeypatch.setattr(MOVEMENT, "WIDE", wide)
+        probe = MovementProbe(model, ["right", "left", "cross"], n_neighbours=4)
+        assert {role: table is not None for role, table in probe.tables.items()} == dict.fromkeys(probe.tables, made)
+        records[made] = [one.to_dict() for one in probe.measure(after)]
+        assert [one.to_dict() for one in probe.measure(after)] == records[made]
+    for one, other in zip(records[False], records[True], strict=True):
+        for name, value in one.items():
+            if name == "quantiles":
+                assert other[name] == pytest.approx(value, abs=1e-3)
+            else:
+                assert other[name] == (pytest.approx(value, abs=1e-9) if isinstance(value, float) else value), name
+    assert records[True][0]["overlap_without_twins"] != records[True][0]["top_n_overlap"]
 
 
 def test_what_a_probe_lends_to_its_movements_is_known(monkeypatch):
