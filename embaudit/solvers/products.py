@@ -56,11 +56,9 @@ def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
 def _even_rows(X: Interactions, columns: int) -> Iterator[slice]:
     """Cut the rows so that blocks hold about as many entries each and their product stays small."""
     n = X.shape[0]
-    widest = max(-(-n // MIN_BLOCKS), 1)
-    limit = max(1, next(row_blocks(n, columns)).stop)
+    limit = next(row_blocks(n, columns)).stop
     if not is_sparse(X):
-        dense_limit = next(row_blocks(n, X.shape[1])).stop
-        step = min(widest, limit, max(dense_limit, 1))
+        step = min(-(-n // MIN_BLOCKS), limit, next(row_blocks(n, X.shape[1])).stop)
         yield from (slice(start, min(start + step, n)) for start in range(0, n, step))
         return
     pointers = X.indptr

@@ -83,7 +83,7 @@ def lanczos(X: Interactions, k: int, rng: np.random.Generator) -> NDArray[Any]:
 
     blocks = RowBlocks.of(X, 1)
     m = min(X.shape)
-    operator = LinearOperator((m, m), matvec=lambda v: blocks.smaller_times(v.reshape(-1, 1)), dtype=np.float64)
+    operator = LinearOperator((m, m), matvec=lambda v: blocks.smaller_times(v.reshape(m, 1)), dtype=np.float64)
     _, vectors = eigsh(operator, k, v0=rng.standard_normal(m), tol=0)
     return from_smaller_side(blocks, vectors[:, ::-1])
 

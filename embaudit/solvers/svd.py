@@ -161,7 +161,7 @@ def _automatic(X: Interactions, k: int, rng: np.random.Generator) -> tuple[_Trip
 def _in_range(X: Interactions) -> tuple[Interactions, float]:
     """Scale a matrix whose squares would leave the range of float32; any other is returned as it is."""
     entries = X.data if is_sparse(X) else X
-    largest = float(max(entries.max(), -entries.min())) if entries.size else 0.0
+    largest = float(max(entries.max(initial=0), -entries.min(initial=0)))
     if not np.isfinite(largest):
         raise must_be("X", "finite", "entries that are not", "repair or drop their rows")
     if largest == 0 or SMALLEST <= largest <= 1 / SMALLEST:
@@ -224,7 +224,7 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
         found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
     values, right = found.values[:k], _positive_signs(found.right[:, :k])
     if solver == "auto" and used != "lapack" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
-        warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
+        warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=3)
     largest = float(values[0]) ** 2
     residual = float(found.residuals[:k].max() / largest) if largest else 0.0
     return TruncatedSVD(frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used)
