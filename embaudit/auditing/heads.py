@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.pieces import kept
+from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.equivalents import EquivalentHead, HeadProbe, centring, random_heads
+from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
 from embaudit.softmax.logit_cosines import logit_cosines
 from embaudit.softmax.neighbour_change import NeighbourChange, neighbour_change
 from embaudit.softmax.panel import Panel, make_panel, most_alike
@@ -24,9 +23,6 @@ from embaudit.softmax.projector import projector_cosines_in
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
@@ -104,6 +100,7 @@ def head_evidence(
     pairs, exact = panel_pairs(panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng)
     made = list(random_heads(panel, n_gauges, max_condition, rng))
     free = "right" in panel.model.free_shifts
+    visits = each_kept("equal head", probe.measure, made, known=probe.probe.known)
     return HeadEvidence(
         model=model,
         affine_rank=space.rank,
@@ -116,7 +113,7 @@ def head_evidence(
         centred=probe.measure(centring(panel)),
         neighbours=kept("nearest labels", lambda: _neighbours(model, panel, n_neighbours, rng), draw=rng),
         constructions=tuple(probe.construct(chosen)) if free else (),
-        equivalents=tuple(track(_visits(probe, made), "visiting equal heads", len(made))),
+        equivalents=tuple(track(visits, "visiting equal heads", len(made))),
         shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
         argmax=kept("argmaxes", lambda: _argmax(space, model, rng), draw=rng),
         projector=projector_cosines_in(space, panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]),
@@ -124,12 +121,6 @@ def head_evidence(
         panel=panel,
         chosen=chosen,
     )
-
-
-def _visits(probe: HeadProbe, made: Sequence[EquivalentModel]) -> Iterator[EquivalentHead]:
-    """Look at one head after the other: each takes all cores."""
-    for number, one in enumerate(made):
-        yield kept(f"equal head {number}", partial(probe.measure, one), known=probe.probe.known)
 
 
 def _neighbours(model: FactorModel, panel: Panel, n: int, rng: np.random.Generator) -> NeighbourChange:
