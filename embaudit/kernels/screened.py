@@ -33,6 +33,8 @@ FEWEST = 1_024
 """Rows of a block at least."""
 NUMBERS = 2**22
 """Numbers of a block at most, from `FEWEST` rows on: several blocks are mapped in float64 at a time."""
+LOOKED_UP = 2**22
+"""Bytes of candidates in float64 at a time."""
 WAITING = 4
 """Hits for each query that wait at least before they are merged."""
 ROUNDOFF = 2.0**-24
@@ -75,7 +77,7 @@ def screened(
     queries = unit_rows(x[rows], none=0)
     spare = SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare
     bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + spare, first)
-    exact = _exact(x, queries, bounds.columns)
+    exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
     best = Largest(len(rows), keep)
     best.columns = np.take_along_axis(bounds.columns, order, axis=1)
@@ -87,17 +89,26 @@ def screened(
     return best, settled | lost
 
 
-def _exact(x: Rows, queries: Floats, columns: Indices) -> Floats:
-    """Compute the cosines of each query with its candidates in float64; -inf where there is none."""
-    found = np.full(columns.shape, -np.inf)
+def _exact(x: Rows, queries: Floats, bounds: Largest, keep: int) -> Floats:
+    """Compute the cosines of each query with its candidates in float64; -inf where there is none.
 
-    def fill(part: slice) -> None:
-        some = columns[part]
-        units = unit_rows(x[np.maximum(some, 0).ravel()]).reshape(*some.shape, x.shape[1])
-        cosines = np.clip(np.einsum("mk,mck->mc", queries[part], units), -1, 1)
-        found[part] = np.where((some < 0) | np.isnan(cosines), -np.inf, cosines)
+    The `keep` of the largest bounds come first. A bound below all of their cosines is that of none among the largest.
+    """
+    found = np.full(bounds.columns.shape, -np.inf)
 
-    each_done(fill, row_blocks(len(columns), columns.shape[1] * queries.shape[1]))
+    def look_up(wanted: Flags) -> None:
+        row, place = np.nonzero(wanted & (bounds.columns >= 0))
+
+        def fill(part: slice) -> None:
+            units = unit_rows(x[bounds.columns[row[part], place[part]]])
+            cosines = np.clip(np.einsum("mk,mk->m", queries[row[part]], units), -1, 1)
+            found[row[part], place[part]] = np.where(np.isnan(cosines), -np.inf, cosines)
+
+        each_done(fill, row_blocks(len(row), x.shape[1], budget=LOOKED_UP))
+
+    foremost = np.arange(bounds.keep) < keep
+    look_up(np.broadcast_to(foremost, found.shape))
+    look_up(~foremost & (bounds.values >= found[:, :keep].min(axis=1)[:, None]))
     return found
 
 

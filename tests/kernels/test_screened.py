@@ -102,6 +102,47 @@ def test_bounds_are_tight_enough_to_be_of_use():
     assert screened._inverse_lengths(stretched, slice(0, 200))[2].max() < 3e-4
 
 
+def test_candidates_are_looked_up_where_their_bound_leaves_them_a_place():
+    turns = np.array([0.0, 0.1, 0.2, 0.2 + 1e-7, 0.2 + 2e-7, 0.3, 0.4, 0.5])
+    x = np.column_stack([np.cos(turns), np.sin(turns)]).astype(np.float32)
+    looked_up = []
+
+    class Watched:
+        shape, dtype = x.shape, x.dtype
+
+        def __len__(self):
+            return len(x)
+
+        def __getitem__(self, rows):
+            if not isinstance(rows, slice):
+                looked_up.append(np.asarray(rows).tolist())
+            return x[rows]
+
+    best, settled = screened.screened(Watched(), np.array([0]), 2, spare=5)
+    asked, foremost, others = looked_up
+    assert asked == [0]
+    assert len(foremost) == 2
+    # Of the other five the two that come within rounding of the second; not those whose bound lies below.
+    assert sorted(foremost + others) == [1, 2, 3, 4]
+    assert (best.columns.tolist(), settled.tolist()) == ([[1, 2]], [True])
+    exact = unit_rows(x.astype(np.float64))
+    np.testing.assert_allclose(best.values[0], exact[[1, 2]] @ exact[0], rtol=0, atol=1e-15)
+    # Where fewer have a place than are kept, all are looked up.
+    looked_up.clear()
+    best, _ = screened.screened(Watched(), np.array([0]), 7, spare=5)
+    assert sorted(np.concatenate(looked_up[1:]).tolist()) == [1, 2, 3, 4, 5, 6, 7]
+    assert best.columns[0, 0] == 1
+
+
+def test_candidates_are_looked_up_a_few_at_a_time(monkeypatch):
+    x = rows_of("plain", np.random.default_rng(1))
+    whole, _ = screened.screened(x, np.arange(30), 5)
+    monkeypatch.setattr(screened, "LOOKED_UP", 8 * 6 * 7)
+    some, _ = screened.screened(x, np.arange(30), 5)
+    assert (some.columns == whole.columns).all()
+    assert (some.values == whole.values).all()
+
+
 def test_few_candidates_are_not_enough_where_many_tie():
     x = np.tile(np.array([[1.0, 2.0, 3.0]]), (60, 1))
     assert not screened.screened(x, np.array([0]), 4)[1].any()
