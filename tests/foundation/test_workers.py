@@ -211,3 +211,23 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
 def _small_blocks(n: int, k: int, budget: int):
     step = max(1, min(budget, 2**16) // (8 * k))
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+@pytest.mark.parametrize(("workers", "at_once", "ahead"), [(1, 2, 2), (2, 2, 5), (3, 2, 6)])
+def test_items_are_taken_a_few_ahead(workers, at_once, ahead):
+    taken = []
+    results = ordered_map(abs, (taken.append(i) or i for i in range(20)), workers=workers)
+    assert len(taken) == at_once
+    assert next(results) == 0
+    assert len(taken) == ahead
+    assert next(results) == 1
+    assert len(taken) == max(ahead + (workers > 1), 2)
+    assert list(results) == list(range(2, 20))
+
+
+def test_two_items_are_done_at_once_and_one_is_done_here():
+    meet = threading.Barrier(2)
+    threads = set(ordered_map(lambda _: meet.wait(10) * 0 + threading.get_ident(), [1, 2], workers=2))
+    assert len(threads) == 2
+    assert threading.get_ident() not in threads
+    assert list(ordered_map(lambda _: threading.get_ident(), [1], workers=2)) == [threading.get_ident()]

@@ -196,6 +196,8 @@ def test_residuals_are_those_of_the_vectors(monkeypatch, resolved):
 def test_what_is_just_exact_is_exact():
     assert _Triplets(np.array([1.0]), np.eye(1), np.array([2 * EXACT])).is_exact(1)
     assert not _Triplets(np.array([1.0]), np.eye(1), np.array([2.001 * EXACT])).is_exact(1)
+    for share, exact in ((0.9e-6, True), (1.1e-6, False)):
+        assert _Triplets(np.array([4.0, 4 * share]), np.eye(2), np.array([0.0, 1.0])).is_exact(2) == exact
 
 
 def test_entries_that_are_largest_up_to_rounding_count_as_equal():
@@ -359,6 +361,24 @@ def test_one_user_is_none_to_fit_and_enough_to_embed():
     with pytest.raises(InputError) as refused:
         mf.inverse_transform(np.ones((4, 3)))
     assert str(refused.value) == "Z must be embedded users with 2 columns; got shape (4, 3)."
+
+
+def test_a_model_of_an_estimator_has_the_names_it_is_given():
+    X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
+    model = (
+        ProductPenaltyMF(2, alpha=1.0).fit(X).model(X, user_ids=[8, 9], item_ids=[3, 4, 5], item_names=["a", "b", "c"])
+    )
+    assert model.side("left").ids.tolist() == [8, 9]
+    assert model.side("right").ids.tolist() == [3, 4, 5]
+    assert model.side("right").labels.tolist() == ["a", "b", "c"]
+    assert model.objective == "product"
+
+
+def test_what_is_no_matrix_is_told_with_its_shape():
+    for given, got in ((np.ones(3), "float64 of shape (3,)"), (np.array([["a"]]), "<U1 of shape (1, 1)")):
+        with pytest.raises(InputError) as refused:
+            products.as_interactions(given)
+        assert str(refused.value) == f"X must be a matrix of real numbers, dense or sparse; got {got}."
 
 
 def test_a_legacy_source_is_drawn_from_once():
