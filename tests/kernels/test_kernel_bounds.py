@@ -9,12 +9,13 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.kernels import moments as module
 from embaudit.kernels import passes, rows
 from embaudit.kernels.copies import first_copies, near_pairs, resolution
-from embaudit.kernels.moments import Moments, _spans, moments, rank_beside
+from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import all_pairs, pair_cosines
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import gram, row_norms, triangular_factor, unit_rows
+from embaudit.kernels.spanned import rank_beside, spans
 from embaudit.kernels.stretch import Spanned, Stretch, Turn, stretches
 
 EPS = float(np.finfo(np.float64).eps)
@@ -102,9 +103,9 @@ def test_where_bounds_do_not_agree_the_singular_values_tell():
     for root, mean, rank in ((np.diag([3.0, 0.04]), [0.0, 4.0], 2), (np.diag([3.0, 0.02]), [0.0, 0.001], 1)):
         assert Moments(1, np.array(mean), root, 1e-2, "qr").rank == rank
     for size, spanned in ((9.9, True), (10.1, False)):
-        assert _spans(np.zeros((2, 2)), np.diag([0.6, 0.8]), size, 0.1) is spanned
+        assert spans(np.zeros((2, 2)), np.diag([0.6, 0.8]), size, 0.1) is spanned
     for size, spanned in ((7.9, True), (8.1, False)):
-        assert _spans(np.diag([6.0, 0.0]), np.diag([1.0, 0.0]), size, 0.1) is spanned
+        assert spans(np.diag([6.0, 0.0]), np.diag([1.0, 0.0]), size, 0.1) is spanned
 
 
 def test_narrow_matrices_of_float32_are_summed_up_by_their_products_beyond_what_is_affordable(monkeypatch):
