@@ -239,7 +239,8 @@ class MovementProbe:
         if plan.pairs is not None:
             return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, self.ends[plan.role]))
         before, sides = self.tables[plan.role], plan.sides
-        if before is not None and table is not None:
+        if table is not None:
+            assert before is not None
             return tally_tables(before, self._directed(plan, table), symmetric=len(sides) == 1)
         rows = [shot.unit[side][self.model.side(side).directed] for side in sides for shot in (self.before, now)]
         return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
