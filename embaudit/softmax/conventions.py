@@ -13,6 +13,7 @@ from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.plain import plain
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel
@@ -226,7 +227,7 @@ def _apart(
     (one, of_all, x), (other, later, y) = first, second
     before, after = of_all.of(single), later.of(single)
     tie = tie_of(after.searched)
-    pairs = max(1, len(x) * (len(x) - 1))
+    pairs = max(1, n_pairs(len(x)))
     return Apart(
         one=one,
         other=other,
@@ -234,7 +235,7 @@ def _apart(
         first_changed=float((of_all.indices[:, 0] != later.indices[:, 0]).mean()),
         top_n=before.indices.shape[1],
         top_n_changed=1 - before.overlap(after, tie=tie),
-        mean_abs=float((np.abs(x - y).sum() - np.abs(np.diag(x) - np.diag(y)).sum()) / pairs),
+        mean_abs=float((np.abs(x - y).sum() - np.abs(np.diag(x) - np.diag(y)).sum()) / (2 * pairs)),
     )
 
 

@@ -12,6 +12,7 @@ from head_examples import random_head
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.drift import rounding_bound
 from embaudit.model.final_norm import FinalNorm
@@ -20,10 +21,12 @@ from embaudit.softmax import (
     conventions,
     logit_cosines,
 )  # fmt: skip
+from embaudit.softmax import panel as panel_module
+from embaudit.softmax.conventions import _apart
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.folding import ones_to_reach
 from embaudit.softmax.neighbour_change import neighbour_change
-from embaudit.softmax.panel import make_panel, most_alike, probe_inputs
+from embaudit.softmax.panel import _require_pair, _survey, make_panel, most_alike, probe_inputs
 from embaudit.softmax.shifts import _summary, shift_summaries
 
 
@@ -261,3 +264,38 @@ def test_logit_cosines_see_no_cap_and_no_lengths():
         "logit cosines must be asked over inputs; got a head without any; pass inputs=, the vectors that reach the "
         "head for the texts or images you care about."
     )
+
+
+@pytest.mark.parametrize(("n", "mean"), [(1, 0.0), (2, 0.5), (3, 5.5 / 3)])
+def test_two_forms_lie_apart_by_the_mean_over_pairs(n, mean):
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    lists = neighbours(rows, 2)
+    gaps = np.array([[9.0, 0.5, 2.0], [0.5, 9.0, -3.0], [2.0, -3.0, 9.0]])[:n, :n]
+    found = _apart(("a", lists, gaps), ("b", lists, np.zeros((n, n))), np.arange(3), exact=True)
+    assert found.mean_abs == pytest.approx(mean, rel=1e-15)
+    assert (found.one, found.other, found.top_n, found.first_changed, found.top_n_changed) == ("a", "b", 2, 0.0, 0.0)
+
+
+def test_a_label_as_far_from_the_mean_as_rounding_has_no_direction(monkeypatch):
+    monkeypatch.setattr(panel_module, "AT_MEAN", 0.5)
+    # The mean is 1, from which 2 is half its own length away; a row of zeros has no direction however far it is.
+    norms, summary, alive = _survey(FactorModel.from_softmax(np.array([[2.0], [4.0], [-3.0], [0.0], [2.0]])))
+    assert norms.tolist() == [2.0, 4.0, 3.0, 0.0, 2.0]
+    assert summary.mean.tolist() == [1.0]
+    assert alive.tolist() == [1, 2]
+
+
+def test_a_pair_is_two_numbers_of_labels_with_a_direction_or_none():
+    alive = np.array([1, 2, 4])
+    for pair in ((), (1, 4), (2, 2)):
+        _require_pair(pair, alive, 5)
+    for bad, words in (
+        ((1,), "pair must be two row numbers; got (1,)."),
+        ((1, 2, 4), "pair must be two row numbers; got (1, 2, 4)."),
+        ((1, 2.0), "pair must be two row numbers; got (1, 2.0)."),
+        ((1, 3), "pair must be rows from 0 to 4 that are neither zero nor the mean row; got (1, 3)."),
+        ((3, 1), "pair must be rows from 0 to 4 that are neither zero nor the mean row; got (3, 1)."),
+    ):
+        with pytest.raises(InputError) as refused:
+            _require_pair(bad, alive, 5)
+        assert str(refused.value) == words
