@@ -8,19 +8,20 @@ from typing import Any
 
 from embaudit.auditing.effort import Effort
 from embaudit.foundation.durations import duration
+from embaudit.foundation.words import counted
 
 SHARES = tuple(0.75**step for step in range(13))
 """What is tried in turn: all that was asked for, three quarters of each number, and so on; last `LEAST`."""
 AIM = 0.8
 """Share of the time that is planned with: a forecast may be off."""
 NAMED = {
-    "n_gauges": ("gauges", "random models of each family"),
-    "n_pairs": ("pairs", "pairs"),
-    "n_lists": ("lists", "lists"),
-    "n_starts": ("starts", "starts of an attack"),
-    "n_steps": ("steps", "steps of an attack"),
+    "n_gauges": ("gauges", "random model", " of each family"),
+    "n_pairs": ("pairs", "pair", ""),
+    "n_lists": ("lists", "list", ""),
+    "n_starts": ("starts", "start", " of an attack"),
+    "n_steps": ("steps", "step", " of an attack"),
 }
-"""Each number by its option, and as people read it."""
+"""Each number by its option, what one of it is called, and of what."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,11 @@ class Plan:
             return (
                 f"All of it was expected to take about {duration(self.whole)}, {self._beside()}; nothing was left out."
             )
-        done = (f"{here:,} {NAMED[name][1]} instead of {there:,}" for name, (there, here) in self.reduced.items())
+        done = ((*NAMED[name][1:], *numbers) for name, numbers in self.reduced.items())
+        parts = (f"{counted(here, one)}{whose} instead of {there:,}" for one, whose, there, here in done)
         return (
             f"All of it was expected to take about {duration(self.whole)}, with fewer samples about "
-            f"{duration(self.seconds)}, {self._beside()}: {', '.join(done)}. The same again: {self.options}."
+            f"{duration(self.seconds)}, {self._beside()}: {', '.join(parts)}. The same again: {self.options}."
         )
 
     def _beside(self) -> str:

@@ -59,14 +59,14 @@ def test_the_most_that_fits_is_planned():
     least = planned(1.0, EFFORT, seconds)
     assert least == Plan(1.0, EFFORT, LEAST, 100.0, 10.0)
     assert least.explain().startswith(
-        "All of it was expected to take about 100 s, with fewer samples about 10 s, more than 1.0 s: 1 random models"
+        "All of it was expected to take about 100 s, with fewer samples about 10 s, more than 1.0 s: 1 random model of"
     )
 
 
 def test_what_is_left_out_is_said_in_full():
     assert PLAN.explain() == (
         "All of it was expected to take about 3 min, with fewer samples about 40 s, within 60 s: 2 random models of "
-        "each family instead of 8, 10,000 pairs instead of 100,000, 100 lists instead of 400, 1 starts of an attack "
+        "each family instead of 8, 10,000 pairs instead of 100,000, 100 lists instead of 400, 1 start of an attack "
         "instead of 3, 5 steps of an attack instead of 20. The same again: --gauges 2 --pairs 10000 --lists 100 "
         "--starts 1 --steps 5."
     )
