@@ -25,6 +25,11 @@ def text_of(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
 
 
+def read_text(html: str) -> str:
+    """Return the same where words lead somewhere within a sentence."""
+    return unescape(re.sub(r"<[^>]+>", "", html))
+
+
 class Tags(HTMLParser):
     """Collects what is opened and not closed, ids, and where links lead."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from embaudit.auditing.claims.claim import Kind
 from embaudit.auditing.claims.heads import CHANGED, MOVES
-from embaudit.foundation.words import counted, percent
+from embaudit.foundation.words import ONCE, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -141,13 +141,15 @@ def _off_origin(known: Known) -> _Found | None:
     """Tell of labels whose mean row, which no probability shows, decides what is near."""
     if "origin-decides" not in known:
         return None
-    changed, decides = known["origin"].value or 0.0, known["origin-decides"]
-    effect = f"moves them by {decides.value:.2f} on average and changes"
-    if changed >= CHANGED:
-        copies = ", copies included," * ("twins" in known)
-        effect = f"changes {percent(changed)} of nearest labels{copies or ','} but"
-    because = f"subtracting the average row from every row {effect} no probability"
-    return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
+    decides, once = known["origin-decides"], known.get("origin-once")
+    changed = (once or known["origin"]).value or 0.0
+    start = "subtracting the average row from every row"
+    if changed < CHANGED:
+        because = f"{start} moves them by {decides.value:.2f} on average and changes no probability"
+        return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
+    copies = f", {ONCE}" if once else ""
+    because = f"{start} changes {percent(changed)} of nearest labels{copies}, but no probability"
+    return _Found(Word.NO, because, ("origin-decides", "origin", *(("origin-once",) if once else ()), "free"))
 
 
 def _unfolded(known: Known) -> _Found | None:

@@ -63,9 +63,8 @@ def _advice(evidence: Evidence, answer: Answer) -> str:
         return f"Read these cosines as {'cosines of those predictions' if made else 'part of what the model predicts'}."
     logits = "with inputs, logit cosines are what the head pins down"
     if answer.word is Word.NO and head:
-        return (
-            "Use logit cosines." if not alone else "Do not read meaning into them; bring inputs and use logit cosines."
-        )
+        given = "give inputs (--inputs or --states) and " * alone
+        return f"Do not read meaning into them; {given}use logit cosines."
     if answer.word is Word.NO:
         return f"Do not read meaning into these cosines; {_ranking(evidence)}{_instead(evidence)}."
     first = "Until that is known, read" if answer.word is Word.UNSAID else "Read"

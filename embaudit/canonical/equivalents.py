@@ -89,10 +89,10 @@ class EquivalentModel:
         --------
         >>> first, *_ = canonical_models(FactorModel.from_user_item([[1.0], [2.0]], [[1.0]]))
         >>> first.name, first.called("right"), first.called("left")
-        ('exponent 0 (users whitened)', 'prediction cosine (users whitened)', 'users whitened')
+        ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
         """
         if self.kind == CANONICAL and self.exponent == PREDICTS.get(role):
-            return f"prediction cosine ({self.title})"
+            return f"{self.title} (prediction cosine)"
         return self.title if self.kind == CANONICAL else self.name
 
     def of(self, model: FactorModel) -> FactorModel:

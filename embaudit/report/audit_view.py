@@ -11,15 +11,17 @@ from embaudit._version import __version__
 from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.claims.claim import Kind
 from embaudit.auditing.claims.training import UNKNOWN, cases
+from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES, WORDS
-from embaudit.foundation.words import copied, percent
+from embaudit.canonical.equivalents import CANONICAL, PREDICTS
+from embaudit.foundation.words import ONCE, copied, percent
 from embaudit.model import Pairs
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
-from embaudit.report.first_screen import PROVEN, SEEN, key, movement_grid
+from embaudit.report.first_screen import PROVEN, RANGE, SEEN, is_proven, key, movement_grid, sources
 from embaudit.report.heat_chart import HeatChart, heat_chart
 from embaudit.report.next_steps import Asked, by_logits, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
@@ -88,8 +90,10 @@ class AuditView:
     """What the advice rests on."""
     training: tuple[tuple[list[str], str], ...]
     """Kinds of training, and what each leaves of the cosines, where none is known."""
+    on_movement: tuple[str, ...]
+    """How to read tables of movement."""
     on_limits: tuple[str, ...]
-    """How to read what follows."""
+    """How to read those of what could move."""
     picked: str
     """Whose neighbours are shown."""
     words: tuple[tuple[str, str], ...]
@@ -98,8 +102,8 @@ class AuditView:
     codes: tuple[CodeEntry, ...]
     """What the codes of the findings mean, each once."""
     glance: Glance | None
-    key: str
-    """What its words mean."""
+    key: tuple[str, ...]
+    """What its words mean, a sentence each."""
     movement: tuple[Charted, ...]
     beside_predictions: CountChart | None
     """Cosines of a sample of pairs against those of their predictions."""
@@ -154,13 +158,14 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         steps=tuple(_steps(audit, asked)),
         said=tuple(_said(audit)),
         training=tuple(cases(model)) if _is_open(audit) else (),
+        on_movement=tuple(_on_movement(audit)),
         on_limits=tuple(_on_limits(audit)),
         picked=" ".join(filter(None, (_picked(audit), _length(audit, examples), _unnamed(audit)))),
         words=tuple(_short(audit)),
         findings=audit.findings,
         codes=tuple(_codes(audit)),
         glance=_glance(audit),
-        key=key(audit, movement_grid(evidence)),
+        key=tuple(_key(audit)),
         movement=tuple(_movement(audit)),
         beside_predictions=_beside_predictions(audit),
         heat=heat_chart(audit),
@@ -177,6 +182,21 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         facts=tuple(_facts(audit)),
         glossary=tuple((w.name, in_titles(model, w.meaning), in_titles(model, w.example)) for w in WORDS.values()),
     )
+
+
+def _key(audit: Audit) -> Iterator[str]:
+    """Explain the words of the table as the first screen does, and what there is no room for on it."""
+    grid, model = movement_grid(audit.evidence), audit.evidence.model
+    letters = sources(audit.evidence)
+    yield from key(audit, grid)
+    if RANGE in grid.headings:
+        yield "A range holds all that one cosine can be; its width is told of the median pair."
+    for one in audit.evidence.equivalents:
+        for side in model.sides:
+            if one.title in letters and one.kind == CANONICAL and one.exponent == PREDICTS[side]:
+                yield f"{one.title[0].upper()}{one.title[1:]}: {model.title(side)} cosines are prediction cosines."
+    if any("–" in row for row in grid.rows):
+        yield "–: not measured."
 
 
 def advice_of(audit: Audit) -> str:
@@ -199,6 +219,22 @@ def _said(audit: Audit) -> Iterator[str]:
     """Yield the statements before the advice; kinds of training have a table of their own."""
     for one in audit.statements[: len(audit.statements) - audit.predictions_hold]:
         yield UNKNOWN if one.claims == ("training",) and _is_open(audit) else one.text
+
+
+def _on_movement(audit: Audit) -> Iterator[str]:
+    """Tell what bounds κ, and over what models that were searched for are measured."""
+    equivalents, budget = audit.evidence.equivalents, audit.evidence.max_condition
+    yield (
+        "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
+        f"and searches keep to the budget, κ = {budget:g} (--max-condition)."
+    )
+    if any(one.kind == WORST for one in equivalents):
+        yield (
+            "Models that were searched for are measured over all pairs and lists here, as all others are. On those "
+            "they were sought for they do more, which the next section tells."
+        )
+    if any(ONCE in grid.note for grid in movement_grids(audit)):
+        yield f"Figures in brackets are {ONCE}: go by these. Those before them hide what moves behind what cannot."
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
@@ -249,7 +285,7 @@ SHORT = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model"
 
 def _short(audit: Audit) -> Iterator[tuple[str, str]]:
     """Explain the words of the top of the page, of its findings and of its tables."""
-    met = [audit.verdict, str(audit.answer), key(audit, movement_grid(audit.evidence)), "budget"]
+    met = [audit.verdict, str(audit.answer), *_key(audit), "budget"]
     met += [f"{one.title} {one.explanation} {one.remedy}" for one in audit.findings]
     met += [*sentences(audit), *(" ".join((grid.caption, *grid.headings)) for grid in grids(audit))]
     for line in definitions(audit.model, met, SHORT):
@@ -269,7 +305,7 @@ def _glance(audit: Audit) -> Glance | None:
     if not audit.predictions_hold:
         return None
     grid = movement_grid(audit.evidence)
-    proven = sum(name.startswith("range") or name.endswith("stay") for name in grid.headings)
+    proven = sum(map(is_proven, grid.headings))
     groups = ((SEEN, len(grid.headings) - 1 - proven), (PROVEN, proven))
     return Glance(grid, tuple((title, width) for title, width in groups if width))
 

@@ -60,8 +60,8 @@ class BarRow:
 
         Examples
         --------
-        >>> BarRow("prediction cosine (users whitened)", 0.0, ()).lines
-        ('prediction cosine (users', 'whitened)')
+        >>> BarRow("users whitened (prediction cosine)", 0.0, ()).lines
+        ('users whitened (prediction', 'cosine)')
         """
         return tuple(wrap(self.name, CUT, max_lines=2, placeholder=" …"))
 

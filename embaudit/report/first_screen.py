@@ -50,6 +50,8 @@ OWN = "embaudit"
 """The format of our own files, which say themselves what is what; so does a file of one array."""
 KAPPA = 1.5
 """Budget of what could move."""
+RANGE, SURE = "width of range", "sure to stay"
+"""What stands over the columns of what is proven."""
 SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
 """What stands over the columns of the table."""
 ANSWERED = {"chosen", "one-side"}
@@ -116,7 +118,7 @@ def _tabulated(audit: Audit) -> list[str]:
     if not audit.predictions_hold:
         return []
     grid = movement_grid(audit.evidence)
-    return ["", *_table(grid), *wrap(key(audit, grid), WIDTH)]
+    return ["", *_table(grid), *wrap(" ".join(key(audit, grid)), WIDTH)]
 
 
 def movement_grid(evidence: Evidence) -> Grid:
@@ -136,11 +138,21 @@ def movement_grid(evidence: Evidence) -> Grid:
         "cosines": [Pairs(role).titled(evidence.model) for role in evidence.roles],
         "mean move": [_seen(_number, _moved(evidence, role), letters if several else {}) for role in evidence.roles],
         f"{near} lost": [_seen(percent, _lost(evidence, role), letters if several else {}) for role in evidence.roles],
-        "range (median)": [_number(_width(evidence, role)) for role in evidence.roles],
-        f"{near} sure to stay": [percent(_certified(evidence, role)) for role in evidence.roles],
+        RANGE: [_number(_width(evidence, role)) for role in evidence.roles],
+        f"{near} {SURE}": [_rough(_certified(evidence, role)) for role in evidence.roles],
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
     return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+
+
+def is_proven(heading: str) -> bool:
+    """Tell the columns of what is proven from those of what was seen."""
+    return heading == RANGE or heading.endswith(SURE)
+
+
+def _rough(share: float) -> str:
+    """Write a share without decimals, which are overlooked beside whole ones."""
+    return "<1 %" if 0 < share < 0.01 else percent(share)
 
 
 def _nearest(evidence: Evidence) -> str:
@@ -186,8 +198,8 @@ def _named(evidence: Evidence, made: EquivalentModel) -> str:
     """Name an equal model as tables do; those that were searched for are told by how far they go."""
     if made.kind != WORST:
         return made.title
-    shift = f", a shift of {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
-    return f"worst found (κ = {made.condition_number:.3g}{shift})"
+    shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
+    return f"{made.title} (κ = {made.condition_number:.3g}{shift})"
 
 
 def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]) -> _Most:
@@ -236,9 +248,7 @@ def _gone(record: Movement) -> float:
 
 def _table(grid: Grid) -> list[str]:
     """Align a table under two lines: what was done, and what became of it."""
-    proven = next(
-        (i for i, name in enumerate(grid.headings) if name.startswith("range") or name.endswith("stay")), None
-    )
+    proven = next((i for i, name in enumerate(grid.headings) if is_proven(name)), None)
     bounds = [0, 1, len(grid.headings) if proven is None else proven, len(grid.headings)]
     blocks = [
         block
@@ -349,17 +359,18 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
-def key(audit: Audit, grid: Grid) -> str:
-    """Explain the words of the table, those that it has."""
-    alone = "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
-    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
-    proven = any(heading.startswith("range") or heading.endswith("stay") for heading in grid.headings)
-    text = alone + " κ: largest / smallest stretch." * proven
+def key(audit: Audit, grid: Grid) -> Iterator[str]:
+    """Explain the words of the table, those that it has, a sentence each."""
+    yield "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
+    if any(map(is_proven, grid.headings)):
+        yield "κ: largest / smallest stretch."
+    if RANGE in grid.headings:
+        yield "Widths: medians."
     letters = sources(audit.evidence)
     if len(letters) == 1:
-        text += f" Most seen in: {next(iter(letters))}."
-    elif letters:
-        text += "".join(f" {letter}: {called}." for called, letter in letters.items())
+        yield f"Most seen in: {next(iter(letters))}."
+    else:
+        yield from (f"{letter}: {called}." for called, letter in letters.items())
+    copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
     if copies and any("nearest" in heading for heading in grid.headings):
-        text += " Copies count once in lists."
-    return text
+        yield "Copies count once in lists."

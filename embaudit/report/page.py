@@ -23,7 +23,7 @@ KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNS
 """How an answer is coloured."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import jinja2
     from markupsafe import Markup
@@ -38,7 +38,7 @@ def _template(name: str) -> jinja2.Template:
 
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
     drawn = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, trim_blocks=True)
-    drawn.filters |= {"coded": coded, "typed": typed}
+    drawn.filters |= {"coded": coded, "typed": typed, "worded": worded}
     return drawn.get_template(name)
 
 
@@ -53,6 +53,30 @@ def coded(text: str) -> Markup:
     from markupsafe import Markup, escape
 
     return Markup(re.sub("`([^`]+)`", lambda found: f"<code>{typed(Markup(found[1]))}</code>", str(escape(text))))  # noqa: S704 (escaped before)
+
+
+def worded(text: str, words: Sequence[tuple[str, str]]) -> Markup:
+    """Set code as `coded` does, and let each word that the page explains lead to what it means, where it is met first.
+
+    Examples
+    --------
+    >>> str(worded("A gauge of κ = 2: a gauge.", [("gauge", "a change"), ("range", "all values")]))
+    'A <a class="word" href="#word-0" title="a change">gauge</a> of κ = 2: a gauge.'
+    """
+    from markupsafe import Markup, escape
+
+    places, met = {name.lower(): i for i, (name, _) in enumerate(words)}, set[int]()
+    names = "|".join(map(re.escape, sorted(places, key=len, reverse=True)))
+
+    def linked(found: re.Match[str]) -> str:
+        at = places.get((found["word"] or "").lower())
+        if at is None or at in met:
+            return found[0]
+        met.add(at)
+        return f'<a class="word" href="#word-{at}" title="{escape(words[at][1])}">{found[0]}</a>'
+
+    inside = rf"<code>.*?</code>|<[^>]*>|(?<!\w)(?P<word>{names})s?(?!\w)" if names else "(?P<word>$^)"
+    return Markup(re.sub(inside, linked, str(coded(text)), flags=re.IGNORECASE))  # noqa: S704 (escaped before)
 
 
 def typed(command: str) -> Markup:

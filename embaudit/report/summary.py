@@ -74,7 +74,7 @@ def _movement_note(record: Movement) -> str:
     note = f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
-        note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
+        note += f", {percent(record.tied_lists)} of them end in a tie with rows left out" if record.tied_lists else ""
         note += f"; in brackets {ONCE}" if "(" in _kept(record) else ""
     return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 

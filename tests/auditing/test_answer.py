@@ -96,8 +96,20 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         (
             [FREE, ORIGIN, claim("origin-decides", value=0.05), "twins:right"],
             "NO",
-            "subtracting the average row from every row changes 5 % of nearest labels, copies included, but no "
-            "probability",
+            "subtracting the average row from every row changes 5 % of nearest labels, but no probability",
+            ("origin-decides", "origin", "free:right"),
+        ),
+        (
+            [FREE, ORIGIN_QUIET, claim("origin-once", value=0.05), claim("origin-decides", value=0.3)],
+            "NO",
+            "subtracting the average row from every row changes 5 % of nearest labels, with copies counted once, but "
+            "no probability",
+            ("origin-decides", "origin", "origin-once", "free:right"),
+        ),
+        (
+            [FREE, ORIGIN, claim("origin-once", value=0.0499), claim("origin-decides", value=0.3)],
+            "NO",
+            "subtracting the average row from every row moves them by 0.30 on average and changes no probability",
             ("origin-decides", "origin", "free:right"),
         ),
         (

@@ -447,6 +447,14 @@ def test_an_origin_that_decides_neighbours():
     )  # fmt: skip
 
 
+def test_an_origin_is_told_of_lists_that_count_copies_once():
+    neighbours = replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=0.31)
+    found = only(origin(of_head(head(neighbours=neighbours))))
+    assert found[2] == "subtracting the average row changes 31 % of nearest labels, copies counted once"
+    # What is proven of it is the share over all labels.
+    assert found[5] == 0.02
+
+
 def test_an_origin_that_decides_cosines_alone():
     found = only(origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4321)))))
     assert found[2] == "subtracting the average row moves label cosines by 0.43 on average"

@@ -523,6 +523,34 @@ def test_an_origin_matters_from_a_twentieth_on(share, mean_abs, matters):
     assert heads.origin_matters(tied) is False
 
 
+@pytest.mark.parametrize(("once", "decides"), [(0.05, True), (0.0499, False)])
+def test_labels_that_were_hardly_trained_do_not_hide_what_an_origin_decides(once, decides):
+    neighbours = replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=once)
+    found = head(neighbours=neighbours, centred=equal_head("mean row removed", "centring", 0.0))
+    assert (heads.nearest_changed(found), heads.counts_once(found)) == (once, True)
+    assert (heads.decides_neighbours(found), heads.origin_matters(found)) == (decides, decides)
+    claim, of_copies = heads.origin(of_head(found))
+    assert claim.value == 0.02
+    said = "2 % (5 % with copies counted once) of labels have another nearest label" if decides else (
+        "98 % (95 % with copies counted once) of labels keep their nearest label"
+    )  # fmt: skip
+    assert said in claim.text
+    assert records([of_copies]) == [
+        (
+            "origin-once", M, "label cosines", "the head less its mean row", False,
+            "With copies counted once, 5 % of labels have another nearest label there.", once, "head",
+        )
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("once", [0.02, 0.0201, float("nan")])
+def test_copies_that_change_no_figure_are_not_told_of(once):
+    found = head(neighbours=replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=once))
+    assert not heads.counts_once(found)
+    assert heads.nearest_changed(found) == (0.02 if np.isnan(once) else once)
+    assert [claim.name for claim in heads.origin(of_head(found))] == ["origin"]
+
+
 def test_an_origin_that_decides_cosines_alone():
     (claim,) = heads.origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4))))
     assert claim.text == (

@@ -92,7 +92,7 @@ def test_an_issue_from_one_label_in_twenty_on():
     )
     assert found.remedy == (
         "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
-        "folded-centred` writes the form that holds nothing no probability shows but the axes."
+        "folded-centred` writes one in which neither the gains nor the origin is left to choose; axes still are."
     )
     assert (found.claim.name, found.claim.kind) == ("norm-decides", Kind.SHOWN)
     assert decides(measured(RMS, share=0.05))

@@ -159,8 +159,8 @@ def test_canonical_models_are_called_what_their_cosines_are():
     called = {role: [made.called(role) for made in whitened[:4]] for role in ("right", "left", "cross")}
     plainly = ["users whitened", "balanced", "items whitened", "linear 1"]
     assert called["cross"] == plainly
-    assert called["right"] == ["prediction cosine (users whitened)", *plainly[1:]]
-    assert called["left"] == [*plainly[:2], "prediction cosine (items whitened)", "linear 1"]
+    assert called["right"] == ["users whitened (prediction cosine)", *plainly[1:]]
+    assert called["left"] == [*plainly[:2], "items whitened (prediction cosine)", "linear 1"]
     model = MODELS["right bias"]
     pairs = np.array([[0, 1], [1, 2], [0, 3]])
     for made, role in ((whitened[0], "right"), (whitened[2], "left")):

@@ -285,7 +285,7 @@ def test_with_inputs_they_verify_and_logit_cosines_are_compared():
     dense = np.corrcoef(logits.T)  # columns have mean 0, so these are cosines
     expected = np.corrcoef(head.cosines("right", pairs), dense[tuple(pairs.T)])[0, 1]
     assert report.logit_agreement == pytest.approx(expected, abs=1e-9)
-    assert report.verdict.endswith("Use logit cosines.")
+    assert report.verdict.endswith("Do not read meaning into them; use logit cosines.")
     assert head_report(head.replace(left=None), n_gauges=1).logit_agreement is None
 
 

@@ -114,9 +114,10 @@ WITH_INPUTS = HEAD.replace(left=np.eye(3))
         (evidence(ALONE), NO, ("outside:right",), f"{NOT}{DOT}."),
         (evidence(RANKED.replace(left=None)), NO, ("outside:right",), f"{NOT}{DOT}."),
         (
-            of_head(), NO, ("origin",), "Do not read meaning into them; bring inputs and use logit cosines.",
+            of_head(), NO, ("origin",),
+            "Do not read meaning into them; give inputs (--inputs or --states) and use logit cosines.",
         ),
-        (of_head(head(WITH_INPUTS)), NO, ("origin",), "Use logit cosines."),
+        (of_head(head(WITH_INPUTS)), NO, ("origin",), "Do not read meaning into them; use logit cosines."),
         (seen(), CONVENTION, ("chosen",), f"{CONVENTIONAL}; check them against cosines of what is predicted."),
         (seen(RANKED), CONVENTION, ("chosen",), f"{CONVENTIONAL}; check them against cosines of their scores."),
         (evidence(ALONE), CONVENTION, ("chosen",), f"{CONVENTIONAL}."),

@@ -38,8 +38,8 @@ def test_canonical_models_have_names_and_conditions(left, kappas):
     assert np.isnan([one.map_condition for one in found]).tolist() == [whole] * 3
     called = [[one.called(role) for one in found] for role in ("right", "left", "cross")]
     titles = [title for _, title in NAMES]
-    assert called[0] == ["prediction cosine (users whitened)", *titles[1:]]
-    assert called[1] == [*titles[:2], "prediction cosine (items whitened)"]
+    assert called[0] == ["users whitened (prediction cosine)", *titles[1:]]
+    assert called[1] == [*titles[:2], "items whitened (prediction cosine)"]
     assert called[2] == titles
     for one in found:
         made = one.of(model)

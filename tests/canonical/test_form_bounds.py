@@ -196,10 +196,10 @@ def test_a_model_that_no_gauge_reaches_is_recorded_by_its_map():
     ]
     first, middle, last = canonical_models(model)
     assert [one.called("right") for one in (first, middle, last)] == [
-        "prediction cosine (users whitened)", "balanced", "items whitened",
+        "users whitened (prediction cosine)", "balanced", "items whitened",
     ]  # fmt: skip
     assert [one.called("left") for one in (first, middle, last)] == [
-        "users whitened", "balanced", "prediction cosine (items whitened)",
+        "users whitened", "balanced", "items whitened (prediction cosine)",
     ]  # fmt: skip
     assert EquivalentModel.by(Gauge.identity(2), "one", "linear", title="all").called("right") == "one"
 

@@ -178,9 +178,9 @@ def back(page):
 @pytest.mark.parametrize("name", ["scores", "sigmoid", "softmax", "ranking", "head", "vectors"])
 def test_sliders_move_neighbours_and_no_prediction(opened, name):
     page = opened(name)
+    back(page)
     stored = predictions(page)
     assert all(len(one) == 3 for one in stored)
-    assert page.locator("#replaced").text_content() == "0 %"
     for slider in page.locator("#explorer .control:not(.shift) input[type=range]").all():
         seen = []
         for key in ("Home", "End", "PageDown"):
@@ -279,11 +279,15 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     assert page.locator("#predicted-1 li").count() == 3
 
 
-def test_a_page_opens_at_the_model_at_hand_and_a_button_leads_to_each_other_one(opened, audits):
+def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audits):
     for name in ("scores", "head"):
         page, found = opened(name), explorer(audits[name])
         stored = predictions(page)
-        assert page.locator("#replaced").text_content() == page.locator("#status-replaced").text_content() == "0 %"
+        assert page.locator("#shows [aria-pressed=true]").all_text_contents() == [found.shows[0].name]
+        assert f"Shown at first is “{found.shows[0].name}”" in page.locator("#explorer").inner_text()
+        assert page.locator("#replaced").text_content() != "0 %"
+        back(page)
+        assert page.locator("#status-replaced").text_content() == "0 %"
         assert page.locator("#reset").get_attribute("aria-pressed") == "true"
         assert page.locator(".control.off").count() == 0
         for i, one in enumerate(found.shows):

@@ -11,6 +11,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from browsing import read_text
 from models import random_model
 
 import embaudit as ea
@@ -83,7 +84,7 @@ def test_exponents_are_those_of_the_package(audited, exponent):
         np.exp(log_condition(audited.evidence.position.form, exponent)), rel=1e-12
     )
     assert one.known
-    assert [text for _, text in one.stops] == ["prediction cosine (users whitened)", "balanced", "items whitened"]
+    assert [text for _, text in one.stops] == ["users whitened (prediction cosine)", "balanced", "items whitened"]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
@@ -255,7 +256,7 @@ def test_words_of_the_explorer_are_those_of_claims_and_of_the_glossary(audited, 
         (alone, "leaves every score as it is"),
         (pinned, next(claim.text for claim in pinned.claims if claim.name == "pinned:right")),
     ):
-        part = unescape(page(audit).split('id="explorer"')[1].split("<noscript>")[0])
+        part = read_text(page(audit).split('id="explorer"')[1].split("<noscript>")[0])
         assert expected in part
     assert "scores changed" in page(alone)
     assert "<h3>Scores</h3>" in page(alone)
@@ -273,7 +274,7 @@ def test_a_button_leads_to_each_demonstration(audited, head, shifted):
         return [(one.name, kinds[one.family], one.at, np.round(one.shift, 9).tolist()) for one in found.shows]
 
     assert shows(audited)[:3] == [
-        ("Compared by predictions", "exponent", 0.0, [0, 0]),
+        ("Prediction cosine", "exponent", 0.0, [0, 0]),
         ("Balanced", "exponent", 0.5, [0, 0]),
         ("Worst found", "worst", 1.0, [0, 0]),
     ]
@@ -297,12 +298,12 @@ def centred_of(audit):
 
 def test_the_page_says_users_and_items_only_where_the_model_does(audited):
     labels = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(40, 4)) + 1)
-    part = unescape(page(ea.audit(labels, n_gauges=1)).split('id="explorer"')[1].split("<noscript>")[0])
+    part = read_text(page(ea.audit(labels, n_gauges=1)).split('id="explorer"')[1].split("<noscript>")[0])
     assert "A stretch of the inputs that is undone on the labels is one." in part
     assert not re.search(r"\b(users?|items?)\b", part)
     own = unescape(page(audited).split('id="explorer"')[1].split("<script")[0])
     assert "A stretch of the users that is undone on the items is one." in own
-    assert "Move the scale from items (0) to users (1)" in own
+    assert "Who carries the scale: all items (0), all users (1)" in own
     assert "of the 10 nearest replaced, among all 30 items" in own
 
 

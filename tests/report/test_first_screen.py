@@ -23,7 +23,7 @@ def test_lists_are_named_by_their_length_where_all_have_one():
     few = random_model(2, n=30, p=5, k=4)
     for model, near in ((PAIR, "10 nearest"), (few, "nearest")):
         headings = movement_grid(audit(model, n_gauges=1, n_pairs=50).evidence).headings
-        assert headings == ("cosines", "mean move", f"{near} lost", "range (median)", f"{near} sure to stay")
+        assert headings == ("cosines", "mean move", f"{near} lost", "width of range", f"{near} sure to stay")
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -31,7 +31,7 @@ def test_columns_stand_under_what_they_were_seen_or_proven_in():
     above, headings = screen(PAIR).split("\n\n")[-3].splitlines()[:2]
     assert above.strip() == "most seen in equal models    proven while axes stretch up to κ = 1.5"
     assert above.index("most") == headings.index("mean move")
-    assert above.index("proven") == headings.index("range (median)")
+    assert above.index("proven") == headings.index("width of range")
 
 
 @pytest.mark.usefixtures("without_attacks")

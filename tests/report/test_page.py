@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from html import unescape
+from html import escape, unescape
 
 import numpy as np
 import pytest
-from browsing import LOADED, read, text_of
+from browsing import LOADED, read, read_text, text_of
 from models import random_model
 
 import embaudit as ea
@@ -17,7 +17,7 @@ from embaudit.auditing.glossary import CODES
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
 from embaudit.report.next_steps import Asked
-from embaudit.report.page import coded, page
+from embaudit.report.page import coded, page, worded
 from embaudit.report.summary import movement_grids
 from embaudit.report.view import LONGEST, Origin
 
@@ -61,11 +61,10 @@ def test_the_top_says_the_answer_why_and_what_to_do(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
     assert f'<b class="no">{result.answer.word}.</b> <span>{sentence(result.answer.because)}.</span>' in html
-    *said, advice = [f"<p>{statement.text}</p>" for statement in result.statements]
-    assert html.index("<b>What to do</b>") < html.index(advice) < html.index('id="verdict"')
-    places = [html.index(text) for text in said]
-    assert places == sorted(places)
-    assert html.index('id="verdict"') < places[0] < places[-1] < html.index('id="findings"')
+    *said, advice = [statement.text for statement in result.statements]
+    assert html.index("<b>What to do</b>") < html.index(f"<p>{advice}</p>") < html.index('id="verdict"')
+    part = html.split('id="verdict"')[1].split("</section>")[0]
+    assert [read_text(text) for text in re.findall("<p>(.*?)</p>", part)] == said
 
 
 def test_what_to_type_stands_beside_what_to_do(result, head):
@@ -128,6 +127,45 @@ def test_words_of_the_top_are_explained_there(head):
     words = dict(audit_view(head).words)
     assert {"gauge", "κ", "equal model", "label", "shift"} <= set(words)
     assert words["equal model"].startswith("a model that makes the same predictions as yours")
+
+
+def test_words_lead_to_what_they_mean_where_each_is_met_first(result):
+    html = result.report()
+    words = audit_view(result).words
+    assert re.findall(r'<dt id="(word-\d+)">(.*?)</dt>', html) == [(f"word-{i}", w) for i, (w, _) in enumerate(words)]
+    at, (_, meaning) = next((i, one) for i, one in enumerate(words) if one[0] == "κ")
+    link = f'<a class="word" href="#word-{at}" title="{escape(meaning)}">κ</a>'
+    assert f"<li>{link}: largest / smallest stretch.</li>" in html
+    assert html.split('id="movement"')[1].count(link) >= 1
+    text = str(worded("`κ` <κ> Ranges, a range; gauged", [("κ", "a"), ("range", '"b"'), ("gauge", "c")]))
+    assert text == (
+        '<code>κ</code> &lt;<a class="word" href="#word-0" title="a">κ</a>&gt; '
+        '<a class="word" href="#word-1" title="&#34;b&#34;">Ranges</a>, a range; gauged'
+    )
+    assert str(worded("a `b` <c>", [])) == "a <code>b</code> &lt;c&gt;"
+
+
+def test_the_table_of_the_top_is_explained_below_it(result, head):
+    told = list(audit_view(result).key)
+    assert told[:3] == ["Equal models predict the same.", "κ: largest / smallest stretch.", "Widths: medians."]
+    assert told[-2:] == ["Users whitened: item cosines are prediction cosines.", "–: not measured."]
+    assert "A range holds all that one cosine can be; its width is told of the median pair." in told
+    assert not [text for text in audit_view(head).key if "whitened" in text or "–" in text]
+
+
+def test_tables_of_movement_say_what_bounds_a_model_and_what_was_searched_for(result, head):
+    bound, searched = audit_view(result).on_movement
+    assert bound == (
+        "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
+        "and searches keep to the budget, κ = 2 (--max-condition)."
+    )
+    assert searched.startswith("Models that were searched for are measured over all pairs and lists here")
+    part = read_text(result.report().split('id="movement"')[1].split('class="stack"')[0])
+    assert bound in part
+    assert searched in part
+    wide = ea.audit(random_model(n=30, p=20), n_gauges=1, max_condition=3.5, groups=["canonical"])
+    assert "κ = 3.5 (" in audit_view(wide).on_movement[0]
+    assert len(audit_view(wide).on_movement) == 1 + any("worst" in one.name for one in wide.evidence.equivalents)
 
 
 def test_answers_are_coloured_by_their_word(result, head):

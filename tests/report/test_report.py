@@ -5,7 +5,7 @@ from __future__ import annotations
 from io import StringIO
 
 import pytest
-from browsing import text_of
+from browsing import read_text, text_of
 from models import random_model
 from rich.console import Console
 
@@ -40,7 +40,7 @@ def test_every_table_is_in_both_renderings(result):
             assert cell in terminal, cell
             assert cell in html or grid.headings[-1].endswith("moved"), cell
     for sentence in sentences(result):
-        assert str(coded(sentence)) in html
+        assert read_text(str(coded(sentence))) in read_text(html)
     embedded = text_of(result._repr_html_())
     because = result.answer.because
     answer = f"{result.answer.word}. {because[0].upper()}{because[1:]}."

@@ -34,6 +34,6 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     title = f"final norm folded in: {percent(norm.folded.nearest.share)} of nearest labels change{aside}"
     remedy = (
         "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
-        "folded-centred` writes the form that holds nothing no probability shows but the axes."
+        "folded-centred` writes one in which neither the gains nor the origin is left to choose; axes still are."
     )
     yield Finding("EMB307", Severity.ISSUE, title, claim, remedy)

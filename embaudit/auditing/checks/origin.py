@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.auditing.claims.heads import decides_neighbours, origin_matters
+from embaudit.auditing.claims.heads import counts_once, decides_neighbours, nearest_changed, origin_matters
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import percent
 
@@ -27,7 +27,8 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     changed, moved = head.neighbours.top1_changed, head.centred.movement.mean_abs
     neighbours = decides_neighbours(head)
-    effect = f"changes {percent(changed)} of nearest labels"
+    effect = f"changes {percent(nearest_changed(head))} of nearest labels"
+    effect += ", copies counted once" * counts_once(head)
     text = (
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
         f"is a convention. Here the mean row is {head.offset:.2g} of a typical row long, and it decides "

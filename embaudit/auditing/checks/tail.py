@@ -37,7 +37,7 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(
             "EMB402",
             Severity.TIP,
-            f"an equal model changes {over_all} of {found.top_n} nearest; {_whose(found, title)}, {other}",
+            f"an equal model changes {over_all} of {found.top_n} nearest; {other} {_whose(found, title)}",
             claim,
             f"Judge the {title}s that you ask about: `--show NAME` lists their neighbours, and the figure over all "
             f"{title}s is another one.",
@@ -52,7 +52,7 @@ def _called(evidence: Evidence, traits: Traits) -> str:
 def _whose(found: Tail, title: str) -> str:
     if found.furthest is found.frequent:
         return f"for {'frequent' if found.known == 'counts' else 'long'} {title}s"
-    return f"weighted by {'counts' if found.known == 'counts' else 'length'}"
+    return f"weighted by {'use' if found.known == 'counts' else 'length'}"
 
 
 def _once(found: Tail | None) -> str:

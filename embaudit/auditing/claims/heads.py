@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
@@ -23,9 +24,23 @@ CENTRED = 1e-3
 """Offset of the mean row below which the labels count as centred."""
 
 
+def nearest_changed(head: HeadEvidence) -> float:
+    """Return the share of labels with another nearest one without the mean row, copies counted once if there are any.
+
+    Copies stay with each other wherever the origin lies, so labels that were hardly trained would hide what moves.
+    """
+    once = head.neighbours.top1_changed_without_twins
+    return head.neighbours.top1_changed if isnan(once) else once
+
+
+def counts_once(head: HeadEvidence) -> bool:
+    """Whether copies make that share read otherwise than the one over all labels."""
+    return percent(nearest_changed(head)) != percent(head.neighbours.top1_changed)
+
+
 def decides_neighbours(head: HeadEvidence) -> bool:
     """Whether removing the mean row changes nearest labels noticeably."""
-    return head.neighbours.top1_changed >= CHANGED
+    return nearest_changed(head) >= CHANGED
 
 
 def origin_matters(head: HeadEvidence) -> bool:
@@ -45,6 +60,9 @@ def origin(evidence: Evidence) -> Iterator[Claim]:
         return
     text = _decided(head) if origin_matters(head) else _quiet(head)
     yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.neighbours.top1_changed, "head", head.centred.gauge)
+    if counts_once(head):
+        text = f"{ONCE.capitalize()}, {percent(nearest_changed(head))} of labels have another nearest label there."
+        yield Claim("origin-once", Kind.MEASURED, LABELS, scope, text, nearest_changed(head), "head")
 
 
 def _decided(head: HeadEvidence) -> str:
@@ -58,10 +76,8 @@ def _decided(head: HeadEvidence) -> str:
 
 
 def _quiet(head: HeadEvidence) -> str:
-    text = (
-        f"Centring changes little: {percent(1 - head.neighbours.top1_changed)} of labels keep their nearest label. "
-        "Their origin lies"
-    )
+    kept = beside(1 - head.neighbours.top1_changed, 1 - head.neighbours.top1_changed_without_twins, ONCE)
+    text = f"Centring changes little: {kept} of labels keep their nearest label. Their origin lies"
     if head.offset > CENTRED:
         return (
             f"{text} near their mean row, which is only {head.offset:.2g} of a typical row (median) long; other "

@@ -141,7 +141,7 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
         start=round(evidence.position.exponent * places) / places,
         places=places,
         stops=tuple(_stops(evidence, side)),
-        shows=((0.0 if side == "right" else 1.0, "Compared by predictions"), (0.5, "Balanced")),
+        shows=((0.0 if side == "right" else 1.0, "Prediction cosine"), (0.5, "Balanced")),
         said=TASTE,
         kappas=tuple(_conditions(form, places)),
         known=form.is_full_rank,

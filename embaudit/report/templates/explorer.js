@@ -428,5 +428,7 @@
     replaced: (family, at, shift) => replaced(lists, state(families[family], at, shift), data.listed),
   };
   $("explorer-app").hidden = false;
+  // Two equal lists side by side say nothing: the page opens at an equal model.
+  if (shows.length > 1) Object.assign(now, { family: shows[1].family, at: shows[1].at, shift: [...shows[1].shift] });
   draw();
 })();
