@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.workers import each_done, one_blas_thread, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.spanned import rank_beside, rank_by_inverse, spans
@@ -75,18 +75,13 @@ class Moments:
 
     @cached_property
     def right_inverse(self) -> Matrix | None:
-        """(k, r) T with `R T = I`, where a triangle proves that long rows span all the r dimensions that they can.
-
-        Of no more rows than columns the root has r = n - 1 rows: it is `RᵀQᵀ`, with the QR of its transpose.
-        """
+        """(k, r) T with `R T = I`, where it proves that long rows span all the r dimensions that they can."""
         if self.inverse_root is not None or self.route == "gram" or len(self.mean) <= WIDE:
             return self.inverse_root
         rows = self.centred_root[: self.n_rows - 1]
-        q, triangle = np.linalg.qr(rows.T)
-        inverse = _inverse(triangle)
+        inverse = _right_inverse(rows)
         size = float(np.sqrt(self.n_rows) * np.linalg.norm(self.mean))
-        proven = inverse is not None and spans(rows, inverse, size, self.precision)
-        return frozen(q @ inverse.T) if inverse is not None and proven else None
+        return frozen(inverse) if inverse is not None and spans(rows, inverse, size, self.precision) else None
 
     @cached_property
     def rank(self) -> int:
@@ -193,7 +188,26 @@ def _triangles(gram: Floats) -> tuple[Floats, Floats] | None:
     return None if inverse is None else (root, inverse)
 
 
-def _inverse(triangle: Floats) -> Floats | None:
+def _right_inverse(root: Matrix) -> Floats | None:
+    """Compute the shortest T with `R T = I`, of a triangle R; None if there is none.
+
+    Where it has more columns than rows, T is `Q L⁻ᵀ`, with the QR `Q L` of its transpose.
+
+    Examples
+    --------
+    >>> _right_inverse(np.array([[4.0, 0.0, 3.0]])).round(12).ravel()
+    array([0.16, 0.  , 0.12])
+    """
+    if len(root) == root.shape[1]:
+        return _inverse(root)
+    # Threads of the BLAS would wait for each other longer than they compute where others use the cores, too.
+    with one_blas_thread():
+        q, triangle = np.linalg.qr(root.T)
+    inverse = _inverse(triangle)
+    return None if inverse is None else np.asarray(q @ inverse.T)
+
+
+def _inverse(triangle: Matrix) -> Floats | None:
     """Invert an upper triangle; None where it is singular."""
     from scipy.linalg.lapack import dtrtri
 

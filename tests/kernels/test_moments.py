@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 from embaudit.foundation import workers
 from embaudit.kernels import moments as module
@@ -150,6 +151,20 @@ def test_long_rows_have_a_right_inverse_of_their_root_where_a_triangle_proves_it
     # Of all such T it is the shortest: its columns lie in the span of the rows.
     inside = np.linalg.pinv(found.centred_root) @ found.centred_root
     np.testing.assert_allclose(inside @ found.right_inverse, found.right_inverse, atol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "turned"), [(60, 0), (12, 0), (11, 1), (7, 1)])
+def test_a_root_is_turned_on_one_thread_where_it_is_no_triangle_yet(monkeypatch, n, turned):
+    monkeypatch.setattr(module, "WIDE", 10)
+    found, real, threads = moments(np.random.default_rng(n).standard_normal((n, 11))), np.linalg.qr, []
+
+    def watched(x):
+        threads.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
+        return real(x)
+
+    monkeypatch.setattr(np.linalg, "qr", watched)
+    assert found.right_inverse.shape == (11, min(n - 1, 11))
+    assert threads == [{1}] * turned
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 11, 12])
