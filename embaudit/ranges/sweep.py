@@ -74,9 +74,9 @@ def _cosines(base: Floats, inside: Floats) -> Floats:
 def _round(base: Floats, sums: Floats, ratios: Floats, count: Ints, value: Floats) -> tuple[Ints, Ints, Floats]:
     """Return the best of the windows that a value leaves, and its cosine."""
     level = np.clip(value, 1e-300, 1.0)
-    # A window spans a factor c² of ratios; twice its logarithm is that of c.
+    # A window spans a factor c² of ratios; twice its logarithm is that of c, at most 1,383.
     width = 2 * np.log((1 + np.sqrt((1 - level) * (1 + level))) / level)
-    left = _left(ratios, np.minimum(width, APART / 2))
+    left = _left(ratios, width)
     k, lines = ratios.shape[1], np.arange(len(ratios))
     entered = np.arange(1, k + 1)
     before_exit = np.maximum(_entered(left), entered)

@@ -9,12 +9,13 @@ from mpmath import mp, mpf
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
 from embaudit.gauges.gauge import EPS
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.ranges import certified_neighbours, cosine_range, shift_to_reach
+from embaudit.ranges import certificates, certified_neighbours, cosine_range, shift_to_reach
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.linear import stretch
 from embaudit.ranges.sweep import best_interval
-from embaudit.ranges.translation import TranslationReach
+from embaudit.ranges.translation import TranslationReach, _ends, _Scene, shifts_to_reach
 
 
 @pytest.mark.parametrize("shift", [1.0, 0.25])
@@ -172,3 +173,31 @@ def test_differences_are_told_by_four_numbers():
     assert found.to_dict()["ranges"][0] == {
         name: pytest.approx(value) for name, value in frame.iloc[0].to_dict().items()
     }
+
+
+def test_shifts_to_several_targets_are_those_to_each():
+    a, b = np.random.default_rng(3).standard_normal((2, 7, 3))
+    found = shifts_to_reach(a, b, [-1.0, 0.25, 1.0])
+    np.testing.assert_array_equal(found, [shift_to_reach(a, b, target) for target in (-1.0, 0.25, 1.0)])
+
+
+def test_a_budget_of_the_distance_to_the_line_turns_two_rows_around():
+    x, y = np.random.default_rng(0).standard_normal((2, 400, 3))
+    scene = _Scene.of(x, y)
+    chosen = np.flatnonzero(scene.inside)
+    assert len(chosen) > 100
+    scene = _Scene.of(x[chosen], y[chosen])
+    just, almost = (_ends(scene, scene.nearest * share, flat=False) for share in (1.0, 1 - 1e-9))
+    assert np.isinf(just.lower).all()
+    assert just.lower_attained.all()
+    assert np.isfinite(almost.lower).all()
+
+
+def test_radii_are_of_cosines_a_rounding_apart(monkeypatch):
+    rows = np.random.default_rng(1).standard_normal((9, 25))
+    found, seen, depth = neighbours(rows, 2), [], certificates._depth
+    monkeypatch.setattr(certificates, "_depth", lambda cosines: seen.append(cosines) or depth(cosines))
+    certificates._radii(rows, found)
+    rounding = 4 * 13 * np.finfo(np.float64).eps
+    np.testing.assert_array_equal(seen[0], found.cosines - rounding)
+    np.testing.assert_array_equal(seen[1], found.runner_up + rounding)
