@@ -7,6 +7,7 @@ import pytest
 from models import random_model
 
 from embaudit.canonical import canonical_form
+from embaudit.canonical.span import span_basis
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
 from embaudit.model import FactorModel
@@ -122,3 +123,51 @@ def test_vectors_alone_are_centred_and_so_is_each_side_that_may_be_shifted():
     unit = fix(SHIFTED, "centred", role="right", unit=True)
     np.testing.assert_allclose(np.linalg.norm(unit.vectors(), axis=1), 1.0)
     assert unit.unit
+
+
+@pytest.mark.parametrize(("as_", "role"), [("prediction", "left"), ("prediction", "right"), ("balanced", None)])
+def test_of_very_many_columns_the_vectors_are_made_in_those_that_rows_span(as_, role, monkeypatch):
+    model = random_model(n=3, p=4, k=12).replace(left_names=list("abc"), right_counts=np.arange(4))
+    plain = fix(model, as_, role=role)
+    monkeypatch.setitem(span_basis.__kwdefaults__, "most", 5)
+    assert span_basis(model) is not None
+    found = fix(model, as_, role=role)
+    assert found.model is model
+    assert found.columns == plain.columns == 3
+    for side in found.roles:
+        one, other = found.vectors(side), plain.vectors(side)
+        assert one.shape == (len(model.factors(side)), 3)
+        np.testing.assert_allclose(one @ one.T, other @ other.T, atol=1e-12)
+    if role is None:
+        np.testing.assert_allclose(found.to_model().scores(), model.scores(), atol=1e-12)
+
+
+def test_an_equal_model_keeps_what_is_known_of_its_entities():
+    known = {
+        "left_ids": np.arange(9) + 5, "right_ids": np.arange(8) + 50, "left_names": [f"u{i}" for i in range(9)],
+        "right_names": [f"i{i}" for i in range(8)], "left_counts": np.arange(9), "right_counts": np.arange(8) + 3,
+        "left_aside": np.arange(9) == 2, "right_aside": np.arange(8) > 5, "left_bias": np.arange(9.0), "offset": 0.5,
+    }  # fmt: skip
+    model = MODEL.replace(**known)
+    made = fix(model, "balanced").to_model()
+    for name, value in known.items():
+        if name not in ("left_bias", "offset"):
+            np.testing.assert_array_equal(getattr(made, name), value)
+    assert (made.roles, made.link) == (model.roles, model.link)
+    np.testing.assert_allclose(made.scores(), model.scores(), atol=1e-12)
+    table = fix(model, role="left").to_model()
+    assert table.left is None
+    np.testing.assert_array_equal(table.right_ids, known["left_ids"])
+    np.testing.assert_array_equal(table.right_names, known["left_names"])
+    np.testing.assert_array_equal(table.right_aside, known["left_aside"])
+    assert (table.roles, table.objective) == (("item", "user"), "prediction")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".txt"])
+def test_what_a_file_cannot_say_is_said(suffix):
+    assert fix(MODEL).unsaid(f"vectors{suffix}") == (
+        f"A {suffix} file cannot say that these are prediction vectors: audit it with --objective prediction."
+    )
+    assert fix(MODEL).unsaid("vectors.npz") == ""
+    assert fix(MODEL, "balanced", role="right").unsaid(f"vectors{suffix}") == ""
+    assert fix(MODEL, dimensions=2).unsaid(f"vectors{suffix}") == ""
