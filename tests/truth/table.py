@@ -232,6 +232,14 @@ def shapes() -> Iterator[Row]:
     head = FactorModel.from_softmax
     yield Row("a head without inputs", head(centred(8, 2)), alone, TWO, answer=OPEN)
     yield Row("a head off its mean", head(centred(8, 2) + 2), alone, {"EMB301": "issue", **TWO}, ("an origin",))
+    # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.
+    few, hardly = [[1.0, -4.0], [-5.0, 2.0], [4.0, 5.0], [-1.0, 5.0]], [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8
+    yield Row(
+        "a head most labels of which were hardly trained", head([*few, *hardly]), alone,
+        {"EMB301": "issue", "EMB401": "issue", **TWO},
+        ("changes 100 % of nearest labels, with copies counted once", "20 % (100 % with copies counted once)"),
+        ("changes 20 %", "copies included"),
+    )  # fmt: skip
     yield Row("a head of two labels", head([[1.0, 0.0], [0.0, 1.0]]), alone, {"EMB301": "issue", **TWO})
     yield Row("axes as cosines", user(np.eye(2), np.eye(2), link="cosine"), {"right": "P", "left": "P"})
 
