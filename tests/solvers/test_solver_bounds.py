@@ -64,9 +64,6 @@ def test_rows_of_a_sparse_matrix_are_cut_out_without_a_copy():
     assert np.shares_memory(part.indices, X.indices)
 
 
-# --- looks at a basis --------------------------------------------------------------------------------------------
-
-
 def test_a_basis_is_looked_at_when_it_has_grown_enough_and_measured_exactly(monkeypatch):
     looks, errors = [], iter([1.0, 0.25 + 1e-9, 0.25])
     ritz = krylov._Subspace.ritz
@@ -188,9 +185,6 @@ def test_residuals_are_those_of_the_vectors(monkeypatch, resolved):
     gaps = X.T @ (X @ found.right) - found.right * found.values**2
     np.testing.assert_allclose(found.residuals, np.linalg.norm(gaps, axis=0), rtol=1e-10)
     assert found.residuals.min() > 0.1
-
-
-# --- what counts as exact, and what is told ----------------------------------------------------------------------
 
 
 def test_what_is_just_exact_is_exact():
@@ -379,6 +373,23 @@ def test_what_is_no_matrix_is_told_with_its_shape():
         with pytest.raises(InputError) as refused:
             products.as_interactions(given)
         assert str(refused.value) == f"X must be a matrix of real numbers, dense or sparse; got {got}."
+
+
+def test_what_others_refuse_is_refused_in_their_words():
+    class Refusing:
+        def __array__(self, dtype=None, copy=None):
+            raise InputError("in its own words.")
+
+    mf = ProductPenaltyMF(2, alpha=1.0).fit(np.eye(3))
+    with pytest.raises(InputError, match=r"^in its own words\.$"):
+        mf.transform(Refusing())
+    with pytest.raises(InputError, match=r"^Expected 2D array, got 1D array instead"):
+        mf.inverse_transform(np.ones(3))
+    for bad in (np.inf, -np.inf, np.nan):
+        for given in (np.array([[1.0, bad]]), sp.csr_array([[1.0, bad]])):
+            with pytest.raises(InputError) as refused:
+                truncated_svd(given, 1)
+            assert str(refused.value) == "X must be finite; got entries that are not; repair or drop their rows."
 
 
 def test_a_legacy_source_is_drawn_from_once():
