@@ -1,0 +1,140 @@
+"""What other rooms, other machines and other threads reach first: pages of results, copies of files, what fails."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.foundation.checked import as_vector
+from embaudit.foundation.compiled import compiled
+from embaudit.foundation.executors import place
+from embaudit.foundation.executors.named import _deaf_to_ctrl_c
+from embaudit.foundation.executors.place import Place
+from embaudit.foundation.results import Drawn, Result
+
+
+class Told(Drawn):
+    """A result of two numbers."""
+
+    def to_dict(self):
+        return {"n": 3, "share": 0.5}
+
+    def explain(self):
+        return "Three, of which half."
+
+
+def test_a_result_is_a_row_a_page_and_a_fragment(monkeypatch):
+    frame = Told().to_frame()
+    assert frame.to_dict("list") == {"n": [3], "share": [0.5]}
+    monkeypatch.setattr("embaudit.report.page.page", lambda result: ("page", result))
+    monkeypatch.setattr("embaudit.report.page.fragment", lambda result: ("fragment", result))
+    told = Told()
+    assert told.report() == ("page", told)
+    assert told._repr_html_() == ("fragment", told)
+    assert isinstance(told, Result)
+
+
+def test_a_picture_is_drawn_on_the_axes_given(monkeypatch):
+    asked = []
+
+    def display(result, picture, **options):
+        return SimpleNamespace(plot=lambda ax: asked.append((result, picture, options, ax)) or "drawn")
+
+    monkeypatch.setattr("embaudit.report.displays.display", display)
+    told = Told()
+    assert told.plot() == told.plot("axes") == told._drawn("axes", "lists", most=3) == "drawn"
+    assert asked == [(told, "", {}, None), (told, "", {}, "axes"), (told, "lists", {"most": 3}, "axes")]
+
+
+def test_a_vector_is_of_its_length():
+    assert as_vector([1, 2], "bias", 2).tolist() == [1.0, 2.0]
+    for given, shape in (([1], "(1,)"), ([[1, 2]], "(1, 2)"), (3.0, "()")):
+        with pytest.raises(InputError) as refused:
+            as_vector(given, "bias", 2)
+        assert str(refused.value) == f"bias must be a vector of 2 numbers; got shape {shape}."
+
+
+def test_a_function_is_compiled_anew_where_nothing_may_be_written(monkeypatch):
+    asked = []
+
+    def njit(**options):
+        asked.append(options)
+
+        def compile_it(function):
+            if options.get("cache"):
+                raise RuntimeError("cannot cache function: no locator available")
+            return ("compiled", function)
+
+        return compile_it
+
+    monkeypatch.setattr("numba.njit", njit)
+    assert compiled(cache=True, fastmath=False)(abs) == ("compiled", abs)
+    assert compiled(inline="always")(abs) == ("compiled", abs)
+    assert asked == [
+        {"nogil": True, "cache": True, "fastmath": False},
+        {"nogil": True, "cache": False, "fastmath": False},
+        {"nogil": True, "inline": "always"},
+    ]
+
+
+def test_only_the_first_thread_leaves_ctrl_c_to_others():
+    before, seen = signal.getsignal(signal.SIGINT), []
+
+    def look():
+        with _deaf_to_ctrl_c():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    look()
+    assert seen == [before, signal.SIG_IGN]
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_who_may_work_and_where_they_meet(tmp_path):
+    with pytest.raises(InputError) as refused:
+        ea.work_on(3)
+    assert str(refused.value) == "executor must be an Executor or the name of one, such as threads:4; got 3."
+    (tmp_path / "file").touch()
+    for bad in (tmp_path / "none", tmp_path / "file", 3):
+        with pytest.raises(InputError) as refused:
+            ea.work_on("threads:2", shared=bad)
+        assert str(refused.value) == f"shared must be a folder that all workers reach; got {bad!r}."
+
+
+@pytest.mark.parametrize("state", ["as it was", "written to", None])
+def test_a_copy_of_a_url_is_fetched_where_its_file_is_not_reached(tmp_path, monkeypatch, state):
+    rows = np.arange(12.0).reshape(4, 3)
+    for name in ("asked", "worker"):
+        (tmp_path / name).mkdir()
+        np.save(tmp_path / name / "x.npy", rows + (name == "worker"))
+    copies = {str(tmp_path / "asked"): "as it was", str(tmp_path / "worker"): state}
+
+    def copy_of(path):
+        folder, name = Path(path).parent, Path(path).name
+        known = copies[str(folder)]
+        return None if known is None else (SimpleNamespace(url="s3://rows", state=known), name)
+
+    monkeypatch.setattr(place, "copy_of", copy_of)
+    monkeypatch.setattr(place, "fetched", lambda url: tmp_path / "worker" if url == "s3://rows" else None)
+    found = Place.of(np.load(tmp_path / "asked" / "x.npy", mmap_mode="r")[1:, ::2])
+    assert found.elsewhere == ("s3://rows", "as it was", "x.npy")
+    np.testing.assert_array_equal(found.opened(), rows[1:, ::2])
+    (tmp_path / "asked" / "x.npy").unlink()
+    if state == "as it was":
+        opened = found.opened()
+        np.testing.assert_array_equal(opened, rows[1:, ::2] + 1)
+        assert not opened.flags.writeable
+    else:
+        with pytest.raises(InputError) as refused:
+            found.opened()
+        words = "'s3://rows' must stay as it is while workers read it; it was written to since."
+        assert str(refused.value) == words
