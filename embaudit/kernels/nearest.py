@@ -33,6 +33,8 @@ WIDEST = 2048
 """Candidates of a block at most."""
 TILE = 2**18
 """Cosines of a tile: in float64 they stay in the second-level cache."""
+SIFTED = 64
+"""Rows asked from which on those that another one stands for are not multiplied: for fewer, sifting takes as long."""
 
 
 def tie_of(x: Rows) -> float:
@@ -210,23 +212,29 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
     """Search in float64 alone."""
     queries, best = unit_rows(_shifted(x[rows], shift), none=0), Largest(len(rows), keep)
     own = rows if first is None else first[rows]
+    sifted = first is not None and len(rows) >= SIFTED
 
     def found(block: slice) -> list[Hits]:
-        unit = unit_rows(_shifted(x[block], shift))
+        number = np.arange(block.start, block.stop)
+        listed = np.ones(len(number), dtype=bool) if first is None else first[block] == number
+        if sifted:
+            number, listed = number[listed], listed[listed]
+        unit = unit_rows(_shifted(x[number if sifted else block], shift))
         empty = np.isnan(unit[:, 0])
         unit[empty] = 0
-        if first is not None:
-            empty |= first[block] != np.arange(len(x))[block]
+        empty |= ~listed
         parts = []
         for part in row_blocks(len(rows), len(unit), budget=8 * TILE):
             tile = queries[part] @ unit.T
             tile[:, empty] = -np.inf
-            itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
-            tile[itself, own[part][itself] - block.start] = -np.inf
+            place = np.searchsorted(number, own[part])
+            itself = np.flatnonzero(place < len(number))
+            itself = itself[number[place[itself]] == own[part][itself]]
+            tile[itself, place[itself]] = -np.inf
             # Nothing exceeds a cosine of 1, though its rounding may.
             np.minimum(tile, 1, out=tile)
             row, column, value = hits(tile, best.bar[part], keep)
-            parts.append((row + part.start, column + block.start, np.maximum(value, -1)))
+            parts.append((row + part.start, number[column], np.maximum(value, -1)))
         return parts
 
     for parts in spread(found, _blocks(len(x), x.shape[1], keep)):

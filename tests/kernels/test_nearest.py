@@ -432,3 +432,30 @@ def test_a_table_is_of_all_rows_as_they_are() -> None:
     for table, shift in ((np.eye(2), None), (np.ones((3, 2)), None), (np.eye(3), np.ones(3))):
         with pytest.raises(InputError, match="table must be of 3 rows and columns, of rows that are not shifted; got"):
             neighbours(x, 1, table=table, shift=shift)
+
+
+@pytest.mark.parametrize(("n", "sifted"), [(1, 8), (7, 8), (7, 9)])
+def test_rows_that_another_stands_for_are_in_no_list_wherever_they_lie(
+    n: int, sifted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A whole block of candidates, and the first and last row of others, are copies of rows that lie elsewhere."""
+    monkeypatch.setattr(module, "SIFTED", sifted)
+    taken, real = [], module.unit_rows
+    monkeypatch.setattr(module, "unit_rows", lambda x, **options: taken.append(len(x)) or real(x, **options))
+    draw = np.random.default_rng(n)
+    x, first = draw.standard_normal((2_700, 3)), np.arange(2_700)
+    first[512:1_600], first[0], first[2_699], first[1_700] = 5, 2_698, 5, 1_701
+    x[2_000] = 0
+    rows = np.array([0, 5, 600, 1_700, 1_701, 2_000, 2_698, 2_699])
+    found = neighbours(x, n, rows=rows, first=first)
+    assert sum(taken[1:]) == (2_700 if sifted > len(rows) else np.count_nonzero(first == np.arange(2_700)))
+    unit = x / np.maximum(np.linalg.norm(x, axis=1), 1e-300)[:, None]
+    cosines = unit[rows] @ unit.T
+    cosines[:, (first != np.arange(2_700)) | ~x.any(axis=1)] = -np.inf
+    cosines[np.arange(len(rows)), first[rows]] = -np.inf
+    known = rows != 2_000
+    expected = np.argsort(-cosines, axis=1, kind="stable")
+    assert np.array_equal(found.indices[known], expected[known, :n])
+    assert np.array_equal(found.indices[~known], np.full((1, n), -1))
+    after = np.take_along_axis(cosines, expected[:, n : n + 1], axis=1)[known, 0]
+    np.testing.assert_allclose(found.runner_up[known], after, rtol=1e-12)
