@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 
 from embaudit.blocks import block_cosines
+from embaudit.blocks.partition import Heads, Labels
+from embaudit.blocks.sources import as_source
 from embaudit.blocks.sums import _exact
 from embaudit.blocks.thresholds import _along_path, _front, _on_two_blocks
+from embaudit.blocks.unnamed import UNNAMED, is_single, named_alike, whole
+from embaudit.errors import InputError
 
 
 @pytest.mark.parametrize(("n", "total"), [(10**6 - 1, 1.0), (10**6, 0.0)])
@@ -79,3 +83,47 @@ def test_no_block_of_the_front_is_beaten_in_both():
         assert not (beaten and i in front)
         assert beaten or any(a[j] == a[i] and g[j] == g[i] for j in front)
     assert len({(a[i], g[i]) for i in front}) == len(front)
+
+
+def test_what_no_blocks_come_of_is_refused():
+    for make, words in (
+        (lambda: Heads(0), "the number of heads must be an integer from 1 to "),
+        (lambda: Heads(2, 2), "the axis of the heads must be an integer from 0 to 1; got 2."),
+        (lambda: Heads(2, pattern=3), "the pattern of the tensors that have heads must be text; got 3."),
+        (lambda: Labels(["a", "b"]).sorting(3), "labels must be one for each of the 3 entries; got 2."),
+        (lambda: as_source({"a": {"b": [1.0]}, "a.b": [2.0]}, "x"),
+         "the names in x must be unique once nested keys are joined by a dot; got one of them twice."),
+        (lambda: as_source({"a": []}, "x"), "x must be at least one array with an entry; got nothing."),
+        (lambda: as_source({"a": np.array([1j])}, "x"),
+         "tensor 'a' must be an array of real numbers; got dtype complex128."),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as refused:
+            make()
+        assert str(refused.value).startswith(words)
+
+
+def test_lists_of_numbers_are_one_array_and_lists_of_lists_several():
+    def found(given):
+        source = as_source(given, "x")
+        return {name: source[name].tolist() for name in source.tensors}
+
+    assert found([[1.0, 2.0], [3.0]]) == {"0": [1.0, 2.0], "1": [3.0]}
+    assert found([[1.0, 2.0], [3.0, 4.0]]) == {UNNAMED: [[1.0, 2.0], [3.0, 4.0]]}
+    assert found({"a": {"b": [1, 2]}, "c": [[1.0], np.ones(2)]}) == {"a.b": [1, 2], "c.0": [1.0], "c.1": [1.0, 1.0]}
+
+
+def test_one_array_takes_the_name_of_the_other():
+    one, named = as_source([[1.0, 2.0]], "x"), as_source({"bias": [3.0, 4.0]}, "y")
+    two = as_source({"a": [1.0], "b": [2.0]}, "z")
+    for x, y in ((one, named), (named, one)):
+        first, second = named_alike(x, y)
+        assert list(first.tensors) == list(second.tensors) == ["bias"]
+        wanted = [1.0, 2.0] if x is one else [3.0, 4.0], [3.0, 4.0] if x is one else [1.0, 2.0]
+        assert (np.ravel(first["bias"]).tolist(), np.ravel(second["bias"]).tolist()) == wanted
+    given = named_alike(one, named)[0]
+    with given.open("bias") as read, one.open(UNNAMED) as unnamed:
+        assert type(read) is type(unnamed)
+    assert (is_single(one), is_single(named)) == (True, False)
+    assert whole(one).tolist() == [1.0, 2.0]
+    for pair in ((one, two), (two, one), (one, one), (named, two), (named, named)):
+        assert named_alike(*pair) == pair

@@ -12,8 +12,9 @@ from embaudit.foundation.unread import Unread
 from embaudit.model import FactorModel
 from embaudit.model import side as module
 from embaudit.model.drift import Sample, drift, require_same_rows
+from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.ids import require_one_kind
+from embaudit.model.ids import require_lengths, require_one_kind
 from embaudit.model.links import Link, Softmax
 from embaudit.model.objectives import Linear, kept_objective, training_objective
 from embaudit.model.pairs import Pairs
@@ -325,3 +326,22 @@ def test_rows_in_a_file_that_are_no_matrix_of_numbers_are_refused_at_once(monkey
         asked = []
         assert Side(in_a_file(np.ones((2, 2), dtype=kind), "Q", asked), "item").title == "item"
         assert asked == []
+
+
+def test_sides_joined_by_row_are_as_long():
+    require_lengths(3, 3, ("the model", "movies.csv"), what="items")
+    with pytest.raises(InputError) as refused:
+        require_lengths(3000, 4, ("the model", "movies.csv"), what="items")
+    words = (
+        "items joined by row must be as many on both sides; got 3,000 in the model and 4 in movies.csv; join them by id"
+    )
+    assert str(refused.value) == f"{words}."
+
+
+def test_what_a_softmax_keeps_of_its_scores():
+    assert Softmax().predicts == Equivalence.PROBABILITIES
+    assert Softmax(soft_cap=30.0).predicts == Equivalence.SCORES
+    assert Softmax(unit_rows=True).predicts == Equivalence.COSINES
+    assert (Softmax().unit_sides, Softmax(unit_rows=True).unit_sides) == ((), ("right",))
+    for link in (Softmax(), Softmax(soft_cap=30.0)):
+        assert Link.folded.fget(link) is link

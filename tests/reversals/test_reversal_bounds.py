@@ -16,7 +16,7 @@ from embaudit.reversals.grouped import Association, GroupedRows, correlation
 from embaudit.reversals.grouping import Grouping, Kind
 from embaudit.reversals.permutation import _batches, _p, adjusted
 from embaudit.reversals.report import shortened
-from embaudit.reversals.search import _mean_spearman, _resolution_note, _Settings
+from embaudit.reversals.search import _mean_spearman, _resolution_note, _Settings, simpson
 from embaudit.reversals.structures import FLAT, _moments
 from embaudit.reversals.table import Labelled, _combined, _exponent, find_groupings, labelled, numbers
 
@@ -167,6 +167,22 @@ def test_settings_end_where_they_say():
     ):
         with pytest.raises(InputError) as refused:
             _Settings(**given | {name: bad})
+        assert str(refused.value) == words
+
+
+def test_columns_are_named_by_texts_of_their_own():
+    table = {"a": [1.0, 2.0, 3.0], "b": [3.0, 1.0, 2.0]}
+    for given, words in (
+        ({"x": 1, "y": "b"}, "x must be the name of a column, as text; got 1."),
+        ({"x": "a", "y": None}, "y must be the name of a column, as text; got None."),
+        ({"x": "a", "y": "b", "counts": 0}, "counts must be the name of a column, as text; got 0."),
+        ({"x": "a", "y": "b", "counts": "a"}, "counts must be another column than x and y; got 'a'."),
+        ({"x": "a", "y": "b", "counts": "b"}, "counts must be another column than x and y; got 'b'."),
+        ({"x": "a", "y": "b", "depth": 0}, "depth must be an integer >= 1; got 0."),
+        ({"x": "a", "y": "b", "bins": 0}, "bins must be an integer >= 1; got 0."),
+    ):
+        with pytest.raises(InputError) as refused:
+            simpson.__wrapped__(table, **given)
         assert str(refused.value) == words
 
 
