@@ -10,11 +10,14 @@ import pytest
 from embaudit.canonical import habits, positions
 from embaudit.canonical.balance import BALANCED, counted_balance
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
-from embaudit.canonical.form import CanonicalForm, canonical_form
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, prediction_map
 from embaudit.canonical.habits import NEAR, SAME_SHAPE, Habit, _is_diagonal, _is_level, log_condition, recognise
-from embaudit.canonical.positions import hidden_biases, nearest_exponent
+from embaudit.canonical.identified import prediction_view
+from embaudit.canonical.position import Position
+from embaudit.canonical.positions import hidden_biases, nearest_exponent, position
 from embaudit.canonical.reduction import seen_directions
 from embaudit.canonical.words import AT, _between, _counted, _next, _rank, _where
+from embaudit.errors import InputError
 from embaudit.gauges import Gauge
 from embaudit.model import Equivalence, FactorModel
 
@@ -242,3 +245,48 @@ def test_words_change_where_numbers_pass_a_bound():
     assert _next(placed(link=cosines)) == (
         "Check with the rank test whether training on the cosine pinned the factors."
     )
+
+
+def test_scores_that_vanish_have_no_directions():
+    apart = np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[0.0, 1.0], [0.0, 3.0]])
+    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    for left, right in (apart, (apart[0] @ turn, apart[1] @ turn)):
+        with pytest.raises(InputError) as refused:
+            seen_directions(FactorModel(left, right), ())
+        assert str(refused.value) == (
+            "the scores must differ from zero; got factors whose products all vanish; check the input."
+        )
+    assert seen_directions(FactorModel(np.eye(2), np.eye(2)[:1]), ()).tolist() == [[1.0], [0.0]]
+
+
+def test_prediction_vectors_are_those_of_the_map_of_their_side():
+    left, right = np.random.default_rng(2).standard_normal((2, 9, 3))
+    model = FactorModel(left, right)
+    form = canonical_form(model)
+    for role, rows, other in (("right", right, left), ("left", left, right)):
+        found = prediction_view(model, form, role)
+        whole = rows @ prediction_map(form, role)
+        np.testing.assert_allclose(np.vstack([found[:4], found[4:]]), whole, rtol=1e-9)
+        scores = other @ rows.T
+        np.testing.assert_allclose(whole @ whole.T, scores.T @ scores, rtol=1e-9, atol=1e-9)
+    with pytest.raises(InputError) as refused:
+        prediction_map(form, "cross")
+    assert str(refused.value) == """role must be one of "left", "right"; got 'cross'."""
+
+
+def test_a_position_is_a_table_of_all_gauges():
+    model = FactorModel(*np.random.default_rng(3).standard_normal((2, 9, 3)))
+    found = position(model)
+    frame = found.to_frame()
+    assert frame.index.name == "gauge"
+    assert frame.index.tolist() == [*found.distances, "nearest"]
+    assert frame["exponent"].tolist() == [*(EXPONENTS[name] for name in found.distances), found.exponent]
+    wanted = np.exp([*found.distances.values(), found.distance])
+    np.testing.assert_allclose(frame["condition"], wanted, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("values", "rank"), [([9.0, 3.0, 0.94], 2), ([9.0, 3.0, 0.96], 3), ([10.0, 1.0], 1), ([1.0], 1)]
+)
+def test_directions_count_until_they_hold_nearly_all_of_the_scores(values, rank):
+    assert Position.energy_rank.fget(SimpleNamespace(singular_values=np.array(values))) == rank

@@ -219,3 +219,15 @@ def test_two_labels_that_are_all_there_are_lead_tied():
     space = label_coordinates(random_head(0, 2, 1))
     found = hold(space, np.array([[0, 1], [0, 0]])[:1], title="")
     assert (found.status.tolist(), found.lead.tolist()) == ([YES], [1.0])
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_leaders_that_nobody_is_left_to_beat_lead_fully(monkeypatch, others):
+    asked = []
+    monkeypatch.setattr(contests, "_rounds", lambda *given: asked.append(given) or iter(()))
+    twins = np.ones(9, dtype=np.bool_)
+    twins[[0, 3, *range(5, 5 + others)]] = False
+    found = hold(replace(SPACE, twins=twins), np.array([[0, 3], [3, 0]]), title="")
+    assert len(asked) == others
+    assert found.status.tolist() == [OPEN if others else YES] * 2
+    assert found.lead.tolist() == [1.0 - others] * 2

@@ -311,3 +311,12 @@ def test_rows_of_a_form_are_made_where_they_are_asked_for(centre, gain, level):
     for some in (slice(2, 5), np.array([4, 0])):
         np.testing.assert_allclose(seen[some], whole[some], rtol=1e-6, atol=1e-7)
     assert (seen is rows) == (centre is None and gain is None and not level)
+
+
+def test_rounding_of_a_form_grows_with_the_range_of_gains(monkeypatch):
+    head, asked = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((6, 4))), []
+    monkeypatch.setattr(measured, "drift", lambda a, b, **options: asked.append(options) or "checked")
+    norm = FinalNorm("rms", np.array([1.0, -8.0, 0.0, 2.0]))
+    forms = conventions(head, norm)
+    assert measured._drifts(head, norm, forms, np.random.default_rng(0)) == ("checked",) * (len(forms) - 1)
+    assert asked == [{"condition_number": 8.0}] * (len(forms) - 1)
