@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from embaudit.errors import InputError
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels import moments as module
-from embaudit.kernels import passes, rows
+from embaudit.kernels import pairs, passes, rows
 from embaudit.kernels.copies import first_copies, near_pairs, resolution
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
-from embaudit.kernels.pairs import all_pairs, pair_cosines
+from embaudit.kernels.pairs import all_pairs, pair_cosines, pairs_or_all
 from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import gram, row_norms, triangular_factor, unit_rows
 from embaudit.kernels.spanned import rank_beside, spans
@@ -196,3 +197,52 @@ def test_blocks_of_one_row_give_what_the_whole_does(monkeypatch):
     np.testing.assert_allclose(whole[5], (y * weights[:, None]).T @ y)
     assert np.flatnonzero(flags).tolist() == [5]
     assert resolution(4) == 12 * EPS
+
+
+def test_a_rank_that_bounds_leave_open_is_counted(monkeypatch):
+    monkeypatch.setattr(module, "rank_beside", lambda *_: None)
+    for last, rank in ((0.031, 2), (0.029, 1)):
+        assert Moments(1, np.zeros(2), np.diag([3.0, last]), 1e-2, "qr").rank == rank
+    assert moments(draw(9, 2) @ draw(2, 4, 1)).rank == 2
+
+
+def test_a_triangle_is_none_where_no_factor_exists():
+    root, inverse = module._triangles(np.array([[4.0, 2.0], [2.0, 5.0]]))
+    np.testing.assert_allclose(root.T @ root, [[4.0, 2.0], [2.0, 5.0]], rtol=1e-15)
+    np.testing.assert_allclose(root @ inverse, np.eye(2), atol=1e-15)
+    for bad in (np.diag([1.0, -1.0]), np.ones((2, 2)), np.zeros((2, 2))):
+        assert module._triangles(bad) is None
+
+
+def test_all_pairs_are_taken_up_to_a_number(monkeypatch):
+    monkeypatch.setattr(pairs, "ALL_PAIRS", 6)
+    given = np.array([[0, 1]])
+    assert pairs_or_all(given, 100) is given
+    assert pairs_or_all(None, 4).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    assert pairs_or_all(None, 2, 3).tolist() == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
+    for sizes, count in (((5,), 10), ((7, 1), 7)):
+        with pytest.raises(InputError) as refused:
+            pairs_or_all(None, *sizes)
+        assert str(refused.value) == (
+            f"pairs must be named where there are more than 6; got None for {count}; pass row numbers (m, 2), or see "
+            "movement and range_summary, which sample."
+        )
+
+
+def test_lists_are_of_two_rows_at_least_with_one_copy_each():
+    no_matrix = "x must be a matrix of real numbers; got ndarray; np.asarray makes one of rows."
+    no_table = "table must be of 3 rows and columns, of rows that are not shifted; got shape"
+    for x, options, words in (
+        (np.ones(3), {}, no_matrix),
+        (np.array([["a"], ["b"]]), {}, no_matrix),
+        ([[1.0], [2.0]], {}, "x must be a matrix of real numbers; got list; np.asarray makes one of rows."),
+        (np.ones((1, 2)), {}, "the number of rows must be at least 2 to have neighbours; got 1."),
+        (np.eye(3), {"first": [0, 1]}, "first must be a vector of 3 row numbers; got 2."),
+        (np.eye(3), {"rows": []}, "rows must be at least one row number; got none."),
+        (np.eye(3), {"table": np.ones((3, 2))}, f"{no_table} (3, 2)."),
+        (np.eye(3), {"table": np.eye(3), "shift": np.ones(3)}, f"{no_table} (3, 3)."),
+    ):  # fmt: skip
+        with pytest.raises(InputError) as refused:
+            neighbours(x, 1, **options)
+        assert str(refused.value) == words
+    assert neighbours(np.eye(2), 1).indices.tolist() == [[1], [0]]

@@ -153,12 +153,24 @@ def test_a_result_shows_its_size_and_points_up():
     with pytest.raises(InputError) as refused:
         truncated_svd(np.eye(3), 3, solver="lanczos")
     assert str(refused.value) == ('k must be below min(n, p) = 3 for the lanczos route; got 3; use "lapack".')
+    for shape in ((5, 3), (3, 5)):
+        with pytest.raises(InputError, match=r"^k must be below min\(n, p\) = 3 for the lanczos route; got 3; use "):
+            truncated_svd(np.ones(shape), 3, solver="lanczos")
     for shape, k in (((5, 3), 4), ((3, 5), 4), ((3, 5), 0)):
         with pytest.raises(InputError) as refused:
             truncated_svd(np.ones(shape), k)
         assert str(refused.value) == f"k must be from 1 to min(n, p) = 3; got {k}."
     with pytest.raises(InputError, match="solver must be one of auto, lapack, gram, krylov, lanczos, randomized; got"):
         truncated_svd(np.eye(3), 1, solver="power")
+
+
+def test_what_is_left_of_an_image_is_cleaned_twice():
+    draw = np.random.default_rng(0)
+    space = _Subspace.of(20, 6, np.dtype(np.float64))
+    first = np.linalg.qr(draw.standard_normal((20, 3)))[0]
+    image = first @ draw.standard_normal((3, 3)) + 1e-10 * draw.standard_normal((20, 3))
+    rest = space.append(first, image)
+    assert np.abs(first.T @ rest).max() <= 1e-13 * np.abs(rest).max()
 
 
 def test_the_last_place_of_a_basis_is_filled():
