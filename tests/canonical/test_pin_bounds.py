@@ -126,3 +126,17 @@ def test_a_side_moves_where_its_centre_is_no_rounding(scale, dtype, rank):
         centre = np.eye(rank)[0] * share * rounding
         assert shifted_sides(model, {"left": centre, "right": still}) == moved
     assert shifted_sides(model, {"left": still, "right": np.ones(rank)}) == ("right",)
+
+
+def test_a_row_without_direction_has_none_in_the_equal_model():
+    left, right = np.random.default_rng(0).standard_normal((2, 5, 4))
+    left[2], right[4] = 0, 0
+    model = FactorModel(left, right, link="cosine")
+    found = pinned_test(model)
+    twin = found.twin(model)
+    assert (found.status, twin.left[2].tolist(), twin.right[4].tolist()) == ("free", [0.0] * 4, [0.0] * 4)
+    assert np.linalg.norm(twin.left, axis=1).round(9).tolist() == [1, 1, 0, 1, 1]
+    assert np.linalg.norm(twin.right, axis=1).round(9).tolist() == [1, 1, 1, 1, 0]
+    np.testing.assert_allclose(
+        twin.left @ twin.right.T, unit_rows(left, none=0) @ unit_rows(right, none=0).T, atol=1e-9
+    )
