@@ -15,7 +15,7 @@ from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES, WORDS
 from embaudit.canonical.equivalents import CANONICAL, PREDICTS
-from embaudit.foundation.words import ONCE, copied, percent
+from embaudit.foundation.words import ONCE, copied, in_typical_rows, percent
 from embaudit.model import Pairs
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
@@ -193,7 +193,8 @@ def _key(audit: Audit) -> Iterator[str]:
         yield "A range holds all that one cosine can be; its width is told of the median pair."
     for one in audit.evidence.equivalents:
         for side in model.sides:
-            if one.title in letters and one.kind == CANONICAL and one.exponent == PREDICTS[side]:
+            met = any(name.startswith(one.title) for name in letters)
+            if met and one.kind == CANONICAL and one.exponent == PREDICTS[side]:
                 yield f"{one.title[0].upper()}{one.title[1:]}: {model.title(side)} cosines are prediction cosines."
     if any("–" in row for row in grid.rows):
         yield "–: not measured."
@@ -208,7 +209,7 @@ def _steps(audit: Audit, asked: Asked | None) -> Iterator[tuple[str, str]]:
     """Yield the commands that do what is advised; the page itself holds what the last one prints."""
     asked = Asked(audit.source) if asked is None and audit.source else asked
     if asked is not None:
-        yield from (*list(next_steps(audit, asked))[:-1], *by_logits(audit, asked))
+        yield from (*by_logits(audit, asked), *list(next_steps(audit, asked))[:-1])
 
 
 def _is_open(audit: Audit) -> bool:
@@ -230,11 +231,11 @@ def _on_movement(audit: Audit) -> Iterator[str]:
     )
     if any(one.kind == WORST for one in equivalents):
         yield (
-            "Models that were searched for are measured over all pairs and lists here, as all others are. On those "
-            "they were sought for they do more, which the next section tells."
+            "Models that were searched for are measured here over the pairs and lists of all others. On the few that "
+            "they were searched for they do more: the next section tells of those."
         )
     if any(ONCE in grid.note for grid in movement_grids(audit)):
-        yield f"Figures in brackets are {ONCE}: go by these. Those before them hide what moves behind what cannot."
+        yield f"Figures in brackets are {ONCE}: go by these, since copies stay beside each other in every model."
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
@@ -251,7 +252,10 @@ def _on_limits(audit: Audit) -> Iterator[str]:
             "each other whatever is stretched, so figures with and without them differ both ways."
         )
     if limits.certificates and limits.attacks:
-        yield "Between what is proven to stay and what the worst gauge found leaves nobody knows."
+        yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
+    for length in {one.max_shift for one in limits.ranges if one.max_shift}:
+        typical = audit.evidence.model.right_side.median_length
+        yield f"“With a shift” allows for one of up to {in_typical_rows(length / typical)} besides."
 
 
 def _picked(audit: Audit) -> str:
@@ -261,7 +265,8 @@ def _picked(audit: Audit) -> str:
         return f"Of the {title}s that were asked for."
     if head is not None and head.origin_is_free:
         return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
-    return f"Of a few {title}s drawn at random from the longest twentieth, which have much behind them as a rule."
+    few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
+    return f"{few}, which have much behind them as a rule."
 
 
 def _length(audit: Audit, examples: tuple[Neighbourhood, ...]) -> str:

@@ -17,7 +17,6 @@ import numpy as np
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.predicted import seen_of
-from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.foundation.durations import duration
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
@@ -195,8 +194,8 @@ def sources(evidence: Evidence) -> dict[str, str]:
 
 
 def _named(evidence: Evidence, made: EquivalentModel) -> str:
-    """Name an equal model as tables do; those that were searched for are told by how far they go."""
-    if made.kind != WORST:
+    """Name an equal model as tables do, and say how far it goes; some are no gauge of the model."""
+    if np.isnan(made.condition_number):
         return made.title
     shift = f", {in_typical_rows(made.shift_in(evidence.model))}" if made.shift else ""
     return f"{made.title} (κ = {made.condition_number:.3g}{shift})"
@@ -368,9 +367,9 @@ def key(audit: Audit, grid: Grid) -> Iterator[str]:
         yield "Widths: medians."
     letters = sources(audit.evidence)
     if len(letters) == 1:
-        yield f"Most seen in: {next(iter(letters))}."
+        yield f"Seen in: {next(iter(letters))}."
     else:
         yield from (f"{letter}: {called}." for called, letter in letters.items())
     copies = any(traits.twins is not None and traits.twins.share > 0 for traits in audit.evidence.traits)
     if copies and any("nearest" in heading for heading in grid.headings):
-        yield "Copies count once in lists."
+        yield "Lists count copies once."

@@ -138,8 +138,11 @@ def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
         yield f"to write vectors that compare {title}s by {seen_of(model)}", command
     elif "right" in model.free_shifts and word is Word.NO:
         form = "centred" if audit.evidence.norm is None else "folded-centred"
-        what = "to write labels with " + "the norm folded in and " * (form != "centred") + "the average row subtracted"
-        yield what, asked.fix("--as", form, *asked.norm, "--out", asked.out(form))
+        made = ", norm folded in and" * (form != "centred") + " centred"
+        yield (
+            f"to write labels{made} (a convention, no likeness)",
+            asked.fix("--as", form, *asked.norm, "--out", asked.out(form)),
+        )
     elif model.objective is None and chosen and model.predicts is not Equivalence.COSINES:
         yield from _declaring(audit, asked, chosen)
 

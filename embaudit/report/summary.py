@@ -69,13 +69,14 @@ def _kept(record: Movement) -> str:
     return beside(record.top_n_overlap, record.overlap_without_twins)
 
 
-def _movement_note(record: Movement) -> str:
+def _movement_note(records: Sequence[Movement]) -> str:
+    record = records[0]
     pairs = counted(record.n_pairs, "pair" if record.exact else "sampled pair")
     note = f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
-        note += f", {percent(record.tied_lists)} of them end in a tie with rows left out" if record.tied_lists else ""
-        note += f"; in brackets {ONCE}" if "(" in _kept(record) else ""
+        note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
+        note += f"; in brackets {ONCE}" if any("(" in _kept(one) for one in records) else ""
     return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
@@ -109,7 +110,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
-            note=_movement_note(first),
+            note=_movement_note([records[index] for records in evidence.movement]),
             headings=(*headings, said_of(evidence.model, MOVED)),
             rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),

@@ -222,10 +222,10 @@ def test_random_linear_models_are_averaged():
     right, left = movement.drawn(found)
     assert record(right) == (
         "drawn:right", M, "item-item cosines", "2 random linear maps within κ = 3", False,
-        "Random linear ones of κ = 3 move them by 0.20 on average, and 38 % of the 4 nearest stay.",
+        "Random ones of κ = 3 move them by 0.20 on average, and 38 % of the 4 nearest stay.",
         pytest.approx(0.2), "movement",
     )  # fmt: skip
-    assert left.text == "Random linear ones of κ = 3 move them by 0.60 on average."
+    assert left.text == "Random ones of κ = 3 move them by 0.60 on average."
     assert (left.name, left.subject) == ("drawn:left", "user-user cosines")
     assert list(movement.drawn(evidence(MODEL, visits[0], visits[3]))) == []
 
@@ -616,13 +616,13 @@ def test_a_stretch():
     assert records(heads.stretched(of_head(head(equivalents=(*others, worst))))) == [
         (
             "stretched", S, "label cosines", "linear 2 within κ = 1.23", False,
-            "A linear gauge of condition number 1.23 moves cosines by 0.25 on average. Only how the head was trained "
-            "can rule that out, not what it predicts.",
+            "Random linear gauges of condition number 1.23 move cosines by up to 0.25 on average. Only how the head "
+            "was trained can rule that out, not what it predicts.",
             0.25, "head", "witness",
         )
     ]  # fmt: skip
     (claim,) = heads.stretched(of_head(quiet(equivalents=(worst,))))
-    assert claim.text.startswith("But a linear gauge of condition number 1.23 moves")
+    assert claim.text.startswith("But random linear gauges of condition number 1.23 move")
     assert list(heads.stretched(of_head(head(equivalents=others[:1])))) == []
     line = FactorModel.from_softmax([[1.0], [2.0], [-1.0]])
     assert list(heads.stretched(of_head(head(line, equivalents=(worst,))))) == []

@@ -71,7 +71,7 @@ def test_the_image_classifier_is_quiet_and_says_why(shared_data):
     assert report.offset == pytest.approx(0.0504, abs=1e-4)
     assert "Centring changes little: " in report.verdict
     assert "only 0.05 of a typical row (median) long" in report.verdict
-    assert "moves cosines by" in report.verdict
+    assert "move cosines by up to" in report.verdict
 
 
 @pytest.mark.parametrize(("name", "n_changed"), [("off_centre", 27), ("nearly_centred", 1)])

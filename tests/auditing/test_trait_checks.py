@@ -262,8 +262,8 @@ def test_emb402_tells_the_three_figures():
     assert (code, value) == ("EMB402", pytest.approx(0.11))
     assert title == "an equal model changes 6 % of 10 nearest; 17 % for frequent items"
     assert text == (
-        "In one equal model (linear 2) 94 % of the 10 nearest stay over all items. "
-        "It is 83 % for 321 items with 5 interactions or more, and 90 % weighted by interactions."
+        "In one equal model (linear 2) 6 % of the 10 nearest change over all items. "
+        "It is 17 % for 321 items with 5 interactions or more, and 10 % weighted by interactions."
     )
     assert remedy == (
         "Judge the items that you ask about: `--show NAME` lists their neighbours, and the figure over all items is "
@@ -276,14 +276,18 @@ def test_emb402_tells_of_lists_without_copies_too():
     once = tail_of("counts", 0.9, 0.8, 0.7)
     _, title, text, *_ = only(evidence_of(tail=tail_of(weighted=0.8), tail_without_twins=once, equal="linear 2"))
     assert title == "an equal model changes 10 % of 10 nearest; 30 % weighted by use"
-    assert text.endswith("80 % weighted by interactions. With copies counted once these are 90 %, 80 % and 70 %.")
+    assert text == (
+        "In one equal model (linear 2), with copies counted once, 10 % of the 10 nearest change over all items. It is "
+        "20 % for 321 items with 5 interactions or more, and 30 % weighted by interactions. With all copies these are "
+        "6 %, 17 % and 20 %."
+    )
 
 
 def test_emb402_says_that_length_stands_for_counts():
     _, title, text, *_ = only(evidence_of(tail=tail_of("length", 0.5, 0.55, 0.7), equal="linear 2"))
     assert title == "an equal model changes 50 % of 10 nearest; 30 % weighted by length"
     assert text.endswith(
-        "It is 55 % for 321 items of at least median length, and 70 % weighted by row length (no counts are known)."
+        "It is 45 % for 321 items of at least median length, and 30 % weighted by row length (no counts are known)."
     )
 
 

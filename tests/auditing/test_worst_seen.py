@@ -71,7 +71,7 @@ def test_models_of_the_largest_figures_have_letters():
     told = [*key(audit, grid)]
     assert told[:3] == ["Equal models predict the same.", "κ: largest / smallest stretch.", "Widths: medians."]
     assert told[3:-1] == [f"{letter}: {called}." for called, letter in letters.items()]
-    assert told[-1] == "Copies count once in lists."
+    assert told[-1] == "Lists count copies once."
     cells = {cell.split()[-1] for row in grid.rows for cell in row[1:3] if cell[-1].isalpha()}
     assert cells == set(letters.values())
 
@@ -80,8 +80,8 @@ def test_models_of_the_largest_figures_have_letters():
 def test_a_single_model_needs_no_letter():
     audit = ea.audit(random_model(2, p=40, k=4, n=None), groups=["linear"], n_gauges=1)
     grid = movement_grid(audit.evidence)
-    assert list(sources(audit.evidence)) == ["random linear maps"]
-    assert [*key(audit, grid)][-1] == "Most seen in: random linear maps."
+    assert list(sources(audit.evidence)) == ["random linear maps (κ = 2)"]
+    assert [*key(audit, grid)][-1] == "Seen in: random linear maps (κ = 2)."
     assert not any(cell[-1].isalpha() for cell in grid.rows[0][1:])
 
 

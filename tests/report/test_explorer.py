@@ -97,8 +97,7 @@ def test_the_way_to_the_worst_gauge_leads_from_the_model_at_hand(audited, share)
     assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
     assert np.abs(others @ rows.T + one.row_bias + found.offset - audited.model.scores()).max() < 1e-12
     assert np.isclose(np.exp(share * np.ptp(one.step)), attack.gauge.condition_number**share, rtol=1e-12)
-    assert one.said == f"{attack.reached(audited.model.roles)}."
-    assert one.said.startswith("The worst gauge found within κ = 2 was sought for ")
+    assert re.fullmatch(r"The worst gauge found within κ = 2 was sought for \d+ item-item lists\.", one.said)
 
 
 def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):
@@ -276,7 +275,7 @@ def test_a_button_leads_to_each_demonstration(audited, head, shifted):
     assert shows(audited)[:3] == [
         ("Prediction cosine", "exponent", 0.0, [0, 0]),
         ("Balanced", "exponent", 0.5, [0, 0]),
-        ("Worst found", "worst", 1.0, [0, 0]),
+        ("Worst stretch found", "worst", 1.0, [0, 0]),
     ]
     assert shows(ea.audit(random_model(n=9, p=20, k=3), role="user", n_gauges=1))[0][2] == 1.0
     for audit in (head, shifted):
@@ -284,7 +283,8 @@ def test_a_button_leads_to_each_demonstration(audited, head, shifted):
         centred = np.round([-pad.mean / pad.unit, 0.0], 9).tolist()
         assert ("Mean row subtracted", "worst", 0.0, centred) in shows(audit)
     assert ("Final norm folded in", "folded", 1.0, [0, 0]) in shows(head)
-    assert shows(head)[-1] == ("Both", "folded", 1.0, centred_of(head))
+    assert shows(head)[0] == ("Mean row subtracted", "worst", 0.0, centred_of(head))
+    assert shows(head)[-1] == ("Folded and subtracted", "folded", 1.0, centred_of(head))
     rows, _ = at(of_kind(explorer(head), "folded"), 1.0, centred_of(head), explorer(head).pad.directions)
     model = head.model
     folded_and_centred = (model.right - model.right.mean(axis=0)) * GAIN
@@ -303,7 +303,7 @@ def test_the_page_says_users_and_items_only_where_the_model_does(audited):
     assert not re.search(r"\b(users?|items?)\b", part)
     own = unescape(page(audited).split('id="explorer"')[1].split("<script")[0])
     assert "A stretch of the users that is undone on the items is one." in own
-    assert "Who carries the scale: all items (0), all users (1)" in own
+    assert "From users whitened (0) to items whitened (1)" in own
     assert "of the 10 nearest replaced, among all 30 items" in own
 
 

@@ -107,8 +107,8 @@ def test_it_is_said_whose_neighbours_are_shown(result, head):
     lists = "Each list shows the first 5 of the 10 nearest that figures count."
     bare = "These items go by their number: `--labels FILE` names them, a name a line."
     assert texts == [
-        "Of a few items drawn at random from the longest twentieth, which have much behind them as a rule. "
-        f"{lists} {bare}",
+        "Of a few items drawn at random from the twentieth with the longest vectors, which have much behind them as a "
+        f"rule. {lists} {bare}",
         f"Of the labels whose neighbours change most, so these are no sample; figures over all stand above. {lists}",
         f"Of the items that were asked for. {lists} {bare}",
         f"Of the items that were asked for. {bare}",
@@ -159,7 +159,9 @@ def test_tables_of_movement_say_what_bounds_a_model_and_what_was_searched_for(re
         "κ is the largest over the smallest stretch of an axis. Named models stretch as far as they must; random ones "
         "and searches keep to the budget, κ = 2 (--max-condition)."
     )
-    assert searched.startswith("Models that were searched for are measured over all pairs and lists here")
+    assert searched.startswith(
+        "Models that were searched for are measured here over the pairs and lists of all others."
+    )
     part = read_text(result.report().split('id="movement"')[1].split('class="stack"')[0])
     assert bound in part
     assert searched in part

@@ -31,7 +31,7 @@ def tail(evidence: Evidence) -> Iterator[Finding]:
         over_all, other = percent(1 - told.over_all.share), percent(1 - furthest.share)
         claim = Claim(
             f"tail:{traits.role}", Kind.MEASURED, f"{title} lists", Scope(traits.equal),
-            _text(found, title, _called(evidence, traits)) + _once(traits.tail_without_twins), found.gap,
+            _text(found, told, title, _called(evidence, traits)), found.gap,
             "traits",
         )  # fmt: skip
         yield Finding(
@@ -55,19 +55,18 @@ def _whose(found: Tail, title: str) -> str:
     return f"weighted by {'use' if found.known == 'counts' else 'length'}"
 
 
-def _once(found: Tail | None) -> str:
-    """Give the three figures again, of lists without copies."""
-    if found is None:
-        return ""
-    shares = [percent(kept.share) for kept in (found.over_all, found.frequent, found.weighted)]
-    return f" {ONCE.capitalize()} these are {shares[0]}, {shares[1]} and {shares[2]}."
-
-
-def _text(found: Tail, title: str, called: str) -> str:
+def _text(found: Tail, told: Tail, title: str, called: str) -> str:
+    """Tell the three figures, and those of lists with all copies where there are any."""
     which = f"with {FREQUENT} interactions or more" if found.known == "counts" else "of at least median length"
     by = "by interactions" if found.known == "counts" else "by row length (no counts are known)"
+    once = "" if told is found else f", {ONCE},"
+    (over_all, frequent, weighted), (every, also, besides) = _lost(told), _lost(found)
+    copies = "" if told is found else f" With all copies these are {every}, {also} and {besides}."
     return (
-        f"In one equal model ({called}) {percent(found.over_all.share)} of the {found.top_n} nearest stay over all "
-        f"{title}s. It is {percent(found.frequent.share)} for {counted(found.n_frequent, title)} {which}, and "
-        f"{percent(found.weighted.share)} weighted {by}."
+        f"In one equal model ({called}){once} {over_all} of the {found.top_n} nearest change over all {title}s. It is "
+        f"{frequent} for {counted(found.n_frequent, title)} {which}, and {weighted} weighted {by}.{copies}"
     )
+
+
+def _lost(found: Tail) -> list[str]:
+    return [percent(1 - kept.share) for kept in (found.over_all, found.frequent, found.weighted)]

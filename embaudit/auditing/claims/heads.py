@@ -116,9 +116,9 @@ def stretched(evidence: Evidence) -> Iterator[Claim]:
     if not found or head.rank == 1:
         return
     worst = max(found, key=lambda other: other.movement.mean_abs)
-    start = "But a" if head.origin_is_free and not origin_matters(head) else "A"
+    start = "But random" if head.origin_is_free and not origin_matters(head) else "Random"
     text = (
-        f"{start} linear gauge of condition number {worst.condition_number:.3g} moves cosines by "
+        f"{start} linear gauges of condition number {worst.condition_number:.3g} move cosines by up to "
         f"{worst.movement.mean_abs:.2f} on average. Only how the head was trained can rule that out, not what it "
         "predicts."
     )

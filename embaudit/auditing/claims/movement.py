@@ -51,7 +51,7 @@ def drawn(evidence: Evidence) -> Iterator[Claim]:
             continue
         mean = sum(m.mean_abs for _, m in visits) / len(visits)
         kappa, top_n = visits[0][0].condition_number, visits[0][1].top_n
-        text = f"Random linear ones of κ = {kappa:.3g} move them by {mean:.2f} on average"
+        text = f"Random ones of κ = {kappa:.3g} move them by {mean:.2f} on average"
         if top_n:
             kept, once = (
                 sum(getattr(m, name) for _, m in visits) / len(visits)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from embaudit.movements.moved import Movement
 
 
+ALIKE = 0.005
+"""Mean |Δcos| below which two decimals would say that there is none."""
+
+
 def seen_of(model: FactorModel) -> str:
     """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
 
@@ -60,7 +64,8 @@ def _compared(model: FactorModel, record: Movement) -> Iterator[Claim]:
         text = f"The {cosines} are those of {seen}, but for rounding."
         yield Claim(f"agrees:{role}", Kind.MEASURED, cosines, scope, text, record.max_abs, "predicted")
         return
-    text = f"The {cosines} differ by {record.mean_abs:.2f} on average from those of {seen}."
+    far = f"differ by {record.mean_abs:.2f} on average from" if record.mean_abs >= ALIKE else "nearly are"
+    text = f"The {cosines} {far} those of {seen}."
     yield Claim(f"differs:{role}", Kind.MEASURED, cosines, scope, text, record.mean_abs, "predicted")
     if record.top_n:
         # Copies stay with each other in every model, so lists that are full of them would hide what moves.

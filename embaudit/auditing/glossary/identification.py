@@ -25,7 +25,8 @@ OF_IDENTIFICATION = (
         "training does not fix the cosines",
         "Other models make the same predictions, have other cosines, and are as good under the declared objective.",
         "Which of them you got was up to the solver. Another run may rank neighbours otherwise.",
-        "Rank by the dot product, or use prediction cosines, which all these models share (`embaudit fix`).",
+        "Rank one side for a row of the other by their scores, or use prediction cosines, which all these models share "
+        "(`embaudit fix`).",
         "An equal model with other cosines is made and its predictions are checked. The objective is looked up in the "
         "table of objectives.",
         STECK,

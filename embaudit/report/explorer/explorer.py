@@ -237,16 +237,18 @@ def _explorer(
 
 
 def _shows(families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
-    """Name what is worth seeing: named places of the families, and the mean row subtracted."""
-    for index, one in enumerate(families):
-        for at, name in one.shows:
-            yield Show(name, index, at, one.home)
+    """Name what is worth seeing: what is predicted or the mean row subtracted first, and named places of families."""
+    named = [Show(name, index, at, one.home) for index, one in enumerate(families) for at, name in one.shows]
     if pad is None or not pad.mean:
+        yield from named
         return
     centred = (-pad.mean / pad.unit, 0.0)
     index = next(i for i, one in enumerate(families) if one.kind != EXPONENT)
-    yield Show("Mean row subtracted", index, families[index].start, centred)
-    yield from (Show("Both", i, 1.0, centred) for i, one in enumerate(families) if one.kind == "folded")
+    subtracted = Show("Mean row subtracted", index, families[index].start, centred)
+    yield from (*named, subtracted) if index else (subtracted, *named)
+    yield from (
+        Show("Folded and subtracted", i, 1.0, centred) for i, one in enumerate(families) if one.kind == "folded"
+    )
 
 
 def _first(some: FactorModel, side: SideName, family: Family, n: int) -> tuple[int, int]:

@@ -108,7 +108,9 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
     step = np.log(stretch) - np.log(stretch).mean()
     if np.ptp(step) < 1e-6:
         return None
-    shows, said = ((1.0, "Worst found"),), f"{attack.reached(evidence.model.roles)}."
+    # How many lists it drives out is told of those here.
+    sought, _, _ = attack.reached(evidence.model.roles).partition(". ")
+    shows, said = ((1.0, "Worst stretch found"),), f"{sought}."
     return _family("worst", some, side, step, turn=axes, basis=axes, shows=shows, said=said)
 
 

@@ -43,7 +43,7 @@ def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
     digest = b64encode(sha256(script().encode()).digest()).decode()
     return {
         "explorer": found,
-        "labels": LABELS | {EXPONENT: f"Who carries the scale: all {right} (0), all {left} (1)"},
+        "labels": LABELS | {EXPONENT: f"From {left} whitened (0) to {right} whitened (1)"},
         "shows": found.shows,
         "among": _among(found, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
         "noun": "scores" if is_alone(audit.model) else NOUNS[found.link],
