@@ -284,6 +284,11 @@ def test_a_button_leads_to_each_demonstration(audited, head, shifted):
         assert ("Mean row subtracted", "worst", 0.0, centred) in shows(audit)
     assert ("Final norm folded in", "folded", 1.0, [0, 0]) in shows(head)
     assert shows(head)[0] == ("Mean row subtracted", "worst", 0.0, centred_of(head))
+    # What the answer speaks of comes first; where the mean row decides little, what does more.
+    assert shows(shifted)[0][0] == "Mean row subtracted"
+    centred = np.random.default_rng(0).normal(size=(40, 4))
+    quiet = shows(ea.audit(ea.FactorModel.from_softmax(centred - centred.mean(axis=0) + 0.01), n_gauges=1))
+    assert [name for name, *_ in quiet] == ["Worst stretch found", "Mean row subtracted"]
     assert shows(head)[-1] == ("Folded and subtracted", "folded", 1.0, centred_of(head))
     rows, _ = at(of_kind(explorer(head), "folded"), 1.0, centred_of(head), explorer(head).pad.directions)
     model = head.model

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.evidence import with_probes
 from embaudit.foundation.plain import plain
 from embaudit.foundation.words import cut
@@ -232,12 +233,12 @@ def _explorer(
         pad=pad,
         first=_first(some, side, families[0], n),
         listed=n,
-        shows=tuple(_shows(families, pad)),
+        shows=tuple(_shows(audit, families, pad)),
     )
 
 
-def _shows(families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
-    """Name what is worth seeing: what is predicted or the mean row subtracted first, and named places of families."""
+def _shows(audit: Audit, families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
+    """Name what is worth seeing: named places of families, and the mean row subtracted; first where that matters."""
     named = [Show(name, index, at, one.home) for index, one in enumerate(families) for at, name in one.shows]
     if pad is None or not pad.mean:
         yield from named
@@ -245,7 +246,8 @@ def _shows(families: tuple[Family, ...], pad: Pad | None) -> Iterator[Show]:
     centred = (-pad.mean / pad.unit, 0.0)
     index = next(i for i, one in enumerate(families) if one.kind != EXPONENT)
     subtracted = Show("Mean row subtracted", index, families[index].start, centred)
-    yield from (*named, subtracted) if index else (subtracted, *named)
+    first = audit.head is not None and origin_matters(audit.head)
+    yield from (subtracted, *named) if first else (*named, subtracted)
     yield from (
         Show("Folded and subtracted", i, 1.0, centred) for i, one in enumerate(families) if one.kind == "folded"
     )
