@@ -10,6 +10,8 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.claims.claim import Kind
+from embaudit.auditing.claims.heads import origin_matters
+from embaudit.auditing.claims.predicted import ALIKE
 from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
@@ -217,9 +219,12 @@ def _is_open(audit: Audit) -> bool:
 
 
 def _said(audit: Audit) -> Iterator[str]:
-    """Yield the statements before the advice; kinds of training have a table of their own."""
+    """Yield the statements before the advice, and of the other side what is good; training has a table of its own."""
     for one in audit.statements[: len(audit.statements) - audit.predictions_hold]:
         yield UNKNOWN if one.claims == ("training",) and _is_open(audit) else one.text
+    for claim in audit.claims:
+        if claim.about in ("agrees", "differs") and claim.role != audit.evidence.role and (claim.value or 0.0) < ALIKE:
+            yield claim.text
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:
@@ -263,7 +268,7 @@ def _picked(audit: Audit) -> str:
     head, title = audit.head, audit.model.title(shown_side(audit))
     if audit.evidence.chosen:
         return f"Of the {title}s that were asked for."
-    if head is not None and head.origin_is_free:
+    if head is not None and origin_matters(head):
         return f"Of the {title}s whose neighbours change most, so these are no sample; figures over all stand above."
     few = f"Of a few {title}s drawn at random from the twentieth with the longest vectors"
     return f"{few}, which have much behind them as a rule."

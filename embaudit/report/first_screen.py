@@ -16,6 +16,7 @@ import numpy as np
 
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
+from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.finding import Severity
 from embaudit.foundation.durations import duration
@@ -276,13 +277,21 @@ def side_by_side(audit: Audit) -> tuple[Neighbourhood, str] | None:
     evidence, head = audit.evidence, audit.head
     if evidence.predicted is not None and evidence.predicted.examples:
         return evidence.predicted.examples[0], f"by {seen_of(evidence.model)}"
-    if head is not None and head.origin_is_free and not evidence.chosen:
+    if head is not None and _has_conventions(evidence):
         if evidence.norm is not None and evidence.norm.examples:
             return evidence.norm.examples[0], "norm folded in, average row subtracted"
         return head.neighbours.examples[0], "with the average row subtracted"
     if evidence.examples:
         return evidence.examples[0], "in one equal model"
     return None
+
+
+def _has_conventions(evidence: Evidence) -> bool:
+    """Whether a head has two conventions with other neighbours: centred or not, its final norm folded in or not."""
+    head = evidence.head
+    if head is None or evidence.chosen or not head.origin_is_free:
+        return False
+    return origin_matters(head) or (evidence.norm is not None and bool(evidence.norm.examples))
 
 
 def _neighbours(audit: Audit, most: int) -> list[str]:
@@ -314,7 +323,7 @@ def _no_better(audit: Audit) -> str:
         return ""
     if audit.answer.word is Word.CONVENTION:
         return "Training chose the left list, among those of equal models."
-    if audit.evidence.head is not None and not audit.evidence.chosen:
+    if _has_conventions(audit.evidence):
         return "The right list follows one convention, no truer than the left."
     return "The list on the right is as valid as the left one, no better."
 

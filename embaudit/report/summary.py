@@ -8,6 +8,7 @@ import numpy as np
 
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
+from embaudit.auditing.claims.heads import origin_matters
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Pairs
@@ -251,7 +252,7 @@ def shown_side(audit: Audit) -> SideName:
 def shown_neighbours(audit: Audit) -> tuple[str, tuple[Neighbourhood, ...]]:
     """Choose an equivalent model, in words, and the neighbours to show in it: of a head, without its mean row."""
     name, examples = audit.evidence.shown_in or "", audit.evidence.examples
-    if audit.head is not None and audit.head.origin_is_free and not audit.evidence.chosen:
+    if audit.head is not None and origin_matters(audit.head) and not audit.evidence.chosen:
         name, examples = "mean row removed", audit.head.neighbours.examples
     side = shown_side(audit)
     shown_in = next((one.called(side) for one in audit.evidence.equivalents if one.name == name), name)

@@ -282,6 +282,9 @@ def test_cosines_beside_those_of_what_is_predicted():
             0.125, "predicted",
         ),
     ]  # fmt: skip
+    for mean, said in ((0.005, "differ by 0.01 on average from"), (0.00499, "nearly are")):
+        found, _ = compared(moved("right", mean, **lists))
+        assert (found.text, found.value) == (f"The item-item cosines {said} those of what is predicted.", mean)
     ranked = compared(moved(**lists), model=MODEL.replace(link="ranking"))
     assert [str(claim.scope) for claim in ranked] == ["the cosines of their scores"] * 2
     assert "from those of their scores." in ranked[0].text

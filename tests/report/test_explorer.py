@@ -316,4 +316,4 @@ def test_rows_looked_at_are_told_from_all_rows():
     few = random_model(n=9, p=320, k=3)
     for counts, which in ((None, "the longest"), (np.arange(320), "those with most interactions")):
         html = page(ea.audit(few.replace(right_counts=counts), n_gauges=1))
-        assert f"among 300 of 320 items: {which}, one of each group of copies" in html
+        assert f"among 300 of 320 items: {which}, one of each group of copies; lists are of these alone" in html

@@ -153,6 +153,15 @@ def test_the_table_of_the_top_is_explained_below_it(result, head):
     assert not [text for text in audit_view(head).key if "whitened" in text or "–" in text]
 
 
+def test_what_is_good_of_the_other_side_is_said_below_why(result):
+    assert not any("user-user" in text for text in audit_view(result).said)
+    whitened = ea.at_exponent(result.model, 1.0).replace(objective="product")
+    good = [text for text in audit_view(ea.audit(whitened, n_gauges=1)).said if "user-user" in text]
+    assert [re.sub(", but for rounding", "", text).replace(" nearly", "") for text in good] == [
+        "The user-user cosines are those of what is predicted."
+    ]
+
+
 def test_tables_of_movement_say_what_bounds_a_model_and_what_was_searched_for(result, head):
     bound, searched = audit_view(result).on_movement
     assert bound == (

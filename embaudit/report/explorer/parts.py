@@ -88,7 +88,7 @@ def _among(found: Explorer, *, counted_rows: bool) -> str:
     if len(found.names) == found.total:
         return f"all {few} {title}"
     which = "those with most interactions" if counted_rows else "the longest"
-    return f"{few} of {found.total:,} {title}: {which}, one of each group of copies"
+    return f"{few} of {found.total:,} {title}: {which}, one of each group of copies; lists are of these alone"
 
 
 def _of_which(found: Explorer) -> str:
