@@ -38,6 +38,7 @@ MODELS = {
     "unit": lambda: random_model(p=40, k=4, link=Softmax(unit_rows=True)),
     "head": lambda: random_model(n=None, p=40, k=4, means=(0, 1.0), link="softmax"),
     "vectors": lambda: random_model(n=None, p=40, k=4),
+    "predicted": lambda: at_exponent(random_model(p=40, k=4, scales=([6, 3, 2, 1], 1)), 0.0),
 }
 KINDS = {"cosine": {"rotation"}, "unit": {"rotation"}, "head": {"worst", "folded"}, "vectors": {"worst"}}
 """Families of models that have others than most."""
@@ -277,6 +278,16 @@ def test_items_are_found_by_a_part_of_their_title(opened):
     page.locator("#user-1").select_option("20")
     settled(page)
     assert page.locator("#predicted-1 li").count() == 3
+
+
+def test_a_page_opens_at_no_model_whose_lists_are_those_at_hand(opened):
+    page = opened("predicted")
+    assert page.locator("#show-0").text_content() == "Prediction cosine"
+    assert page.locator("#shows [aria-pressed=true]").all_text_contents() == ["Balanced"]
+    assert page.locator("#opened-at").text_content() == "Balanced"
+    page = opened("cosine")
+    assert page.locator("#opened").is_hidden()
+    assert page.locator("#reset").get_attribute("aria-pressed") == "true"
 
 
 def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audits):

@@ -101,23 +101,20 @@ def beside(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
     """Do two things that do not need each other at the same time, and return what both return.
 
     Either maps as it would alone: where one has a part that cannot be shared, the other keeps the cores busy. They
-    come one after the other where one worker does everything, or an executor has the work.
+    come one after the other where one worker does everything, or an executor has the work. The BLAS keeps to one thread
+    all along: how many it has shows in last digits, which must not depend on which of the two ends first.
 
     Examples
     --------
     >>> beside(lambda: 1 + 1, lambda: "beside")
     (2, 'beside')
     """
-    if _chosen.get() is not None or is_busy() or worker_count() == 1:
-        return work(), other()
-
-    def limited() -> S:
-        with one_blas_thread():
-            return other()
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(copy_context().run, limited)
-        return work(), waiting.result()
+    with one_blas_thread():
+        if _chosen.get() is not None or is_busy() or worker_count() == 1:
+            return work(), other()
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(copy_context().run, other)
+            return work(), waiting.result()
 
 
 def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

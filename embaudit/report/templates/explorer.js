@@ -429,6 +429,11 @@
   };
   $("explorer-app").hidden = false;
   // Two equal lists side by side say nothing: the page opens at an equal model.
-  if (shows.length > 1) Object.assign(now, { family: shows[1].family, at: shows[1].at, shift: [...shows[1].shift] });
+  const opening = shows.slice(1).find(({ family, at, shift }) => replaced(lists, state(family, at, shift), data.listed) > 0);
+  if (opening) {
+    Object.assign(now, { family: opening.family, at: opening.at, shift: [...opening.shift] });
+    $("opened").hidden = false;
+    $("opened-at").textContent = opening.button.textContent;
+  }
   draw();
 })();

@@ -58,19 +58,38 @@ def test_where_there_are_no_threads_to_spare_they_come_in_order(how, monkeypatch
     assert done == [("first", threading.current_thread()), ("second", threading.current_thread())]
 
 
-def test_the_second_has_a_blas_of_one_thread_and_hears_who_reports():
+def blas_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_the_blas_has_one_thread_for_both_whoever_ends_first(workers, monkeypatch):
+    # Last digits show how many threads it has, and must not tell how long anything took.
+    monkeypatch.setenv("EMBAUDIT_WORKERS", workers)
+    ended = threading.Event()
+
+    def first():
+        assert workers == "1" or ended.wait(LONG)
+        return blas_threads()
+
+    def second():
+        ended.set()
+        return blas_threads()
+
+    with threadpool_limits(2, user_api="blas"):
+        assert beside(first, second) == ({1}, {1})
+        assert blas_threads() == {2}
+
+
+def test_the_second_hears_who_reports():
     told = []
 
     def report(steps, description, total):
         told.append((description, total, threading.current_thread() is threading.main_thread()))
         return iter(steps)
 
-    def threads():
-        list(track("ab", "spelling", 2))
-        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-
-    with threadpool_limits(2, user_api="blas"), reporting(report):
-        assert beside(lambda: None, threads) == (None, {1})
+    with reporting(report):
+        assert beside(lambda: None, lambda: list(track("ab", "spelling", 2))) == (None, ["a", "b"])
     assert told == [("spelling", 2, False)]
 
 
