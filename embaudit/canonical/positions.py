@@ -17,7 +17,6 @@ from embaudit.foundation.checked import Floats, frozen
 from embaudit.foundation.typed import typed
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
-from embaudit.kernels.minimum import minimum
 from embaudit.kernels.moments import Moments
 from embaudit.model import FactorModel, SideName
 
@@ -87,8 +86,10 @@ def nearest_exponent(form: CanonicalForm) -> tuple[float, float]:
     s = form.singular_values[: form.rank]
     if s[0] - s[-1] <= 64 * form.rank * np.finfo(np.float64).eps * s[0]:
         return 0.5, log_condition(form, 0.5)  # every exponent is the same gauge
-    found = minimum(lambda e: log_condition(form, e), 0.0, 1.0, within=1e-6)
-    candidates = {found.x: found.value} | {e: log_condition(form, e) for e in EXPONENTS.values()}
+    from scipy.optimize import minimize_scalar
+
+    found = minimize_scalar(lambda e: log_condition(form, e), bounds=(0, 1), method="bounded", options={"xatol": 1e-6})
+    candidates = {float(found.x): float(found.fun)} | {e: log_condition(form, e) for e in EXPONENTS.values()}
     return min(((e, d) for e, d in candidates.items()), key=lambda pair: pair[1])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from math import pi
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,6 @@ CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen and the candidates counted."""
-NARROW, TERMS = 0.5, 64
-"""Squared sine of a cap up to which so many terms of its series leave out less than rounding."""
 
 
 def resolution(rank: int) -> float:
@@ -58,19 +55,9 @@ def even_chance(rank: int, least: float) -> float:
     >>> round(even_chance(3, 0.5), 12), even_chance(64, 0.9999) < 1e-100
     (0.25, True)
     """
-    if rank == 1:
-        return 0.5
-    a, x = (rank - 1) / 2, (1 - least) * (1 + least)
-    if x > NARROW:
-        from scipy.special import betainc
+    from scipy.special import betainc
 
-        return 0.5 * float(betainc(a, 0.5, x))
-    # The same function of a narrow cap as a series of positive terms: loading the library takes longer than most audits
-    # look for twins.
-    places, steps = np.arange(a % 1 or 1.0, a), np.arange(TERMS)
-    terms = np.cumprod(x * (a + 0.5 + steps) / (a + 1 + steps))
-    density = (0.5 if rank % 2 else 1 / pi) * float(np.prod(1 + 0.5 / places))
-    return float(0.5 * density * least * x**a / a * (1 + terms.sum()))
+    return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
 
 
 def first_copies(x: Matrix, rows: Indices) -> Indices:

@@ -167,7 +167,7 @@ def test_help_imports_nothing_heavy():
     assert not {"numpy", "scipy", "sklearn", "pandas", "matplotlib", "pyarrow"} & set(loaded)
 
 
-def test_an_audit_of_few_rows_loads_no_library_but_numpy(tmp_path):
+def test_an_audit_of_few_rows_loads_nothing_that_draws_or_reads_tables(tmp_path):
     """Each takes as long to load as such an audit has for everything else."""
     draw = np.random.default_rng(0)
     # Some rows twice, so that there are twins to judge.
@@ -182,9 +182,7 @@ def test_an_audit_of_few_rows_loads_no_library_but_numpy(tmp_path):
     )
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr.split()
     assert "embaudit.report.terminal" in loaded
-    assert not {"scipy", "sklearn", "pandas", "matplotlib", "pyarrow", "jinja2"} & {
-        name.split(".")[0] for name in loaded
-    }
+    assert not {"sklearn", "pandas", "matplotlib", "pyarrow", "jinja2"} & {name.split(".")[0] for name in loaded}
     assert not {"embaudit.report.page", "embaudit.report.gate.comment", "embaudit.report.gate.forges"} & set(loaded)
 
 

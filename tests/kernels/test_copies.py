@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.spatial import cKDTree
-from scipy.special import betainc
 from scipy.stats import binom
 
 from embaudit.kernels import copies
-from embaudit.kernels.copies import NARROW, even_chance, first_copies, leaders, near_pairs, resolution
+from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
 from embaudit.kernels.rows import unit_rows
 
 
@@ -137,22 +134,6 @@ def test_chance_is_that_of_drawn_directions(k, least):
     hits = int((np.einsum("ij,ij->i", x[::2], x[1::2]) > least).sum())
     low, high = binom.interval(0.999, 20_000, even_chance(k, least))
     assert low <= hits <= high
-
-
-@pytest.mark.parametrize("k", [2, 3, 4, 5, 50, 51, 1_024])
-@pytest.mark.parametrize("squared_sine", [1e-12, 2e-4, 0.3, NARROW, NARROW + 1e-9, 0.9])
-def test_chance_is_the_share_of_a_cap_whatever_it_is_computed_by(k, squared_sine):
-    least = np.sqrt(1 - squared_sine)
-    # Near 1 the cosine itself is rounded: the library is asked about what it is then.
-    expected = 0.5 * betainc((k - 1) / 2, 0.5, (1 - least) * (1 + least))
-    assert even_chance(k, float(least)) == pytest.approx(expected, rel=1e-12, abs=1e-300)
-
-
-def test_narrow_caps_load_no_library(monkeypatch):
-    monkeypatch.setitem(sys.modules, "scipy.special", None)
-    assert even_chance(3, 0.75) == 0.125
-    with pytest.raises(ModuleNotFoundError):
-        even_chance(3, 0.5)
 
 
 def test_in_one_dimension_every_second_pair_is_alike():
