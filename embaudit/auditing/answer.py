@@ -203,8 +203,11 @@ def _alone(known: Known) -> _Found | None:
             "without the side they are multiplied with, nothing tells these vectors from equal ones with other cosines"
         )
         return _Found(Word.UNSAID, because, ("one-side", "free"))
-    quiet = "centring changes little, but " * (known["origin"].witness is not None)
-    because = f"{quiet}rescaled heads predict the same, and without inputs nothing tells them apart"
+    shifts = known["origin"].witness is not None
+    quiet = "centring changes little, but " * shifts
+    # On a line no rescaling turns anything.
+    others = "shifted" if shifts and "stretched" not in known else "rescaled"
+    because = f"{quiet}{others} heads predict the same, and without inputs nothing tells them apart"
     return _Found(Word.UNSAID, because, ("origin", "one-side", "free"))
 
 

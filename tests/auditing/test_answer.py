@@ -166,9 +166,15 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
         ),
         ([FREE, ALONE, "trained"], "CANNOT BE SAID", "it is so", ("trained", "one-side", "free:right")),
         (
-            [FREE, ALONE, ORIGIN_QUIET],
+            [FREE, ALONE, ORIGIN_QUIET, "stretched"],
             "CANNOT BE SAID",
             "centring changes little, but rescaled heads predict the same, and without inputs nothing tells them apart",
+            ("origin", "one-side", "free:right"),
+        ),
+        (
+            [FREE, ALONE, ORIGIN_QUIET],
+            "CANNOT BE SAID",
+            "centring changes little, but shifted heads predict the same, and without inputs nothing tells them apart",
             ("origin", "one-side", "free:right"),
         ),
         (

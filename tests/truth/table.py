@@ -240,6 +240,8 @@ def shapes() -> Iterator[Row]:
         ("changes 100 % of nearest labels, with copies counted once", "20 % (100 % with copies counted once)"),
         ("changes 20 %", "copies included"),
     )  # fmt: skip
+    line = head([[float(x)] for x in range(-4, 5) if x])
+    yield Row("a head on a line", line, alone, TWO, ("but shifted heads",), ("rescaled heads",), answer=OPEN)
     yield Row("a head of two labels", head([[1.0, 0.0], [0.0, 1.0]]), alone, {"EMB301": "issue", **TWO})
     yield Row("axes as cosines", user(np.eye(2), np.eye(2), link="cosine"), {"right": "P", "left": "P"})
 
