@@ -18,7 +18,7 @@ from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
-from embaudit.foundation.executors import beside
+from embaudit.foundation.executors import at_once
 from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.foundation.workers import one_blas_thread, row_blocks
@@ -243,7 +243,7 @@ def gather(
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
         furthest, looked_at = _furthest(equivalents, visited), visited[0][1]
-        bounds, found = beside(
+        bounds, found = at_once(
             lambda: limits(model, chosen, fibre=fibre, max_condition=max_condition, **tried),
             lambda: _as_it_is(whole, model, chosen, furthest, looked_at, n_neighbours, rng),
         )
@@ -272,7 +272,7 @@ def gather(
 def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[EquivalentModel]:
     """Make the equal models, and look for copies meanwhile, which whoever lists neighbours will ask for."""
     sides = [role for role in roles if role != "cross"]
-    return beside(lambda: equivalent_models(model, **drawn), lambda: [twins(model, role=side) for side in sides])[0]
+    return at_once(lambda: equivalent_models(model, **drawn), lambda: [twins(model, role=side) for side in sides])[0]
 
 
 def _visits(
@@ -311,14 +311,14 @@ def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideNam
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 
-    def beside() -> dict[str, Any]:
+    def laid() -> dict[str, Any]:
         shown_in, examples = _examples(model, equal, side, rows, n)
         predicted = by_prediction(probe, side=side, rows=rows, n=n)
         biased = side == "right" and counts_bias(model)
         with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
         return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
 
-    return kept("lists beside", beside, draw=probe.rng, known=probe.known)
+    return kept("lists beside", laid, draw=probe.rng, known=probe.known)
 
 
 def _as_it_is(whole: FactorModel, looked_at: FactorModel, *others: Any) -> dict[str, Any]:

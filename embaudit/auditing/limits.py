@@ -17,7 +17,7 @@ from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.executors import beside
+from embaudit.foundation.executors import at_once
 from embaudit.foundation.pieces import each_kept
 from embaudit.foundation.progress import track
 from embaudit.gauges import Affine, GeneralLinear
@@ -301,5 +301,5 @@ def limits(
         return tuple(attack for side in sides[:1] for attack in search.attacks(side))
 
     # An attack is a long chain of small steps, whose draws are its own.
-    (ranges, certificates), attacks = beside(bounds, attacked)
+    (ranges, certificates), attacks = at_once(bounds, attacked)
     return Limits(ranges, certificates, attacks, model.rank)

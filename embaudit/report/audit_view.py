@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES, WORDS
+from embaudit.auditing.limits import LENGTH
 from embaudit.canonical.equivalents import CANONICAL, PREDICTS
 from embaudit.foundation.words import ONCE, copied, in_typical_rows, percent
 from embaudit.model import Pairs
@@ -23,7 +25,7 @@ from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
-from embaudit.report.first_screen import PROVEN, RANGE, SEEN, is_proven, key, movement_grid, sources
+from embaudit.report.first_screen import PROVEN, RANGE, SEEN, is_proven, key, movement_grid, named, sources
 from embaudit.report.heat_chart import HeatChart, heat_chart
 from embaudit.report.next_steps import Asked, by_logits, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
@@ -149,7 +151,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
     >>> view.severity, [chart.title for chart in view.movement]
     ('', ['item-item cosines', 'user-user cosines', 'user-item cosines'])
     """
-    evidence, model = audit.evidence, audit.model
+    evidence, model, explained = audit.evidence, audit.model, tuple(_key(audit))
     shown_in, examples = shown_neighbours(audit)
     usual = next((one.levels for one in evidence.traits if one.role == shown_side(audit)), None)
     heads = () if audit.head is None else tuple(head_grids(audit.head))
@@ -163,11 +165,11 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         on_movement=tuple(_on_movement(audit)),
         on_limits=tuple(_on_limits(audit)),
         picked=" ".join(filter(None, (_picked(audit), _length(audit, examples), _unnamed(audit)))),
-        words=tuple(_short(audit)),
+        words=tuple(_short(audit, explained)),
         findings=audit.findings,
         codes=tuple(_codes(audit)),
         glance=_glance(audit),
-        key=tuple(_key(audit)),
+        key=explained,
         movement=tuple(_movement(audit)),
         beside_predictions=_beside_predictions(audit),
         heat=heat_chart(audit),
@@ -189,15 +191,13 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
 def _key(audit: Audit) -> Iterator[str]:
     """Explain the words of the table as the first screen does, and what there is no room for on it."""
     grid, model = movement_grid(audit.evidence), audit.evidence.model
-    letters = sources(audit.evidence)
     yield from key(audit, grid)
     if RANGE in grid.headings:
         yield "A range holds all that one cosine can be; its width is told of the median pair."
-    for one in audit.evidence.equivalents:
-        for side in model.sides:
-            met = any(name.startswith(one.title) for name in letters)
-            if met and one.kind == CANONICAL and one.exponent == PREDICTS[side]:
-                yield f"{one.title[0].upper()}{one.title[1:]}: {model.title(side)} cosines are prediction cosines."
+    met = [one for one in audit.evidence.equivalents if named(audit.evidence, one) in sources(audit.evidence)]
+    for one, side in product(met, model.sides):
+        if one.kind == CANONICAL and one.exponent == PREDICTS[side]:
+            yield f"{one.title[0].upper()}{one.title[1:]}: {model.title(side)} cosines are prediction cosines."
     if any("–" in row for row in grid.rows):
         yield "–: not measured."
 
@@ -258,9 +258,8 @@ def _on_limits(audit: Audit) -> Iterator[str]:
         )
     if limits.certificates and limits.attacks:
         yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
-    for length in {one.max_shift for one in limits.ranges if one.max_shift}:
-        typical = audit.evidence.model.right_side.median_length
-        yield f"“With a shift” allows for one of up to {in_typical_rows(length / typical)} besides."
+    if any(one.max_shift for one in limits.ranges):
+        yield f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides."
 
 
 def _picked(audit: Audit) -> str:
@@ -293,9 +292,9 @@ SHORT = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model"
 """Words that the page explains at its top, in an order in which each leans on those before it."""
 
 
-def _short(audit: Audit) -> Iterator[tuple[str, str]]:
+def _short(audit: Audit, explained: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Explain the words of the top of the page, of its findings and of its tables."""
-    met = [audit.verdict, str(audit.answer), *_key(audit), "budget"]
+    met = [audit.verdict, str(audit.answer), *explained, "budget"]
     met += [f"{one.title} {one.explanation} {one.remedy}" for one in audit.findings]
     met += [*sentences(audit), *(" ".join((grid.caption, *grid.headings)) for grid in grids(audit))]
     for line in definitions(audit.model, met, SHORT):

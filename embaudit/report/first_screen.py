@@ -194,7 +194,7 @@ def sources(evidence: Evidence) -> dict[str, str]:
     return dict(zip(dict.fromkeys(one.called for one in most if one.called), ascii_lowercase, strict=False))
 
 
-def _named(evidence: Evidence, made: EquivalentModel) -> str:
+def named(evidence: Evidence, made: EquivalentModel) -> str:
     """Name an equal model as tables do, and say how far it goes; some are no gauge of the model."""
     if np.isnan(made.condition_number):
         return made.title
@@ -208,7 +208,7 @@ def _largest(evidence: Evidence, role: Role, figure: Callable[[Movement], float]
     if not found:
         return NOTHING
     value, made = max(found, key=lambda one: one[0])
-    return _Most(value, _named(evidence, made) if value > ROUNDING else "")
+    return _Most(value, named(evidence, made) if value > ROUNDING else "")
 
 
 def _moved(evidence: Evidence, role: Role) -> _Most:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
 
 from embaudit.errors import InputError
-from embaudit.foundation.progress import reporting
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, contests, programs
@@ -239,16 +238,9 @@ def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
     assert some.to_dict()["n_asked"] == 3
 
 
-def test_progress_is_announced():
-    seen = []
-
-    def reporter(steps, description, total):
-        seen.append((description, total))
-        yield from steps
-
-    with reporting(reporter):
-        argmaxable(random_head(3, 60, 3))
-    (first, count), *_ = seen
+def test_progress_is_announced(announced):
+    argmaxable(random_head(3, 60, 3))
+    (first, count), *_ = announced
     assert first == "argmaxable labels"
     assert 0 < count < 60
 

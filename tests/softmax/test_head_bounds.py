@@ -10,7 +10,6 @@ import pytest
 from head_examples import random_head
 
 from embaudit.errors import InputError
-from embaudit.foundation.progress import reporting
 from embaudit.foundation.workers import row_blocks
 from embaudit.model import FactorModel
 from embaudit.softmax import (
@@ -263,17 +262,10 @@ def test_a_solver_that_fails_is_told(monkeypatch, status):
 # --- rankings and combinations -----------------------------------------------------------------------------------
 
 
-def test_what_is_enumerated_is_announced_with_its_length():
-    seen = []
-
-    def reporter(steps, description, total):
-        seen.append((description, total))
-        yield from steps
-
-    with reporting(reporter):
-        label_rankings(random_head(0, 4, 2))
-        label_combinations(random_head(0, 4, 2))
-    assert seen == [("enumerating rankings of labels", 3), ("enumerating combinations of labels", 4)]
+def test_what_is_enumerated_is_announced_with_its_length(announced):
+    label_rankings(random_head(0, 4, 2))
+    label_combinations(random_head(0, 4, 2))
+    assert announced == [("enumerating rankings of labels", 3), ("enumerating combinations of labels", 4)]
 
 
 def test_without_a_margin_ties_are_still_none():

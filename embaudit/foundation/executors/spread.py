@@ -97,7 +97,7 @@ def spread(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     return _submitted(place, function, items)
 
 
-def beside(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
+def at_once(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
     """Do two things that do not need each other at the same time, and return what both return.
 
     Either maps as it would alone: where one has a part that cannot be shared, the other keeps the cores busy. They
@@ -106,8 +106,8 @@ def beside(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
 
     Examples
     --------
-    >>> beside(lambda: 1 + 1, lambda: "beside")
-    (2, 'beside')
+    >>> at_once(lambda: 1 + 1, lambda: "at once")
+    (2, 'at once')
     """
     with one_blas_thread():
         if _chosen.get() is not None or is_busy() or worker_count() == 1:

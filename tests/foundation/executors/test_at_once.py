@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from embaudit.foundation.executors import beside, work_on
+from embaudit.foundation.executors import at_once, work_on
 from embaudit.foundation.progress import reporting, track
 from embaudit.foundation.workers import one_worker
 
@@ -28,7 +28,7 @@ def met(barrier: threading.Barrier) -> threading.Thread:
 
 def test_both_are_at_work_at_once_and_come_back_in_order():
     barrier = threading.Barrier(2)
-    first, second = beside(lambda: met(barrier), lambda: met(barrier))
+    first, second = at_once(lambda: met(barrier), lambda: met(barrier))
     assert first is threading.current_thread()
     assert second is not first
     assert not second.is_alive()
@@ -43,7 +43,7 @@ def test_where_there_are_no_threads_to_spare_they_come_in_order(how, monkeypatch
         return name
 
     def both():
-        return beside(lambda: add("first"), lambda: add("second"))
+        return at_once(lambda: add("first"), lambda: add("second"))
 
     if how == "one worker":
         monkeypatch.setenv("EMBAUDIT_WORKERS", "1")
@@ -79,7 +79,7 @@ def test_the_blas_has_one_thread_for_both_whoever_ends_first(workers, monkeypatc
         return blas_threads()
 
     with threadpool_limits(2, user_api="blas"):
-        assert beside(first, second) == ({1}, {1})
+        assert at_once(first, second) == ({1}, {1})
         assert blas_threads() == {2}
 
 
@@ -91,7 +91,7 @@ def test_the_second_hears_who_reports():
         return iter(steps)
 
     with reporting(report):
-        assert beside(lambda: None, lambda: list(track("ab", "spelling", 2))) == (None, ["a", "b"])
+        assert at_once(lambda: None, lambda: list(track("ab", "spelling", 2))) == (None, ["a", "b"])
     assert told == [("spelling", 2, False)]
 
 
@@ -104,5 +104,5 @@ def test_what_either_raises_is_raised_when_both_have_ended(which):
 
     pair = [fails, ended.set] if which == 0 else [ended.set, fails]
     with pytest.raises(ZeroDivisionError):
-        beside(*pair)
+        at_once(*pair)
     assert ended.is_set()
