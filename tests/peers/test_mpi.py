@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -42,7 +43,10 @@ def mpiexec() -> str:
 def test_an_audit_on_workers_of_mpi_is_that_of_threads(tmp_path: Path) -> None:
     command = mpiexec()
     draw = np.random.default_rng(8)
-    sides = {"left": draw.normal(size=(3_000, 6)), "right": draw.normal(size=(70_000, 6)).astype(np.float32)}
+    sides: dict[str, Any] = {
+        "left": draw.normal(size=(3_000, 6)),
+        "right": draw.normal(size=(70_000, 6)).astype(np.float32),
+    }
     for side, rows in sides.items():
         np.save(tmp_path / f"{side}.npy", rows)
     (tmp_path / "script.py").write_text(SCRIPT)
