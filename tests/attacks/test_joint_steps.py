@@ -8,7 +8,7 @@ import pytest
 from embaudit.attacks import worst_gauge
 from embaudit.attacks.joint import Found, JointSearch
 from embaudit.attacks.metric import Metric
-from embaudit.attacks.targets import Lists, Movement
+from embaudit.attacks.targets import Lists, Movement, _driven_out
 from embaudit.gauges import GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.rows import unit_rows
@@ -251,6 +251,13 @@ def test_what_pairs_cost_and_which_are_known():
     assert target.x.shape == (2, 3), "each row once"
     assert target.y is target.x
     np.testing.assert_allclose(target.before, [3 / np.sqrt(50)] * 2 + [1.0])
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 39])
+def test_what_has_n_others_ahead_is_driven_out(n):
+    negated = np.random.default_rng(n).integers(0, 25, size=(30, 40)).astype(float)
+    ahead = (negated[:, None, :] < negated[:, :n, None] - 1.5).sum(axis=2)
+    np.testing.assert_array_equal(_driven_out(negated[:, :n], negated, n, 1.5), ahead >= n)
 
 
 def test_the_width_of_pushes_is_that_of_margins_however_small():

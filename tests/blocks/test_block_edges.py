@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 import embaudit as ea
+from embaudit.blocks import Labels, sums
 from embaudit.blocks.compute import _merged
 from embaudit.blocks.partition import as_partition
 from embaudit.blocks.sources import _is_numbers, as_source
-from embaudit.blocks.sums import BlockSums, _leading_exponent
+from embaudit.blocks.sums import SAFE, BlockSums, _exponents, _leading_exponent
 from embaudit.blocks.thresholds import LocalThreshold, norm_change
+from embaudit.errors import InputError
 
 DRAW = np.random.default_rng(0)
 WIDE, NARROW = DRAW.normal(size=(2, 600))
@@ -33,6 +35,29 @@ def test_a_wide_operand_of_extreme_scale_beside_a_narrow_one(dtype, scale, turne
 def test_narrow_operands_whose_squares_no_float32_holds():
     big, small = (NARROW * 1e30).astype(np.float32), (NARROW * 1e-30).astype(np.float32)
     assert ea.block_cosines({"a": big}, {"a": small}).global_cosine == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("square", "again"), [(1.5 / SAFE, False), (0.7 / SAFE, True), (0.7 * SAFE, False), (1.5 * SAFE, True)]
+)
+def test_blocks_are_read_again_where_squares_could_leave_the_range(square, again, monkeypatch):
+    read = []
+    monkeypatch.setattr(sums, "_exponents", lambda *given: (read.append(given[2]), _exponents(*given))[1])
+    found = ea.block_cosines({"a": [np.sqrt(square), 0.0]}, {"a": [3.0, 4.0]})
+    assert found.global_cosine == pytest.approx(0.6, rel=1e-15)
+    assert read == ["a"] * again
+
+
+def test_labels_of_several_kinds_are_told_apart_by_their_text():
+    labels = np.array([1, "b", None, "1"], dtype=object)
+    order, edges, names = Labels(labels).sorting(4)
+    assert (order.tolist(), edges.tolist(), names) == ([0, 3, 1, 2], [0, 2, 3, 4], ["1", "b", "None"])
+
+
+@pytest.mark.parametrize(("given", "name"), [(({}, {"a": [1.0]}), "x"), (({"a": [1.0]}, {}), "y")])
+def test_what_has_no_array_is_named(given, name):
+    with pytest.raises(InputError, match=rf"^{name} must be at least one array with an entry; got nothing"):
+        ea.block_cosines(*given)
 
 
 def test_the_block_of_largest_norm_leads():

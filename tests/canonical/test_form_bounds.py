@@ -7,10 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from embaudit.canonical import form as form_module
 from embaudit.canonical import habits, positions
 from embaudit.canonical.balance import BALANCED, counted_balance
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
-from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, prediction_map
+from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, mapped_blocks, prediction_map
 from embaudit.canonical.habits import NEAR, SAME_SHAPE, Habit, _is_diagonal, _is_level, log_condition, recognise
 from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.position import Position
@@ -290,3 +291,12 @@ def test_a_position_is_a_table_of_all_gauges():
 )
 def test_directions_count_until_they_hold_nearly_all_of_the_scores(values, rank):
     assert Position.energy_rank.fget(SimpleNamespace(singular_values=np.array(values))) == rank
+
+
+def test_each_chunk_of_mapped_rows_is_as_long_as_it_says(monkeypatch):
+    x = np.arange(14.0).reshape(7, 2)
+    chunks = [slice(0, 3), slice(3, 5), slice(5, 7)]
+    monkeypatch.setattr(form_module, "row_blocks", lambda *_: chunks)
+    found = list(mapped_blocks(x, lambda rows: rows[:, :1] + 1, 1))
+    assert [rows for rows, _ in found] == chunks
+    assert [block.ravel().tolist() for _, block in found] == [[1.0, 3.0, 5.0], [7.0, 9.0], [11.0, 13.0]]

@@ -60,4 +60,5 @@ def test_what_is_left_is_told_once_something_is_done_and_not_when_all_is():
     assert outlook(0, 4, 100) == "0 of 4"
     assert outlook(1, 4, 100) == "1 of 4, 36 an hour, about 5 min left"
     assert outlook(4, 4, 100) == "4 of 4, 2.4 a minute"
+    assert outlook(19, 20, 9.5) == "19 of 20, 2.0 a second, about 0.5 s left"
     assert outlook(3, None, 1) == "3, 3.0 a second"

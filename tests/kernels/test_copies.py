@@ -9,6 +9,7 @@ from scipy.stats import binom
 
 from embaudit.kernels import copies
 from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
+from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
 
@@ -107,6 +108,14 @@ def test_first_copies_are_rows_of_one_direction_whatever_their_length():
     assert first_copies(x.astype(np.float32), np.arange(13)).tolist() == first_copies(x, np.arange(13)).tolist()
 
 
+def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
+    edge = 1 - resolution(2)
+    pairs = [np.array([[1.0, 0.0], [np.cos(t), np.sin(t)]]) for t in np.arccos(edge) * np.linspace(0.9, 1.1, 400)]
+    found = {float(pair_cosines(x, x, np.array([[0, 1]]))[0]): first_copies(x, np.arange(2)).tolist() for x in pairs}
+    assert found[edge] == [0, 0]
+    assert found[np.nextafter(edge, 0)] == [0, 1]
+
+
 def test_one_hash_does_not_make_a_copy(monkeypatch):
     monkeypatch.setattr(copies, "CELLS", 0)
     assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]]), np.arange(3)).tolist() == [0, 1, 2]
@@ -116,6 +125,7 @@ def test_one_hash_does_not_make_a_copy(monkeypatch):
 def test_leaders_take_what_is_free_in_order():
     pairs = np.array([[2, 3], [0, 2], [0, 5], [1, 2], [4, 5], [4, 6]])
     assert leaders(8, pairs).tolist() == [0, 1, 0, 3, 4, 0, 4, 7]
+    assert leaders(3, np.array([[1, 2], [0, 2]])).tolist() == [0, 1, 0]
     assert leaders(3, np.empty((0, 2), dtype=np.intp)).tolist() == [0, 1, 2]
 
 
