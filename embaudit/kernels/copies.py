@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -9,15 +10,16 @@ import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
 from embaudit.foundation.workers import each_done, one_blas_thread, ordered_map, row_blocks
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.rows import PASS_BYTES, unit_rows
 
 CELLS = 2**20
-"""Steps in which the hash counts an entry of a direction: coarser than rounding, finer than any tolerance."""
-WEIGHTS = 2**26
-"""Whole numbers that the hash multiplies these with, below it."""
+"""Steps in which the hash counts along a drawn direction: coarser than rounding, finer than any tolerance."""
+MARKS = 4
+"""Drawn directions along which it counts."""
 ODD = 0x9E3779B97F4A7C15 - 2**64
-"""What brings two sums of 52 bits together in one number of 64."""
+"""What brings these counts together in one number of 64 bits."""
 PRODUCTS = 8_000_000_000
 """Multiplications up to which all pairs are multiplied: that takes less time than loading what makes a tree."""
 STRIP = 128
@@ -30,6 +32,8 @@ DEEP = 20_000
 """Above so many rows only the cheaper tree is built."""
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
+CROWD = 64
+"""One in how many rows may be a candidate for one, above which its nearest row is looked up."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen and the candidates counted."""
 
@@ -60,7 +64,62 @@ def even_chance(rank: int, least: float) -> float:
     return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
 
 
-def first_copies(x: Matrix, rows: Indices) -> Indices:
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """What a few numbers tell of directions."""
+
+    marks: Floats
+    """(m, 4) what each has along drawn directions, by which copies are found."""
+    points: Floats | None = None
+    """(m, d) each in the dimensions in which some of them spread most; None where all pairs are multiplied."""
+
+    def points_of(self, which: Indices) -> Floats | None:
+        """Return those of some."""
+        return None if self.points is None else self.points[which]
+
+
+def outline(x: Matrix, rows: Indices, *, most: int | None = None) -> Outline:
+    """Read what tells many directions apart in one pass; of few rows only what tells copies.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        All rows.
+    rows : array of shape (m,)
+        Those to tell apart; each has a direction.
+    most : int, optional
+        Rows up to which points are kept.
+
+    Examples
+    --------
+    >>> found = outline(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.arange(3))
+    >>> found.marks.shape, bool((found.marks[0] == found.marks[2]).all()), found.points
+    ((3, 4), True, None)
+    """
+    drawn = np.random.default_rng(0).standard_normal((x.shape[1], MARKS))
+    if _are_few(len(rows), x.shape[1]) or (most is not None and len(rows) > most):
+        return Outline(_along(x, rows, drawn))
+    both = _along(x, rows, np.hstack([drawn, _widest(x, rows)]))
+    return Outline(both[:, :MARKS], both[:, MARKS:])
+
+
+def _are_few(n: int, rank: int) -> bool:
+    """Whether all pairs of rows are multiplied."""
+    return n**2 * rank <= PRODUCTS
+
+
+def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
+    """Multiply directions with a few others."""
+    found = np.empty((len(rows), basis.shape[1]))
+
+    def fill(part: slice) -> None:
+        found[part] = unit_rows(x[rows[part]]) @ basis
+
+    each_done(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES))
+    return found
+
+
+def first_copies(x: Matrix, rows: Indices, marks: Floats | None = None) -> Indices:
     """Find for each of some rows the first one of exactly its direction, by its place among them.
 
     Directions that differ by rounding may be taken for different ones; different ones are never taken for one.
@@ -71,6 +130,8 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
         All rows.
     rows : array of shape (m,)
         Those to compare, in order; each has a direction.
+    marks : array of shape (m, 4), optional
+        Those of their `outline`, where it is at hand.
 
     Returns
     -------
@@ -81,17 +142,9 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
     >>> first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
     [0, 1, 0, 3]
     """
-    keys = np.empty(len(rows), dtype=np.int64)
-    # The cells of a direction add up to 2²⁰√k at most, so that these sums of whole numbers are exact.
-    weights = np.random.default_rng(0).integers(WEIGHTS, size=(x.shape[1], 2)).astype(np.float64)
-
-    def fill(part: slice) -> None:
-        cells = unit_rows(x[rows[part]])
-        cells *= CELLS
-        one, other = (np.rint(cells, out=cells) @ weights).astype(np.int64).T
-        keys[part] = one * ODD + other  # wraps around, as a hash may
-
-    each_done(fill, row_blocks(len(rows), x.shape[1]))
+    marks = outline(x, rows, most=0).marks if marks is None else marks
+    # Products wrap around, as those of a hash may.
+    keys = np.rint(marks * CELLS).astype(np.int64) @ np.cumprod(np.full(MARKS, ODD))
     order = np.argsort(keys, kind="stable")
     begins = np.flatnonzero(np.diff(keys[order]) != 0) + 1
     lengths = np.diff(np.concatenate([[0], begins, [len(rows)]]))
@@ -103,7 +156,7 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
     return first
 
 
-def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
+def near_pairs(x: Matrix, rows: Indices, least: float, points: Floats | None = None) -> Indices | None:
     """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
 
     Few rows are all multiplied. Of more, rows that near lie within a distance `√(2 − 2 least)` of each other on the
@@ -117,6 +170,8 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
         Those to compare; each has a direction.
     least : float
         The cosine to exceed, near 1.
+    points : array of shape (m, d), optional
+        Those of their `outline`, where they are at hand.
 
     Returns
     -------
@@ -128,10 +183,11 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
     [[0, 2]]
     """
-    if len(rows) ** 2 * x.shape[1] <= PRODUCTS:
+    if _are_few(len(rows), x.shape[1]):
         return _multiplied(x, rows, least)
-    points = _leading(x, rows, PROPOSED)
-    reach = np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12
+    points = outline(x, rows).points if points is None else points
+    assert points is not None
+    reach = _reach(least)
     some = _between(_spread(len(rows)))
     for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
         tree = _tree(points[:, :dimensions])
@@ -141,6 +197,62 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
             pairs = pairs[_within(points, pairs, reach)]
             return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
     return None
+
+
+def have_near(x: Matrix, rows: Indices, asked: Indices, least: float, points: Floats | None) -> Flags:
+    """Tell which of some rows have another one whose cosine exceeds `least`.
+
+    Points show which may have; few candidates are verified, and of rows with very many the nearest one is looked up.
+
+    Parameters
+    ----------
+    x : array of shape (p, k)
+        All rows.
+    rows : array of shape (m,)
+        Those to compare; each has a direction.
+    asked : array of shape (a,)
+        Places among them.
+    least : float
+        The cosine to exceed, near 1.
+    points : array of shape (m, d), optional
+        Those of their `outline`; without them each nearest row is looked up.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]])
+    >>> [have_near(x, np.arange(3), np.arange(3), 0.9999, points).tolist() for points in (None, x)]
+    [[True, False, True], [True, False, True]]
+    """
+    crowded, found = np.full(len(asked), points is None), np.zeros(len(asked), dtype=bool)
+    if points is not None:
+        place, other = _candidates(points, asked, _reach(least))
+        crowded = np.bincount(place, minlength=len(asked)) > len(rows) // CROWD
+        few = np.flatnonzero(~crowded[place])
+        near = pair_cosines(x, x, np.column_stack([rows[asked[place[few]]], rows[other[few]]])) > least
+        found[place[few[near]]] = True
+    if crowded.any():
+        found[crowded] = neighbours(x, 1, rows=rows[asked[crowded]]).cosines[:, 0] > least
+    return found
+
+
+def _candidates(points: Floats, asked: Indices, reach: float) -> tuple[Indices, Indices]:
+    """Find all points, but itself, that are as near to each of some points, up to rounding."""
+    sizes = np.square(points).sum(axis=1)
+
+    def near(part: slice) -> Indices:
+        some = asked[part]
+        squares = sizes[some, None] + sizes - 2 * (points[some] @ points.T)
+        squares[np.arange(len(some)), some] = np.inf
+        place, other = np.nonzero(squares <= reach**2 + resolution(2 * points.shape[1]))
+        return np.stack([place + part.start, other])
+
+    place, other = np.concatenate([*ordered_map(near, row_blocks(len(asked), len(points)))], axis=1)
+    return place, other
+
+
+def _reach(least: float) -> float:
+    """How far rows whose cosine exceeds `least` lie apart at most, and a little more."""
+    return float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
 
 
 def _multiplied(x: Matrix, rows: Indices, least: float) -> Indices | None:
@@ -187,19 +299,12 @@ def _within(points: Floats, pairs: Indices, reach: float) -> Flags:
     return near
 
 
-def _leading(x: Matrix, rows: Indices, most: int) -> Floats:
-    """Bring directions to the few dimensions in which some of them spread most."""
+def _widest(x: Matrix, rows: Indices) -> Floats:
+    """Find the few dimensions, as columns, in which some directions spread most."""
     some = unit_rows(x[rows[_spread(len(rows))]])
     # Threads of the BLAS wait for each other longer than so few rows take.
     with one_blas_thread():
-        basis = np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:most].T
-    points = np.empty((len(rows), basis.shape[1]))
-
-    def fill(part: slice) -> None:
-        points[part] = unit_rows(x[rows[part]]) @ basis
-
-    each_done(fill, row_blocks(len(rows), x.shape[1]))
-    return points
+        return np.asarray(np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:PROPOSED].T)
 
 
 def leaders(n: int, pairs: Indices) -> Indices:

@@ -11,6 +11,8 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.kernels import copies
+from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.movements import twins as by_package
@@ -187,6 +189,22 @@ def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
     assert np.mean([one.share for one in found]) == pytest.approx(truth, abs=0.01)
     monkeypatch.setattr(MODULE, "ROWS", 300)
     assert twins(half_copied()).exact
+
+
+def test_where_rows_crowd_a_sample_is_told_by_points(monkeypatch):
+    monkeypatch.setattr(copies, "PRODUCTS", 0)
+    monkeypatch.setattr(copies, "CANDIDATES", 1)
+    monkeypatch.setattr(copies, "CROWD", 1)
+    monkeypatch.setattr(copies, "neighbours", None)
+    monkeypatch.setattr(MODULE, "SAMPLE", 120)
+    x = half_copied().right
+    x = np.vstack([x, np.zeros((5, 8))])[np.random.default_rng(1).permutation(305)]
+    found = twins(FactorModel.from_vectors(x), rng=3)
+    near = by_hand(x[np.linalg.norm(x, axis=1) > 0], 1e-4)[0].any(axis=1)
+    asked = np.random.default_rng(3).choice(300, 120, replace=False)
+    assert not found.exact
+    assert found.share == near[asked].mean() != near.mean()
+    assert (found.ci_low, found.ci_high) == wilson_interval(found.share, 120)
 
 
 def test_of_a_sample_identical_rows_are_still_counted(monkeypatch):
