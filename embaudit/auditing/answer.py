@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from embaudit.auditing.claims.claim import Kind
-from embaudit.auditing.claims.heads import CHANGED, MOVES
+from embaudit.auditing.claims.heads import CHANGED, MOVES, is_of_some
 from embaudit.foundation.words import ONCE, counted, percent
 
 if TYPE_CHECKING:
@@ -148,7 +148,8 @@ def _off_origin(known: Known) -> _Found | None:
         because = f"{start} moves them by {decides.value:.2f} on average and changes no probability"
         return _Found(Word.NO, because, ("origin-decides", "origin", "free"))
     copies = f", {ONCE}" if once else ""
-    because = f"{start} changes {percent(changed)} of nearest labels{copies}, but no probability"
+    which = "the nearest labels asked for" if is_of_some(known["origin"]) else "nearest labels"
+    because = f"{start} changes {percent(changed)} of {which}{copies}, but no probability"
     return _Found(Word.NO, because, ("origin-decides", "origin", *(("origin-once",) if once else ()), "free"))
 
 

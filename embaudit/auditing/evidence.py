@@ -10,7 +10,7 @@ import numpy as np
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
-from embaudit.auditing.heads import PANEL, head_evidence, panel_size
+from embaudit.auditing.heads import PANEL, head_evidence, head_sizes, panel_size
 from embaudit.auditing.limits import Limits, limits
 from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.thresholds import DEFAULTS
@@ -109,6 +109,11 @@ class Evidence:
             return self.about
         return "right" if "right" in self.roles else next(iter(self.roles))
 
+    def n_drawn(self, role: Role) -> int | None:
+        """How many labels of a head that has more to ask about stand in pairs; None where nobody was left out."""
+        some = self.head is not None and len(self.head.model.right_side.asked) > self.model.n_right
+        return self.model.n_right if some and role != "left" else None
+
     @property
     def n_visited(self) -> int:
         """How many equal models were made and had their predictions checked, those of a head's own labels included."""
@@ -171,36 +176,38 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
-def labels_looked_at(head: FactorModel, seed: int) -> Indices:
+def labels_looked_at(head: FactorModel, seed: int, size: int) -> Indices:
     """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
-    return sample_rows(head.right_side.asked, panel_size(head.rank, PANEL), np.random.default_rng(seed))
+    return sample_rows(head.right_side.asked, size, np.random.default_rng(seed))
 
 
-def _require_sizes(max_condition: float, n_neighbours: int, *drawn: int) -> None:
+def _effort(max_condition: float, n_neighbours: int, *drawn: int) -> Effort:
+    """Check how much is asked for, and of what."""
     as_count(n_neighbours, "n_neighbours")
-    Effort(*drawn)
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
+    return Effort(*drawn)
 
 
 def _head(
-    model: FactorModel, n_neighbours: int, max_condition: float, rng: int
+    model: FactorModel, effort: Effort, n_neighbours: int, max_condition: float, rng: int
 ) -> tuple[HeadEvidence | None, FactorModel]:
     """Measure a softmax head on all of its labels, and return it with some of them; any other model stays."""
     if not isinstance(model.link, Softmax):
         return None, model
-    own = np.random.default_rng(rng)
-    size = panel_size(model.rank)
-    head = head_evidence(model, n_neighbours=n_neighbours, max_condition=max_condition, rng=own, n_labels=size)
-    return head, only_labels(model, labels_looked_at(model, rng))
+    sizes: dict[str, Any] = {"n_neighbours": n_neighbours, **head_sizes(model.rank, effort)}
+    head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **sizes)
+    return head, only_labels(model, labels_looked_at(model, rng, panel_size(model.rank, PANEL, effort.n_lists)))
 
 
-def _norm(head: FactorModel, norm: FinalNorm | None, n_neighbours: int, rng: int) -> NormEvidence | None:
+def _norm(
+    head: FactorModel, norm: FinalNorm | None, effort: Effort, n_neighbours: int, rng: int
+) -> NormEvidence | None:
     """Compare the conventions in which a head behind a final norm is read."""
     if norm is None:
         return None
-    labels, draw = labels_looked_at(head, rng), np.random.default_rng(rng)
-    sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "rng": draw}
+    labels, draw = labels_looked_at(head, rng, panel_size(head.rank, PANEL, effort.n_lists)), np.random.default_rng(rng)
+    sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "n_lists": effort.n_lists, "rng": draw}
     return kept("final norm", lambda: norm_evidence(head, norm, **sizes), known=_stored(head))
 
 
@@ -227,10 +234,10 @@ def gather(
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
-    _require_sizes(max_condition, n_neighbours, n_gauges, n_pairs, n_lists, n_starts, n_steps)
+    effort = _effort(max_condition, n_neighbours, n_gauges, n_pairs, n_lists, n_starts, n_steps)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     whole, spanned = model, in_span(model)
-    head, model = _head(spanned, n_neighbours, max_condition, rng)
+    head, model = _head(spanned, effort, n_neighbours, max_condition, rng)
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
     side: SideName = "left" if about == "left" else "right"
@@ -264,7 +271,7 @@ def gather(
         chosen=bool(show),
         about=about,
         head=head,
-        norm=_norm(whole, final_norm, n_neighbours, rng),
+        norm=_norm(whole, final_norm, effort, n_neighbours, rng),
         **(found | compared),
     )
 

@@ -66,6 +66,11 @@ class HeadEvidence:
         return self.model.n_right
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether the head has more labels to ask about than were looked at one by one."""
+        return self.n_panel + self.n_zero + self.n_aside < self.n_labels
+
+    @property
     def rank(self) -> int:
         """Columns of a label row, k."""
         return self.model.rank

@@ -13,6 +13,7 @@ from embaudit.foundation.pieces import each_kept, kept
 from embaudit.foundation.progress import track
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
+from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.equivalents import HeadProbe, centring, random_heads
@@ -23,14 +24,17 @@ from embaudit.softmax.projector import projector_cosines_in
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
 if TYPE_CHECKING:
+    from embaudit.auditing.effort import Effort
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
 
 PANEL = 2_048
 """Labels that are looked at one by one; drawn where a head has more."""
+FEWEST = 512
+"""Labels that are always looked at, where a head has as many."""
 PANEL_CELLS = 2**22
-"""Entries of their rows, from 512 labels on."""
+"""Entries of their rows, from so many labels on."""
 NEIGHBOUR_CELLS = 2**36
 """Products that a search for the nearest labels may take, labels asked × all labels × dimensions."""
 ASKED = 400
@@ -47,15 +51,47 @@ ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
 
 
-def panel_size(rank: int, most: int = PANEL) -> int:
+def panel_size(rank: int, most: int = PANEL, n_lists: int = QUERIES) -> int:
     """Say how many labels are looked at one by one in a head of so many dimensions.
 
     Examples
     --------
     >>> panel_size(768), panel_size(4_096), panel_size(16_384)
     (2048, 1024, 512)
+    >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50), panel_size(768, 100, n_lists=50)
+    (1024, 512, 100)
     """
-    return min(most, max(512, PANEL_CELLS // rank))
+    return min(most, max(FEWEST, share_of(min(most, PANEL_CELLS // rank), n_lists)))
+
+
+def most_pairs(rank: int, n_pairs: int = N_PAIRS) -> int:
+    """Say of how many pairs of labels shortest shifts are computed, at most.
+
+    Examples
+    --------
+    >>> most_pairs(64), most_pairs(1_024), most_pairs(16_384), most_pairs(64, 10_000)
+    (20000, 8192, 2000, 10000)
+    """
+    return min(n_pairs, max(2_000, PAIR_CELLS // rank))
+
+
+def head_sizes(rank: int, effort: Effort) -> dict[str, int]:
+    """Say how much of a head of so many dimensions is looked at, as `head_evidence` takes it.
+
+    Examples
+    --------
+    >>> from embaudit.auditing.effort import EFFORT
+    >>> head_sizes(64, EFFORT)
+    {'n_labels': 2048, 'n_pairs': 20000, 'n_gauges': 2, 'n_lists': 400}
+    >>> head_sizes(64, EFFORT.cut(0.0))
+    {'n_labels': 512, 'n_pairs': 10000, 'n_gauges': 1, 'n_lists': 50}
+    """
+    return {
+        "n_labels": panel_size(rank, n_lists=effort.n_lists),
+        "n_pairs": min(N_PAIRS, effort.n_pairs),
+        "n_gauges": min(N_GAUGES, effort.n_gauges),
+        "n_lists": effort.n_lists,
+    }
 
 
 def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> FactorModel:
@@ -91,13 +127,18 @@ def head_evidence(
     n_gauges: int = N_GAUGES,
     n_pairs: int = N_PAIRS,
     n_labels: int = PANEL,
+    n_lists: int = QUERIES,
 ) -> HeadEvidence:
-    """Measure a head; the parameters are those of `head_report`."""
+    """Measure a head; the parameters are those of `head_report`, and fewer lists than usual cut what labels are asked.
+
+    Labels asked for their nearest ones, or whether they can be the argmax, are then fewer in the same proportion.
+    """
     panel = make_panel(model, n_labels, rng, include=pair or ())
     space = label_coordinates(model, summary=panel.summary)
-    probe = HeadProbe(panel, n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": min(QUERIES, n_lists)}
+    probe = HeadProbe(panel, rng=rng, **sizes)
     chosen = most_alike(panel) if pair is None else panel.place(pair)
-    pairs, exact = panel_pairs(panel, min(n_pairs, max(2_000, PAIR_CELLS // model.rank)), rng)
+    pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
     made = list(random_heads(panel, n_gauges, max_condition, rng))
     free = "right" in panel.model.free_shifts
     visits = each_kept("equal head", probe.measure, made, known=probe.probe.known)
@@ -111,11 +152,11 @@ def head_evidence(
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,
         centred=probe.measure(centring(panel)),
-        neighbours=kept("nearest labels", lambda: _neighbours(model, panel, n_neighbours, rng), draw=rng),
+        neighbours=kept("nearest labels", lambda: _neighbours(model, panel, n_neighbours, n_lists, rng), draw=rng),
         constructions=tuple(probe.construct(chosen)) if free else (),
         equivalents=tuple(track(visits, "visiting equal heads", len(made))),
         shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
-        argmax=kept("argmaxes", lambda: _argmax(space, model, rng), draw=rng),
+        argmax=kept("argmaxes", lambda: _argmax(space, model, n_lists, rng), draw=rng),
         projector=projector_cosines_in(space, panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]),
         logit_agreement=_agreement(model, panel, pairs),
         panel=panel,
@@ -123,15 +164,28 @@ def head_evidence(
     )
 
 
-def _neighbours(model: FactorModel, panel: Panel, n: int, rng: np.random.Generator) -> NeighbourChange:
-    most = model.n_right - panel.n_zero - 1
-    asked = sample_rows(panel.labels, max(ASKED, NEIGHBOUR_CELLS // model.right.size), rng)
-    exact = not panel.is_sample and len(asked) == len(panel.labels)
+def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:
+    """Say how many labels of a panel, at most, are asked for their nearest ones among all.
+
+    Examples
+    --------
+    >>> asked_for_neighbours(1_000, 64), asked_for_neighbours(128_000, 4_096), asked_for_neighbours(128_000, 4_096, 50)
+    (2048, 400, 50)
+    """
+    most = max(ASKED, NEIGHBOUR_CELLS // (n_labels * rank))
+    return share_of(min(max(PANEL, n_panel), most), n_lists)
+
+
+def _neighbours(model: FactorModel, panel: Panel, n: int, n_lists: int, rng: np.random.Generator) -> NeighbourChange:
+    most, n_panel = model.n_right - panel.n_zero - 1, len(panel.labels)
+    asked = sample_rows(panel.labels, asked_for_neighbours(model.n_right, model.rank, n_lists, n_panel), rng)
+    exact = not panel.is_sample and len(asked) == n_panel
     return neighbour_change(model, asked, -panel.mean, n=min(n, most), exact=exact)
 
 
-def _argmax(space: LabelCoordinates, model: FactorModel, rng: np.random.Generator) -> Argmaxable:
-    pool = sample_rows(model.n_right, model.n_right if space.is_simplex else ARGMAX_LABELS, rng)
+def _argmax(space: LabelCoordinates, model: FactorModel, n_lists: int, rng: np.random.Generator) -> Argmaxable:
+    some = share_of(ARGMAX_LABELS, n_lists)
+    pool = sample_rows(model.n_right, model.n_right if space.is_simplex else some, rng)
     return argmaxable_in(space, model, pool, max_cells=ARGMAX_CELLS)
 
 

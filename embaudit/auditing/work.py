@@ -15,6 +15,7 @@ from embaudit.attacks.spanned import SPANNED
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalents import n_equivalent
 from embaudit.auditing.evidence import require_roles
+from embaudit.auditing.head_work import head_work
 from embaudit.auditing.heads import PANEL, panel_size
 from embaudit.auditing.limits import ATTACKED_RANK, ATTACKED_ROWS
 from embaudit.kernels.stretch import WIDE
@@ -32,8 +33,6 @@ VISIT, ROW, RANGE = 45_000.0, 1 / 3, 9_000.0
 """Cosines that take as long as what each visit does besides, a number of a row, and a dimension in which ranges are."""
 TILED = 13
 """Cosines of all pairs that are tallied in the time of one drawn pair, whose rows lie apart."""
-HEAD = 3.0
-"""Cosines that take as long as a number of the labels of a head that are looked at one by one."""
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ def work_of(
     """
     is_head, k = isinstance(model.link, Softmax), model.rank
     whole = [len(model.right), *([] if model.left is None else [len(model.left)])]
-    rows = [min(whole[0], panel_size(k, PANEL)), *whole[1:]] if is_head else whole
+    rows = [min(whole[0], panel_size(k, PANEL, effort.n_lists)), *whole[1:]] if is_head else whole
     sizes = _Sizes(tuple(rows), min(k, sum(rows)), require_roles(model, roles), effort)
     is_attacked = model.predicts is not Equivalence.COSINES and sizes.attacked > 0
     shifted = sizes.roles[0] in model.free_shifts
@@ -155,9 +154,10 @@ def work_of(
     passed = 1 + models * (max(rows) > WHOLE)
     cosines = models * sizes.cosines() + sizes.besides()
     cosines += sizes.attacks(shifted=shifted) if is_attacked else 0.0
+    searched_too, looked_at = head_work(model, effort) if is_head else (0.0, 0.0)
     return Work(
         models=models,
         read=float(passed * sum(model.factors(side).nbytes for side in model.sides)),
-        products=models * sizes.products() + grams * whole[0] * k**2 * is_head,
-        cosines=cosines + HEAD * rows[0] * k * is_head,
+        products=models * sizes.products() + grams * whole[0] * k**2 * is_head + searched_too,
+        cosines=cosines + looked_at,
     )

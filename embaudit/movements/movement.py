@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,17 @@ QUERIES = 400
 SEARCHED = 20_000_000
 """Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+
+
+def share_of(most: int, n_lists: int) -> int:
+    """Cut a number of labels that are asked for as much as a number of lists is below the usual one.
+
+    Examples
+    --------
+    >>> share_of(2_048, 400), share_of(2_048, 1_000), share_of(2_048, 100), share_of(128, 1)
+    (2048, 2048, 512, 1)
+    """
+    return ceil(most * min(1.0, n_lists / QUERIES))
 
 
 @dataclass(frozen=True, eq=False)

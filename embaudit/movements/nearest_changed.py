@@ -22,6 +22,11 @@ class NearestChanged:
     n_rows: int
     """Rows asked."""
 
+    @property
+    def is_of_all(self) -> bool:
+        """Whether the share needs no interval, since all rows were asked."""
+        return self.ci_low == self.ci_high
+
     @classmethod
     def of(cls, before: NeighbourLists, after: NeighbourLists, *, exact: bool, tie: float = TIE) -> Self:
         """Compare the first of each list with the first of the same row elsewhere, up to a `tie` of cosines.

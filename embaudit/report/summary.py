@@ -70,10 +70,11 @@ def _kept(record: Movement) -> str:
     return beside(record.top_n_overlap, record.overlap_without_twins)
 
 
-def _movement_note(records: Sequence[Movement]) -> str:
+def _movement_note(records: Sequence[Movement], n_drawn: int | None) -> str:
     record = records[0]
     pairs = counted(record.n_pairs, "pair" if record.exact else "sampled pair")
     note = f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs
+    note += f" of {counted(n_drawn, 'label')} drawn" if n_drawn is not None else ""
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
@@ -111,7 +112,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
-            note=_movement_note([records[index] for records in evidence.movement]),
+            note=_movement_note([records[index] for records in evidence.movement], evidence.n_drawn(first.role)),
             headings=(*headings, said_of(evidence.model, MOVED)),
             rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
@@ -174,9 +175,10 @@ def head_grids(head: HeadEvidence) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
     first = f"top-1 changed (of {change.n_rows:,} labels)"
+    among = f"; cosines of {counted(head.n_panel, 'label')} drawn" if head.is_drawn else ""
     yield Grid(
         "mean row removed",
-        f"{head.offset:.2g} of a typical row long",
+        f"{head.offset:.2g} of a typical row long{among}",
         ("equal head", first, f"top-{change.top_n} changed", "mean |Δcos|", "largest", "probabilities moved"),
         (
             (

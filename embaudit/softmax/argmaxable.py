@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.foundation.checked import Flags, Floats, Indices, as_rows
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
+from embaudit.foundation.words import counted
 from embaudit.model import FactorModel
 from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
@@ -104,7 +105,7 @@ class Argmaxable(Result):
 
     def explain(self) -> str:
         """Say how many labels can be the most probable one."""
-        asked = f"{len(self.labels):,} labels asked" if self.is_sample else f"{self.n_labels:,} labels"
+        asked = f"{counted(len(self.labels), 'label')} asked" if self.is_sample else f"{self.n_labels:,} labels"
         tied = f", {self.n_tied:,} only together with an equal one" if self.n_tied else ""
         undecided = f", {self.n_undecided:,} are undecided" if self.n_undecided else ""
         return f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} cannot{tied}{undecided}."

@@ -19,6 +19,7 @@ from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
+from embaudit.movements.movement import QUERIES, share_of
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 from embaudit.movements.twins import TOLERANCE, twins
@@ -124,7 +125,13 @@ class NormEvidence:
 
 
 def norm_evidence(
-    head: FactorModel, norm: FinalNorm, *, labels: Indices, n_neighbours: int, rng: np.random.Generator
+    head: FactorModel,
+    norm: FinalNorm,
+    *,
+    labels: Indices,
+    n_neighbours: int,
+    n_lists: int = QUERIES,
+    rng: np.random.Generator,
 ) -> NormEvidence:
     """Compare the conventions of a head behind a final norm.
 
@@ -138,6 +145,8 @@ def norm_evidence(
         Labels whose cosines are compared pair by pair, and whose nearest labels among all are.
     n_neighbours : int
         N of the longer lists.
+    n_lists : int
+        Fewer than the usual 400 cut how many labels are asked for their nearest ones, in the same proportion.
     rng : numpy Generator
         Draws the states, and the labels asked where there are very many.
 
@@ -159,7 +168,7 @@ def norm_evidence(
     forms = conventions(head, norm)
     alive = labels[head.right_side.norms[labels] > 0]
     size = min(max(50, SEARCHED // head.n_right), max(150, CELLS // head.right.size))
-    asked = sample_rows(alive, size, rng)
+    asked = sample_rows(alive, share_of(size, n_lists), rng)
     rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
     lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}

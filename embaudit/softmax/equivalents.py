@@ -14,7 +14,7 @@ from embaudit.model import FactorModel
 from embaudit.model.drift import rounding_bound
 from embaudit.model.equivalence import Equivalence
 from embaudit.movements.moved import Movement
-from embaudit.movements.movement import MovementProbe
+from embaudit.movements.movement import QUERIES, MovementProbe
 from embaudit.softmax.panel import Panel
 
 
@@ -102,15 +102,18 @@ class HeadProbe:
     ----------
     panel : Panel
         Labels and inputs.
-    n_pairs, n_neighbours
+    n_pairs, n_neighbours, n_lists
         See `MovementProbe`.
     rng : numpy Generator
         Source of randomness.
     """
 
-    def __init__(self, panel: Panel, *, n_pairs: int, n_neighbours: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, panel: Panel, *, n_pairs: int, n_neighbours: int, n_lists: int = QUERIES, rng: np.random.Generator
+    ) -> None:
         self.panel, self.scores = panel, panel.model.scores()
-        self.probe = MovementProbe(panel.model, ["right"], n_pairs=n_pairs, n_neighbours=n_neighbours, rng=rng)
+        sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": n_lists}
+        self.probe = MovementProbe(panel.model, ["right"], rng=rng, **sizes)
 
     def measure(self, made: EquivalentModel) -> EquivalentHead:
         """Apply one gauge, also one that what is declared of the head rules out."""

@@ -44,10 +44,14 @@ class NeighbourChange:
     """`top1_changed` of lists that hold one label of each group of twins, and of such labels."""
     top_n_changed_without_twins: float = float("nan")
     """`top_n_changed` of the same; NaN where there is one group only."""
+    asked: tuple[int, ...] = ()
+    """The labels whose neighbours were compared."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return asdict(self) | {"examples": tuple(example.to_dict() for example in self.examples)}
+        record = asdict(self) | {"examples": tuple(example.to_dict() for example in self.examples)}
+        del record["asked"]
+        return record
 
 
 def neighbour_change(
@@ -80,7 +84,9 @@ def neighbour_change(
     other = ~alone[0].first(1).kept_in(alone[1].first(1))[:, 0]
     most = np.lexsort((-lost - other, ~found.alone[alone[0].rows]))[:n_examples]
     examples = by_name(model.names("right"), *(lists.of(most).first(SHOWN) for lists in alone), first=found.first)
-    return NeighbourChange(len(rows), exact, one.share, one.ci_low, one.ci_high, n, others, examples, top1, top_n)
+    return NeighbourChange(
+        len(rows), exact, one.share, one.ci_low, one.ci_high, n, others, examples, top1, top_n, tuple(rows.tolist())
+    )
 
 
 def _before_and_after(

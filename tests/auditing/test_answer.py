@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +80,13 @@ NEAR = "here they nearly are the cosines of what is predicted, but an equal mode
             [FREE, ORIGIN, claim("origin-decides", value=0.05), "chosen"],
             "NO",
             "subtracting the average row from every row changes 5 % of nearest labels, but no probability",
+            ("origin-decides", "origin", "free:right"),
+        ),
+        (
+            [FREE, replace(ORIGIN, subject="cosines of 50 labels asked"), claim("origin-decides", value=0.05)],
+            "NO",
+            "subtracting the average row from every row changes 5 % of the nearest labels asked for, but no "
+            "probability",
             ("origin-decides", "origin", "free:right"),
         ),
         (

@@ -447,6 +447,13 @@ def test_an_origin_that_decides_neighbours():
     )  # fmt: skip
 
 
+def test_an_origin_that_decides_neighbours_of_labels_asked():
+    neighbours = replace(head().neighbours, top1_changed=0.35, exact=False, n_rows=50)
+    found = only(origin(of_head(head(neighbours=neighbours))))
+    assert found[2] == "subtracting the average row changes 35 % of the nearest labels asked for"
+    assert found[8] == "cosines of 50 labels asked"
+
+
 def test_an_origin_is_told_of_lists_that_count_copies_once():
     neighbours = replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=0.31)
     found = only(origin(of_head(head(neighbours=neighbours))))

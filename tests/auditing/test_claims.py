@@ -198,6 +198,50 @@ def test_lists_and_samples_are_told_of_movement():
     assert claim.witness is None
 
 
+def drawn_of_a_head(n_drawn, **fields):
+    """Evidence of a head of five labels, some of which were drawn, with one equal model."""
+    whole = HEAD.replace(left=MODEL.left)
+    found = evidence(whole.take(right=np.arange(n_drawn)), (equal(), moved(**fields)), head=head(whole))
+    return replace(found, fibre=fibre(FREE, fields.get("role", "right")))
+
+
+def test_labels_that_were_drawn_of_a_head_are_counted():
+    end = [next(movement.moved(drawn_of_a_head(n, **fields))).text for n, fields in (
+        (5, {}), (4, {}), (1, {"role": "cross"}), (4, {"exact": False}), (4, {"role": "left"}),
+    )]  # fmt: skip
+    assert [text[text.index("At most") :] for text in end] == [
+        "At most they differ by 0.50.",
+        "At most they differ by 0.50 among 4 labels drawn.",
+        "At most they differ by 0.50 among 1 label drawn.",
+        "At most they differ by 0.50 among 10 sampled pairs of 4 labels drawn.",
+        "At most they differ by 0.50.",
+    ]
+    found = drawn_of_a_head(4)
+    assert [found.n_drawn(role) for role in ("right", "cross", "left")] == [4, 4, None]
+    assert drawn_of_a_head(5).n_drawn("right") is None
+    assert evidence().n_drawn("right") is None
+    aside = replace(found, head=head(HEAD.replace(right_aside=[False, False, True, False, False])))
+    assert aside.n_drawn("right") is None, "nobody asks about the one set aside"
+
+
+def test_lists_and_attacks_on_labels_that_were_drawn_say_so():
+    one = Certificate("right", "linear", 0.0, 10, 3, False, {2.0: 0.9}, {2.0: 0.5}, 0.0, found=None)
+    attack = Attack(
+        Gauge.identity(3),
+        "movement",
+        "right",
+        GeneralLinear(3, max_condition=2.0),
+        0.2,
+        0.6,
+        7,
+        table=np.zeros((7, 2), int),
+    )
+    made = replace(drawn_of_a_head(4), limits=Limits((), (one,), (attack,)))
+    assert [claim.subject for claim in limits.certificates(made)] == ["the 10 nearest of 3 labels among 4 labels drawn"]
+    said = "7 pairs of label-label cosines among 4 labels drawn"
+    assert [claim.subject for claim in limits.attacks(made)] == [said, said]
+
+
 def test_what_rounding_may_have_moved_is_no_movement():
     assert movement.SEEN == 1e-6
     still = (equal(), moved(mean_abs=1e-7, max_abs=1e-6))
@@ -594,6 +638,33 @@ def test_an_origin_that_a_declaration_ties():
             "The head has a logit soft-cap of 3, so shifting all labels would change its probabilities.", 0.7, "head",
         )
     ]  # fmt: skip
+
+
+def some(found, share=0.5, n_rows=1_234):
+    """A head of which some labels were asked for their nearest ones."""
+    asked = replace(found.neighbours, exact=False, n_rows=n_rows, top1_changed=share)
+    return replace(found, neighbours=asked)
+
+
+@pytest.mark.parametrize(("n_rows", "called"), [(1_234, "1,234 labels asked"), (1, "1 label asked")])
+def test_of_labels_that_were_asked_nothing_is_said_of_all(n_rows, called):
+    (claim,) = heads.origin(of_head(some(head(), n_rows=n_rows)))
+    assert f"Without it 50 % of {called} have another nearest label, and cosines differ by" in claim.text
+    assert (claim.subject, heads.is_of_some(claim)) == (f"cosines of {called}", True)
+    (claim,) = heads.origin(of_head(some(quiet(), 0.01, n_rows)))
+    assert claim.text.startswith(f"Centring changes little: 99 % of {called} keep their nearest label. Their origin")
+    assert not heads.is_of_some(next(heads.origin(of_head())))
+    once = some(head(neighbours=replace(head().neighbours, top1_changed_without_twins=0.05)), 0.02, n_rows)
+    _, of_copies = heads.origin(of_head(once))
+    assert of_copies.text == "With copies counted once, 5 % of labels asked have another nearest label there."
+    assert of_copies.subject == f"cosines of {called}"
+
+
+@pytest.mark.parametrize(("n_pairs", "said"), [(20_000, "20,000 pairs drawn"), (1, "1 pair drawn")])
+def test_of_pairs_that_were_drawn_nothing_is_said_of_all(n_pairs, said):
+    drawn = replace(opposite(), exact=False, n_pairs=n_pairs)
+    (claim,) = heads.shortest(of_head(head(shifts=(drawn,))))
+    assert claim.text.endswith(f" exactly opposite. Half of {said} need no more than 0.7.")
 
 
 def test_the_shortest_shift():

@@ -55,6 +55,17 @@ def test_what_folding_does_is_shown_by_its_gauge():
     assert list(folded(evidence(HEAD))) == []
 
 
+def test_of_labels_asked_nothing_is_said_of_all():
+    some = {"ci_low": 0.2, "ci_high": 0.45}
+    (claim,) = folded(evidence(HEAD, norm=measured(RMS, **some)))
+    assert claim.text.endswith("change no logit. Then 32 % of labels asked have another nearest label.")
+    (claim,) = folded(evidence(HEAD, norm=measured(RMS, n_copies=3, **some)))
+    assert claim.text.endswith("Then 32 % of labels without a copy asked have another nearest label.")
+    (found,) = final_norm(evidence(HEAD, norm=measured(RMS, **some)))
+    assert found.title == "final norm folded in: 32 % of the nearest labels asked for change"
+    assert found.explanation.endswith("'as stored' and 'folded', differ for 32 % of labels asked.")
+
+
 def test_equal_gains_say_nothing():
     assert list(folded(evidence(HEAD, norm=measured(FinalNorm("rms", [2.0, -2.0, 2.0]))))) == []
 

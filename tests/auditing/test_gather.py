@@ -335,7 +335,8 @@ def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
     ((args, options),) = asked
     assert args == (model,)
     assert options.pop("rng").random() == np.random.default_rng(6).random()
-    assert options == {"n_neighbours": 3, "max_condition": 4.0, "n_labels": 2_048}
+    sizes = {"n_labels": 2_048, "n_pairs": 20_000, "n_gauges": 1, "n_lists": 400}
+    assert options == {"n_neighbours": 3, "max_condition": 4.0, **sizes}
     assert found.head.verified
     assert found.model is model
     assert gather(model.replace(link=Softmax(soft_cap=2.0)), n_gauges=1).head is not None
@@ -349,6 +350,17 @@ def test_of_a_large_head_some_labels_are_audited(monkeypatch):
     drawn = sample_rows(12, 7, np.random.default_rng(4))
     assert found.model.names("right").tolist() == drawn.tolist()
     np.testing.assert_array_equal(found.model.right, ROWS[drawn])
+
+
+def test_fewer_lists_draw_fewer_labels(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "head_evidence", lambda *_, **o: asked.append(o) or SimpleNamespace(verified=True))
+    monkeypatch.setattr("embaudit.auditing.heads.FEWEST", 3)
+    effort = {"n_gauges": 1, "n_lists": 1, "n_pairs": 50}
+    found = gather(FactorModel.from_softmax(ROWS), rng=4, **effort)
+    drawn = sample_rows(12, 6, np.random.default_rng(4))
+    assert found.model.names("right").tolist() == drawn.tolist()
+    assert {name: asked[0][name] for name in ("n_labels", *effort)} == {"n_labels": 6, **effort}
 
 
 def test_where_two_models_change_lists_alike_the_first_is_shown():

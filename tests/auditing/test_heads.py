@@ -22,6 +22,7 @@ from embaudit.auditing.traits import traits_of
 from embaudit.auditing.verdict import statements
 from embaudit.errors import InputError
 from embaudit.kernels import moments
+from embaudit.kernels.intervals import wilson_interval
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.equivalents import centring, random_heads
 from embaudit.softmax.logit_cosines import logit_cosines
@@ -142,6 +143,30 @@ def test_fewer_labels_are_asked_for_their_nearest_ones_where_a_search_is_dear(mo
         assert found.neighbours.ci_high > found.neighbours.ci_low
     monkeypatch.setattr(module, "NEIGHBOUR_CELLS", 30 * ROWS.size)
     assert measured(model).neighbours.exact
+
+
+@pytest.mark.parametrize(("n_lists", "panel", "lists", "asked", "led"), [(400, 30, 30, 30, 30), (5, 30, 5, 26, 2)])
+def test_fewer_lists_ask_fewer_labels(n_lists, panel, lists, asked, led):
+    found = measured(FactorModel.from_softmax(ROWS), n_lists=n_lists)
+    assert (found.n_panel, found.centred.movement.n_lists) == (panel, lists)
+    assert (found.neighbours.n_rows, found.neighbours.exact) == (asked, asked == 30)
+    assert len(found.neighbours.asked) == asked
+    assert set(found.neighbours.asked) <= set(range(30))
+    assert (found.neighbours.ci_low, found.neighbours.ci_high) == (
+        wilson_interval(found.neighbours.top1_changed, 26) if asked == 26 else (found.neighbours.top1_changed,) * 2
+    )
+    assert len(found.argmax.labels) == led
+    assert found.argmax.is_sample is (led < 30)
+    assert "asked" not in found.neighbours.to_dict()
+
+
+def test_more_lists_than_usual_ask_no_more():
+    usual, more = (measured(FactorModel.from_softmax(ROWS), n_lists=n).to_dict() for n in (400, 500))
+    assert usual == more
+
+
+def test_all_labels_of_a_simplex_are_asked_whatever_the_lists():
+    assert len(measured(FactorModel.from_softmax(np.eye(9)), n_lists=5).argmax.labels) == 9
 
 
 @pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), Softmax(unit_rows=True)])

@@ -160,6 +160,17 @@ def test_labels_of_a_large_head_are_stored(monkeypatch):
     assert any("labels" in claim["proof"]["arrays"] for claim in proof.record["claims"])
 
 
+def test_what_fewer_labels_were_asked_is_proven_of_these(monkeypatch):
+    monkeypatch.setattr("embaudit.auditing.heads.FEWEST", 20)
+    monkeypatch.setattr(limits, "ATTACKED_RANK", 0)
+    head = ea.FactorModel.from_softmax(np.random.default_rng(0).standard_normal((40, 3)) + 1)
+    audited = ea.audit(head, n_gauges=1, n_pairs=50, n_lists=1)
+    assert (audited.head.n_panel, audited.head.neighbours.n_rows, audited.evidence.model.n_right) == (20, 6, 20)
+    assert any(claim.name == "origin-decides" for claim in audited.claims)
+    proof = audited.proof()
+    assert {name: problem for name, problem in ea.verify(proof, head) if problem} == {}
+
+
 def test_nothing_is_proven_where_the_check_itself_failed(audited, monkeypatch):
     failed = ea.Audit(audited.model, audited.evidence)
     monkeypatch.setattr("embaudit.auditing.evidence.Evidence.predictions_hold", False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 
+import numpy as np
 import pytest
 from models import random_model
 from schemas import misfits
@@ -20,6 +21,7 @@ from embaudit.report.page import page
 from embaudit.report.terminal import print_audit
 
 MODEL = random_model(n=60, p=50, k=4, objective="product")
+DRAW = np.random.default_rng(0)
 FEW = Effort(2, 10_000, 100, 1, 5)
 PLAN = Plan(60.0, EFFORT, FEW, 200.0, 40.0)
 REFUSED = ["0", "0s", "-3s", "5 parsecs", "", "1e9h"]
@@ -108,6 +110,36 @@ def test_options_repeat_what_was_planned(speed, monkeypatch, capsys):
 
     print_audit(found, Console(width=2_000))
     assert found.plan.explain() in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_the_evidence_of_a_head_is_cut_and_repeated_by_options(speed, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("embaudit.auditing.heads"), "FEWEST", 8)
+    head = ea.FactorModel.from_softmax(DRAW.standard_normal((300, 4)) + 0.5)
+    speed(1_000.0, head)
+    found = ea.audit(head, time=60.0, rng=1)
+    done, whole = found.plan.effort, work_of(head)
+    assert done == Effort(1, 10_000, 50, 1, 2)
+    less = work_of(head, effort=done)
+    assert less.products < whole.products
+    assert less.cosines < whole.cosines
+    record = found.to_dict()
+    known = record["head"]
+    assert (known["n_labels"], known["n_panel"], known["neighbours"]["n_rows"]) == (300, 256, 256)
+    assert not known["neighbours"]["exact"]
+    assert known["neighbours"]["ci_low"] < known["neighbours"]["top1_changed"] < known["neighbours"]["ci_high"]
+    assert [one["n_pairs"] + one["n_fixed"] for one in known["shifts"]] == [10_000] * 3
+    assert not any(one["exact"] for one in known["shifts"])
+    assert known["argmax"]["n_asked"] == 16
+    assert [one["name"] for one in known["equivalents"]] == ["linear 1", "translation 1", "affine 1"]
+    assert misfits("audit", record) == []
+    said = page(found)
+    for text in ("of 256 labels drawn", "Half of 10,000 pairs drawn", "Of 16 labels asked", "256 labels asked"):
+        assert text in said
+    for text in ("Half of all pairs", "% of labels have another", "% of nearest labels"):
+        assert text not in said
+    again = ea.audit(head, rng=1, **vars(done)).to_dict()
+    assert {**record, "plan": None} == again
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from models import random_model
 from test_cost import shaped
 
 from embaudit.auditing.effort import Effort
+from embaudit.auditing.head_work import head_work
 from embaudit.auditing.work import _Sizes, work_of
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Equivalence, FactorModel, Softmax
 
 ALL = ("right", "left", "cross")
 
@@ -148,9 +151,50 @@ def test_a_head_is_looked_at_on_a_panel_and_whitened_whole():
     draw = np.random.default_rng(0)
     head = FactorModel.from_softmax(draw.normal(size=(2_100, 3)), embeddings=draw.normal(size=(7, 3)))
     work, one = work_of(head), sizes(2_048, 7, k=3)
-    assert work.products == work.models * one.products() + 2 * 2_100 * 9
-    cosines = work.models * one.cosines() + one.besides() + one.attacks(shifted=True) + 3 * 2_048 * 3
-    assert work.cosines == pytest.approx(cosines, rel=1e-12)
+    # Each label of the panel is asked for its nearest ones.
+    assert work.products == work.models * one.products() + 2 * 2_100 * 9 + 2_048 * 2_100 * 3
+    looked_at = 2_048**2 / 45 + 0.7 * 2_048 * 3 + 20_000 * (1 + 3 / 60) + 128 * 2_100 / 30 + 2_100 * 3 / 25
+    cosines = work.models * one.cosines() + one.besides() + one.attacks(shifted=True) + looked_at
+    assert work.cosines == pytest.approx(cosines + 6 * 2_048**2 / 45, rel=1e-12)
     guarded = work_of(head.replace(link=Softmax(unit_rows=True)))
     few = sizes(2_048, 7, k=3, roles=("right", "left"))
-    assert guarded.cosines == pytest.approx(guarded.models * few.cosines() + few.besides() + 3 * 2_048 * 3, rel=1e-12)
+    assert guarded.cosines == pytest.approx(guarded.models * few.cosines() + few.besides() + looked_at, rel=1e-12)
+    capped, other = work_of(head.replace(link=Softmax(soft_cap=3.0))), sizes(2_048, 7, k=3)
+    assert capped.cosines == pytest.approx(
+        capped.models * other.cosines() + other.besides() + other.attacks(shifted=False) + looked_at
+        + 2 * 2_048**2 / 45, rel=1e-12,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("effort", "panel", "pairs", "gauges", "asked", "led"),
+    [
+        (Effort(), 2_048, 20_000, 2, 2_048, 128),
+        (Effort(n_gauges=1), 2_048, 20_000, 1, 2_048, 128),
+        (Effort(n_pairs=19_999), 2_048, 19_999, 2, 2_048, 128),
+        (Effort(n_lists=200), 1_024, 20_000, 2, 1_024, 64),
+        (Effort(n_lists=50), 512, 20_000, 2, 256, 16),
+        (Effort(n_gauges=9, n_pairs=200_000, n_lists=500), 2_048, 20_000, 2, 2_048, 128),
+    ],
+)
+def test_each_number_of_an_effort_cuts_the_evidence_of_a_head(effort, panel, pairs, gauges, asked, led):
+    head = FactorModel.from_softmax(np.ones((1, 4)).repeat(3_000, axis=0))
+    products, cosines = head_work(head, effort)
+    assert products == asked * 3_000 * 4
+    wanted = (1 + 3 * gauges) * panel**2 / 45 + 0.7 * panel * 4 + pairs * (1 + 4 / 60) + led * 100 + 480
+    assert cosines == pytest.approx(wanted, rel=1e-12)
+
+
+def test_a_small_head_has_no_more_labels_to_ask_than_it_has():
+    head = FactorModel.from_softmax(np.arange(40.0).reshape(10, 4))
+    products, cosines = head_work(head, Effort(n_lists=20))
+    assert products == 10 * 10 * 4
+    wanted = 7 * 100 / 45 + 0.7 * 40 + 50 * (1 + 4 / 60) + 7 * 10 / 30 + 40 / 25
+    assert cosines == pytest.approx(wanted, rel=1e-12)
+    assert head_work(head, Effort())[1] - cosines == pytest.approx(3 * 10 / 30)
+
+
+def test_a_search_among_very_many_long_labels_is_for_few():
+    head = SimpleNamespace(n_right=128_000, rank=4_096, predicts=Equivalence.COSINES)
+    for n_lists, asked in ((400, 400), (100, 100), (1, 1)):
+        assert head_work(head, Effort(n_lists=n_lists))[0] == asked * 128_000 * 4_096

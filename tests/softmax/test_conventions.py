@@ -35,6 +35,15 @@ def evidence(head=HEAD, norm=LAYER, n=5, **options):
     return norm_evidence(head, norm, **chosen)
 
 
+@pytest.mark.parametrize(("n_lists", "asked"), [(400, 50), (500, 50), (200, 25), (1, 1)])
+def test_fewer_lists_ask_fewer_labels(n_lists, asked, monkeypatch):
+    monkeypatch.setattr("embaudit.softmax.conventions.SEARCHED", 0)
+    found = evidence(n_lists=n_lists)
+    assert (len(found.labels), len(found.asked)) == (60, asked)
+    assert not found.folded.nearest.is_of_all
+    assert evidence(n=2, labels=np.arange(60), n_lists=n_lists).folded.nearest.n_rows == asked
+
+
 @pytest.fixture(scope="module")
 def stories(shared_data):
     tensors = Safetensors(shared_data("lm-stories260K"))

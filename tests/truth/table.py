@@ -232,6 +232,11 @@ def shapes() -> Iterator[Row]:
     head = FactorModel.from_softmax
     yield Row("a head without inputs", head(centred(8, 2)), alone, TWO, answer=OPEN)
     yield Row("a head off its mean", head(centred(8, 2) + 2), alone, {"EMB301": "issue", **TWO}, ("an origin",))
+    yield Row(
+        "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
+        ("of 6 labels asked have another nearest label", "of the nearest labels asked for", "Half of 50 pairs drawn"),
+        ("of labels have another", "% of nearest labels", "all pairs"), {"n_lists": 1},
+    )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.
     few, hardly = [[1.0, -4.0], [-5.0, 2.0], [4.0, 5.0], [-1.0, 5.0]], [[5.0, 2.0]] * 8 + [[1.0, 1.0]] * 8
     yield Row(
@@ -382,7 +387,7 @@ def wrong_before() -> Iterator[Row]:
     yield Row(
         "12 prediction vectors", made, opened, {}, ("as cosines of those predictions",), ("Do not read",), answer="YES"
     )
-    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("12 equal models made",), answer=OPEN)
+    yield Row("14 heads are counted", head(centred(8, 2)), opened, TWO, ("9 equal models made",), answer=OPEN)
 
 
 def rows_alike() -> Iterator[Row]:

@@ -187,7 +187,7 @@ def test_the_command_line_says_the_same(embaudit, name):
     arguments = ["audit", saved(row), "--full", "--gauges", 1, "--pairs", 50]
     for option, value in row.options.items():
         values = {"groups": ["--group", *value] if option == "groups" else [], "normalised": ["--normalised"]}
-        values |= {"n_neighbours": ["--top", value], "final_norm": []}
+        values |= {"n_neighbours": ["--top", value], "n_lists": ["--lists", value], "final_norm": []}
         arguments += values.get(option, [f"--{option.replace('_', '-')}", value])
     result = embaudit(*arguments, "--fail-on", "issue")
     found = audited(name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.foundation.words import counted
 from embaudit.softmax.contests import MARGIN
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
         return
     argmax = evidence.head.argmax
     names = ", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3)
-    asked = f"{len(argmax.labels):,} labels asked" if argmax.is_sample else "all labels"
+    asked = f"{counted(len(argmax.labels), 'label')} asked" if argmax.is_sample else "all labels"
     text = (
         f"No input puts them ({names}) ahead of every other label by more than {MARGIN:g} of the spread of its logits. "
         "Their rows lie inside the hull of the others, or at its edge within that margin."

@@ -31,7 +31,8 @@ def final_norm(evidence: Evidence) -> Iterator[Finding]:
     kind = Kind.MEASURED if gauge is None else Kind.SHOWN
     claim = Claim("norm-decides", kind, LABELS, FOLDED, text, norm.folded.nearest.share, "final_norm", gauge)
     aside = ", copies aside" if norm.n_copies else ""
-    title = f"final norm folded in: {percent(norm.folded.nearest.share)} of nearest labels change{aside}"
+    which = "nearest labels" if norm.folded.nearest.is_of_all else "the nearest labels asked for"
+    title = f"final norm folded in: {percent(norm.folded.nearest.share)} of {which} change{aside}"
     remedy = (
         "Name the convention where you report label cosines, and compare heads in one. `embaudit fix --as "
         "folded-centred` writes one in which neither the gains nor the origin is left to choose; axes still are."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.auditing.claims.heads import counts_once, decides_neighbours, nearest_changed, origin_matters
+from embaudit.auditing.claims.heads import counts_once, decides_neighbours, nearest_changed, origin_matters, subject
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import percent
 
@@ -27,7 +27,8 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
         return
     changed, moved = head.neighbours.top1_changed, head.centred.movement.mean_abs
     neighbours = decides_neighbours(head)
-    effect = f"changes {percent(nearest_changed(head))} of nearest labels"
+    which = "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
+    effect = f"changes {percent(nearest_changed(head))} of {which}"
     effect += ", copies counted once" * counts_once(head)
     text = (
         "Adding one vector to every label row changes no probability, so the origin that cosines are measured from "
@@ -36,7 +37,7 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
     )
     value = changed if neighbours else moved
     scope = Scope("the head less its mean row")
-    claim = Claim("origin-decides", Kind.SHOWN, "label cosines", scope, text, value, "head", head.centred.gauge)
+    claim = Claim("origin-decides", Kind.SHOWN, subject(head), scope, text, value, "head", head.centred.gauge)
     remedy = (
         "Do not read label cosines as similarity. Compare what the head predicts: logit cosines over your inputs "
         "(`embaudit fix --as prediction`, with `--inputs` or `--states` where the head has none)."

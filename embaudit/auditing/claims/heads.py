@@ -6,7 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import ONCE, beside, percent, row_quoted
+from embaudit.foundation.words import ONCE, beside, counted, percent, row_quoted
 from embaudit.gauges import GeneralLinear
 
 if TYPE_CHECKING:
@@ -43,6 +43,21 @@ def decides_neighbours(head: HeadEvidence) -> bool:
     return nearest_changed(head) >= CHANGED
 
 
+def asked(head: HeadEvidence) -> str:
+    """Call those whose nearest labels were sought: of a large head some of the labels, which are counted."""
+    return "labels" if head.neighbours.exact else f"{counted(head.neighbours.n_rows, 'label')} asked"
+
+
+def subject(head: HeadEvidence) -> str:
+    """Name what a claim on the origin is about: the cosines of all labels, or of those asked for their nearest ones."""
+    return LABELS if head.neighbours.exact else f"cosines of {asked(head)}"
+
+
+def is_of_some(origin: Claim) -> bool:
+    """Tell whether a claim on the origin is about labels that were asked, not about all."""
+    return origin.subject.endswith(" asked")
+
+
 def origin_matters(head: HeadEvidence) -> bool:
     """Whether removing the mean row changes nearest labels or cosines noticeably."""
     return head.origin_is_free and (decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES)
@@ -59,15 +74,17 @@ def origin(evidence: Evidence) -> Iterator[Claim]:
         yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.centred.change, "head")
         return
     text = _decided(head) if origin_matters(head) else _quiet(head)
-    yield Claim("origin", Kind.SHOWN, LABELS, scope, text, head.neighbours.top1_changed, "head", head.centred.gauge)
+    value, gauge = head.neighbours.top1_changed, head.centred.gauge
+    yield Claim("origin", Kind.SHOWN, subject(head), scope, text, value, "head", gauge)
     if counts_once(head):
-        text = f"{ONCE.capitalize()}, {percent(nearest_changed(head))} of labels have another nearest label there."
-        yield Claim("origin-once", Kind.MEASURED, LABELS, scope, text, nearest_changed(head), "head")
+        which = "labels" if head.neighbours.exact else "labels asked"
+        text = f"{ONCE.capitalize()}, {percent(nearest_changed(head))} of {which} have another nearest label there."
+        yield Claim("origin-once", Kind.MEASURED, subject(head), scope, text, nearest_changed(head), "head")
 
 
 def _decided(head: HeadEvidence) -> str:
     changed = beside(head.neighbours.top1_changed, head.neighbours.top1_changed_without_twins, ONCE)
-    others = f"{changed} of labels have another nearest label, and "
+    others = f"{changed} of {asked(head)} have another nearest label, and "
     return (
         "Label cosines depend on an origin that no probability shows. The mean row is "
         f"{head.offset:.2g} of a typical row (median) long. Without it {others if decides_neighbours(head) else ''}"
@@ -77,7 +94,7 @@ def _decided(head: HeadEvidence) -> str:
 
 def _quiet(head: HeadEvidence) -> str:
     kept = beside(1 - head.neighbours.top1_changed, 1 - head.neighbours.top1_changed_without_twins, ONCE)
-    text = f"Centring changes little: {kept} of labels keep their nearest label. Their origin lies"
+    text = f"Centring changes little: {kept} of {asked(head)} keep their nearest label. Their origin lies"
     if head.offset > CENTRED:
         return (
             f"{text} near their mean row, which is only {head.offset:.2g} of a typical row (median) long; other "
@@ -100,9 +117,10 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     made = head.constructions[0]
     first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
+    pairs = "all pairs" if opposite.exact else f"{counted(opposite.n_pairs, 'pair')} drawn"
     text = (
         f"A shift of {made.shift:.2g} times {typical} makes {first} and {second} (cosine {made.before:.2f}) "
-        f"exactly opposite. Half of all pairs need no more than {opposite.quantiles[0.5]:.2g}."
+        f"exactly opposite. Half of {pairs} need no more than {opposite.quantiles[0.5]:.2g}."
     )
     yield Claim("shortest", Kind.SHOWN, "two labels", Scope("shifts of all labels"), text, made.shift, "head")
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import embaudit.auditing.limits as budget
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.auditing.claims.movement import of_drawn
 from embaudit.foundation.words import ONCE, beside, counted, percent
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
@@ -34,6 +35,7 @@ def certificates(evidence: Evidence) -> Iterator[Claim]:
     for certificate in evidence.limits.certificates:
         title = evidence.model.title(certificate.role)
         subject = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
+        subject += of_drawn(evidence, certificate.role)
         for kappa, share in certificate.lists.items():
             scope = Scope(f"{certificate.group} gauges", kappa, certificate.max_shift or None)
             once = certificate.lists_without_twins.get(kappa, float("nan"))
@@ -59,6 +61,7 @@ def attacks(evidence: Evidence) -> Iterator[Claim]:
             title = evidence.model.title(Pairs(attack.role).side)
             subject = f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
             most = f"drives out more than {percent(attack.bound)} of the entries of {pairs} lists"
+        subject += of_drawn(evidence, attack.role)
         name, reached = f"{attack.objective}:{attack.role}:{group.kind}", f"{attack.reached(evidence.model.roles)}."
         yield Claim(f"reached:{name}", Kind.SHOWN, subject, scope, reached, attack.achieved, "attacks", attack.gauge)
         text = f"No gauge among {scope} {most}."

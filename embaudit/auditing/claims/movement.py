@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import ONCE, beside, in_typical_rows
+from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.model import Pairs
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing.evidence import Evidence
+    from embaudit.model import Role
     from embaudit.movements.moved import Movement
 
 SEEN = 1e-6
@@ -30,6 +31,7 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
         kappa = "" if equal.gauge is None else f", κ = {equal.condition_number:.3g}"
         shift = f", a shift of {in_typical_rows(equal.shift_in(evidence.model))}" if equal.shift else ""
         among = "" if record.exact else f" among {record.n_pairs:,} sampled pairs"
+        among += of_drawn(evidence, role, " of" if among else " among")
         text = (
             f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average. "
             f"At most they differ by {record.max_abs:.2f}{among}."
@@ -37,6 +39,12 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
         text += f" Of the {record.top_n} nearest, {_stay(record)} stay." if record.top_n else ""
         scope = Scope(equal.name)
         yield Claim(f"moved:{role}", Kind.SHOWN, cosines, scope, text, record.mean_abs, "movement", equal.gauge)
+
+
+def of_drawn(evidence: Evidence, role: Role, start: str = " among") -> str:
+    """Say of how many labels of a large head something is; nothing where nobody was left out."""
+    count = evidence.n_drawn(role)
+    return "" if count is None else f"{start} {counted(count, 'label')} drawn"
 
 
 def _stay(record: Movement) -> str:

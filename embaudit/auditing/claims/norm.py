@@ -28,6 +28,7 @@ def decides(norm: NormEvidence) -> bool:
 def changed(norm: NormEvidence, apart: Apart) -> str:
     """Say how many labels get another nearest one."""
     which = "labels" if not norm.n_copies else "labels without a copy"
+    which += "" if apart.nearest.is_of_all else " asked"
     return f"{percent(apart.nearest.share)} of {which}"
 
 

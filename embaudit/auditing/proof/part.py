@@ -83,7 +83,7 @@ def looked_at(evidence: Evidence) -> dict[str, NDArray[Any] | None]:
     """Return the labels that the model of the evidence is cut down to, None where it is whole."""
     if evidence.head is None or evidence.head.n_labels == evidence.model.n_right:
         return {"labels": None}
-    return {"labels": table(labels_looked_at(evidence.head.model, evidence.seed))}
+    return {"labels": table(labels_looked_at(evidence.head.model, evidence.seed, evidence.model.n_right))}
 
 
 def seen(evidence: Evidence) -> dict[str, NDArray[Any] | None]:

@@ -50,8 +50,9 @@ def origin(evidence: Evidence, claim: Claim) -> Part:
         return declared(evidence, claim)
     assert head.centred.gauge is not None
     labels, moved = table(head.panel.labels), head.centred.movement.mean_abs
-    nearest = table(neighbours(head.model.right, 1, rows=head.panel.labels).indices)
-    part = witness(head.model, head.centred.gauge).and_(among=labels, listed=labels, lists=nearest)
+    asked = np.array(head.neighbours.asked)
+    nearest = table(neighbours(head.model.right, 1, rows=asked).indices)
+    part = witness(head.model, head.centred.gauge).and_(among=labels, listed=table(asked), lists=nearest)
     value = "lost" if claim.value == head.neighbours.top1_changed else "mean"
     return Part(part.arrays, {"mean": moved, "lost": head.neighbours.top1_changed}, {"value": value})
 
