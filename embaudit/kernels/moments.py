@@ -30,7 +30,7 @@ STRIP = 512
 """Columns of a Gram matrix computed at a time."""
 EXACT_CELLS = 2**38
 """Products of a Gram matrix up to which they are those of float64, whatever asks."""
-ENTERING, FEWER = 3, 4
+ENTERING, FEWER = 1.5, 8
 """Rows a dimension, at least, that prove a rank above that, spread evenly over all, and how many times as many are."""
 EVEN = 16.0
 """Scales of columns within this of each other need not be evened out."""
@@ -223,7 +223,7 @@ def outlined(x: Matrix) -> Moments | None:
     prove it, or where `moments` costs as little.
     """
     n, k = x.shape
-    every = n // (ENTERING * k)
+    every = int(n // (ENTERING * k))
     if n * k * k <= EXACT_CELLS or every < FEWER or x.dtype != np.float32:
         return None
     part, (total, squares) = moments(x[::every]), _column_sums(x)

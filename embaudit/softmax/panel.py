@@ -11,6 +11,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import (
     MOST_COUNT,
     RNG,
+    Flags,
     Floats,
     Indices,
     Matrix,
@@ -20,10 +21,10 @@ from embaudit.foundation.checked import (
     is_integer,
 )
 from embaudit.foundation.typed import typed
+from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import row_norms, sample_rows
-from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.movements.twins import twins
@@ -33,6 +34,8 @@ N_PROBES = 256
 """Inputs on which probabilities are verified."""
 AT_MEAN = 1e-12
 """A row this near to the mean, beside its length, has no direction once the mean is removed."""
+SURELY = 1e6
+"""How many times that share the lengths of a row and of the mean differ by where they are surely apart."""
 ONE_DIRECTION = 1e-9
 """Rows whose cosine is this near to 1 make no telling pair."""
 TELLING = 0.995
@@ -171,7 +174,7 @@ def _survey(model: FactorModel) -> tuple[Floats, Moments, Indices]:
     side = model.right_side
     # What a bias has beside the rows is found by all of them.
     norms, summary = side.norms, side.outline if model.right_bias is None else side.moments
-    alive = np.flatnonzero((norms > 0) & (_distances(model.right, summary.mean) > AT_MEAN * norms))
+    alive = np.flatnonzero((norms > 0) & _are_away(model.right, norms, summary.mean))
     if len(norms) == 2 and not norms.all():
         remedy = "a binary head is rows 0 and w, and has no cosine to audit"
         raise must_be("a head of two labels", "one of two rows with a direction", "a row of zeros", remedy)
@@ -219,5 +222,15 @@ def _nearest_pair(x: Matrix, below: float) -> tuple[int, int] | None:
     return (min(int(row), other), max(int(row), other)) if np.isfinite(cosines).any() else None
 
 
-def _distances(x: Matrix, point: Vector) -> Floats:
-    return row_norms(Mapped(x, lambda block: block - point, x.shape[1]))
+def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
+    """Tell which rows lie apart from the mean; the distance of one that is longer or shorter need not be computed."""
+    length = float(np.linalg.norm(mean))
+    alike = np.flatnonzero(np.abs(norms - length) <= SURELY * AT_MEAN * np.maximum(norms, length))
+    away = np.ones(len(norms), dtype=bool)
+
+    def fill(part: slice) -> None:
+        rows = alike[part]
+        away[rows] = row_norms(np.asarray(x[rows], dtype=np.float64) - mean) > AT_MEAN * norms[rows]
+
+    each_done(fill, row_blocks(len(alike), x.shape[1]))
+    return away

@@ -235,7 +235,7 @@ def test_the_right_inverse_of_a_gram_matrix_is_that_of_its_triangle(monkeypatch)
 
 @pytest.fixture
 def large(monkeypatch):
-    """Rows, every fourth of which proves what all span."""
+    """Rows, every eighth of which proves what all span."""
     for name, value in (("EXACT_CELLS", 140 * 11**2 - 1), ("AFFORDABLE", 0), ("WIDE", 8), ("STRIP", 3)):
         monkeypatch.setattr(module, name, value)
     monkeypatch.setattr(module, "WIDE_BYTES", 8 * 11 * 50)

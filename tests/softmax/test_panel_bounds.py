@@ -26,7 +26,7 @@ from embaudit.softmax.conventions import _apart
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.folding import ones_to_reach
 from embaudit.softmax.neighbour_change import neighbour_change
-from embaudit.softmax.panel import _require_pair, _survey, make_panel, most_alike, probe_inputs
+from embaudit.softmax.panel import _are_away, _require_pair, _survey, make_panel, most_alike, probe_inputs
 from embaudit.softmax.shifts import _summary, shift_summaries
 
 
@@ -283,6 +283,16 @@ def test_a_label_as_far_from_the_mean_as_rounding_has_no_direction(monkeypatch):
     assert norms.tolist() == [2.0, 4.0, 3.0, 0.0, 2.0]
     assert summary.mean.tolist() == [1.0]
     assert alive.tolist() == [1, 2]
+
+
+def test_the_distance_from_the_mean_is_computed_of_rows_as_long_as_it(monkeypatch):
+    computed, own = [], panel_module.row_norms
+    monkeypatch.setattr(panel_module, "row_norms", lambda rows: computed.append(rows.tolist()) or own(rows))
+    steps = np.array([-1.1e-6, -0.9e-6, 0.0, 0.9e-6, 1.1e-6])
+    x = np.vstack([np.column_stack([1 + steps, np.zeros(5)]), [[0.0, 1.0]]])
+    away = _are_away(x, np.linalg.norm(x, axis=1), np.array([1.0, 0.0]))
+    assert away.tolist() == [True, True, False, True, True, True]
+    assert computed == [(x[[1, 2, 3, 5]] - [1, 0]).tolist()]
 
 
 def test_a_pair_is_two_numbers_of_labels_with_a_direction_or_none():
