@@ -20,14 +20,14 @@ from embaudit.blocks.partition import (
     Rows,
     as_partition,
 )
-from embaudit.blocks.sources import as_source
+from embaudit.blocks.sources import as_source, file_of
 from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
 from embaudit.blocks.unnamed import is_single, named_alike, whole
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.executors import spread
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, listed
-from embaudit.foundation.workers import ordered_map
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.memory import Memory
 from embaudit.model import FactorModel
@@ -128,12 +128,15 @@ def _compare(x: Arrays, y: Arrays, partition: Partition, notes: list[str], names
         raise must_be("the number of blocks", f"at most {MAX_BLOCKS:,}", f"{n_blocks:,}", "cut into larger blocks")
 
     def summed(name: str) -> tuple[str, BlockSums]:
+        for file in files[name]:
+            file.require()
         return name, sum_blocks(x, y, name, layouts[name])
 
+    files = {name: [file for side in (x, y) if (file := file_of(side, name))] for name in names}
     groups: dict[str, list[str]] = defaultdict(list)
     sums: dict[str, BlockSums] = {}
     entries = sum(x.tensors[name].size for name in names)
-    parts = map(summed, names) if entries < FEW_ENTRIES else ordered_map(summed, names)
+    parts = map(summed, names) if entries < FEW_ENTRIES else spread(summed, names)
     for name, part in track(parts, "comparing tensors", len(names)):
         sums[name] = part
         groups[partition.owner(name)].append(name)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
+from embaudit.foundation.executors import Unchanged
 from embaudit.io.codecs import open_arrays
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.memory import Memory
@@ -52,6 +53,13 @@ def _leaves(given: Any, prefix: str) -> Iterator[tuple[str, Any]]:
     pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
     for key, value in pairs:
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
+
+
+def file_of(source: Arrays, name: str) -> Unchanged | None:
+    """Tell which file a tensor is read from, as it is now; None for one in memory."""
+    file = getattr(source, "file", None)
+    path = None if file is None else file(name)
+    return None if path is None else Unchanged.of(path)
 
 
 def as_source(given: Any, name: str) -> Arrays:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
@@ -24,6 +25,11 @@ class _Named:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._source[UNNAMED]
+
+    def file(self, name: str) -> Path | None:  # noqa: ARG002
+        """Return the file that the array lies in; None for one in memory."""
+        file = getattr(self._source, "file", None)
+        return None if file is None else Path(file(UNNAMED))
 
     def open(self, name: str) -> AbstractContextManager[Read]:  # noqa: ARG002
         """Read the array."""

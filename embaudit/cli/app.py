@@ -22,6 +22,9 @@ app = typer.Typer(
 Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
+Workers = Annotated[
+    str | None, typer.Option("--executor", help="Who works: threads:N, processes:N or dask://HOST:PORT.")
+]
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
 Full = Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")]
 Page = Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")]

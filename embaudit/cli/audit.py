@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -25,6 +25,7 @@ from embaudit.cli.app import (
     Quiet,
     Seed,
     Title,
+    Workers,
     app,
 )
 from embaudit.cli.drawing import Groups, Heatmap, drawing, ordering_file
@@ -41,7 +42,7 @@ from embaudit.cli.gating import (
     told,
 )
 from embaudit.cli.reading import Given, reads_a_model, titled
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.terminal import make_console, outputs, working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -97,19 +98,6 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
         print_screen(result, asked, console)
     if outcome.is_asked:
         console.print(str(outcome), markup=False, highlight=False)
-
-
-@contextmanager
-def _work(executor: str | None, *, quiet: bool) -> Iterator[None]:
-    from embaudit.foundation.executors import work_on
-    from embaudit.foundation.progress import told_to
-
-    def said(sentence: str) -> None:
-        sys.stderr.write(f"{sentence}\n")
-
-    workers = work_on(executor) if executor else nullcontext()
-    with progress_bars(quiet=quiet), told_to(None if quiet else said), workers:
-        yield
 
 
 @contextmanager
@@ -179,7 +167,7 @@ def audit(
     heatmap: Heatmap = None,
     groups: Groups = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
-    executor: Annotated[str | None, typer.Option(help="Who works: threads:N, processes:N or dask://HOST:PORT.")] = None,
+    executor: Workers = None,
     resume: Annotated[
         Path | None, typer.Option(help="Folder of what is finished: go on where a run was ended.")
     ] = None,
@@ -208,7 +196,7 @@ def audit(
     drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
     distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
     with _promised([json, out], drawn, proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
-        with _work(executor, quiet=quiet):
+        with working(executor, quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
             before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)

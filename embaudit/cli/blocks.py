@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Comment, Force, Full, Json, Page, Quiet, app
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.app import Comment, Force, Full, Json, Page, Quiet, Workers, app
+from embaudit.cli.terminal import make_console, outputs, working
 
 
 @app.command(short_help="Take the cosine of two sets of tensors apart.")
@@ -32,6 +32,7 @@ def blocks(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
+    executor: Workers = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -46,7 +47,7 @@ def blocks(
     if threshold is not None:
         require_cosine("the threshold", threshold)
     with outputs(json, out, markdown, force=force) as write:
-        with progress_bars(quiet=quiet):
+        with working(executor, quiet=quiet):
             found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     console = make_console(quiet=quiet)

@@ -7,9 +7,25 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Comment, Force, Full, Id, Items, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.app import (
+    ByRow,
+    Comment,
+    Force,
+    Full,
+    Id,
+    Items,
+    Json,
+    Model,
+    Page,
+    Partial,
+    Quiet,
+    Seed,
+    Title,
+    Workers,
+    app,
+)
 from embaudit.cli.reading import Given, reads_a_model, titled
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.terminal import make_console, outputs, working
 
 
 @app.command(short_help="What a gauge explains between two trained models.")
@@ -30,6 +46,7 @@ def compare(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
+    executor: Workers = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -46,7 +63,7 @@ def compare(
             Reading(titled(x.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet), x.intake)
             for x in found
         )
-        with progress_bars(quiet=quiet):
+        with working(executor, quiet=quiet):
             result = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
         origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
         write(result, f"{before.name} and {after.name}", origin)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+import sys
+from contextlib import ExitStack, contextmanager, nullcontext
 from json import dump
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -65,6 +66,26 @@ def progress_bars(*, quiet: bool) -> Iterator[None]:
 
         with reporting(report):
             yield
+
+
+@contextmanager
+def working(executor: str | None, *, quiet: bool) -> Iterator[None]:
+    """Let workers do what runs inside, and show how far it is and what it is about to do.
+
+    Raises
+    ------
+    InputError
+        If the name is no executor's.
+    """
+    from embaudit.foundation.executors import work_on
+    from embaudit.foundation.progress import told_to
+
+    def said(sentence: str) -> None:
+        sys.stderr.write(f"{sentence}\n")
+
+    workers = nullcontext() if executor is None else work_on(executor)
+    with progress_bars(quiet=quiet), told_to(None if quiet else said), workers:
+        yield
 
 
 def make_bars(console: Console) -> Progress:

@@ -15,6 +15,50 @@ from embaudit.foundation.remote import copy_of, fetched
 
 
 @dataclass(frozen=True)
+class Unchanged:
+    """A file as it was when work on it was handed out.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     found = Unchanged.of(Path(file.name))
+    ...     found.require()
+    >>> found.changed[0]
+    0
+    """
+
+    path: str
+    """Every worker reaches it by this name."""
+    changed: tuple[int, int]
+    """Its size in bytes and the time it was last written to, in nanoseconds."""
+
+    @classmethod
+    def of(cls, path: Path) -> Unchanged:
+        """Note the size of a file, and when it was last written to."""
+        whole = path.resolve()
+        found = whole.stat()
+        return cls(str(whole), (found.st_size, found.st_mtime_ns))
+
+    def require(self) -> None:
+        """Refuse to read another file in its stead.
+
+        Raises
+        ------
+        InputError
+            If the file is not there, or was written to since.
+        """
+        try:
+            now = self.of(Path(self.path))
+        except OSError as error:
+            raise InputError(
+                f"every worker must reach {self.path!r}: {error.strerror}; name a folder that all of them share."
+            ) from error
+        if now != self:
+            raise InputError(f"{self.path!r} must stay as it is while workers read it; it was written to since.")
+
+
+@dataclass(frozen=True)
 class Place:
     """An array in a file: what travels to a worker in its stead.
 
@@ -29,10 +73,8 @@ class Place:
            [4.]])
     """
 
-    path: str
-    """The file; every worker reaches it by this name."""
-    changed: tuple[int, int]
-    """Its size in bytes and the time it was last written to, in nanoseconds."""
+    file: Unchanged
+    """The file."""
     elsewhere: tuple[str, str, str] | None
     """Of what was copied from a URL: the URL, the state it was in, and which file of it."""
     offset: int
@@ -51,14 +93,13 @@ class Place:
         if not isinstance(root, np.memmap) or root.mode != "r" or root.filename is None or min(array.strides) < 0:
             return None
         start = array.__array_interface__["data"][0] - root.__array_interface__["data"][0]
-        path = Path(root.filename).resolve()
         try:
-            changed = _changed(path)
+            file = Unchanged.of(Path(root.filename))
         except OSError:  # it has been deleted; who has it open may still read it
             return None
-        copy = copy_of(str(path))
+        copy = copy_of(file.path)
         elsewhere = None if copy is None else (copy[0].url, copy[0].state, copy[1])
-        return cls(str(path), changed, elsewhere, root.offset + start, array.shape, array.strides, array.dtype)
+        return cls(file, elsewhere, root.offset + start, array.shape, array.strides, array.dtype)
 
     def opened(self) -> NDArray[Any]:
         """Map the array, read-only.
@@ -68,16 +109,10 @@ class Place:
         InputError
             If the file is not there, or was written to since.
         """
-        if self.elsewhere is not None and not Path(self.path).exists():
+        if self.elsewhere is not None and not Path(self.file.path).exists():
             return self._fetched(*self.elsewhere)
-        try:
-            now, numbers = _changed(Path(self.path)), np.memmap(self.path, dtype=np.uint8, mode="r")
-        except OSError as error:
-            raise InputError(
-                f"every worker must reach {self.path!r}: {error.strerror}; name a folder that all of them share."
-            ) from error
-        if now != self.changed:
-            raise InputError(f"{self.path!r} must stay as it is while workers read it; it was written to since.")
+        self.file.require()
+        numbers = np.memmap(self.file.path, dtype=np.uint8, mode="r")
         return np.ndarray(self.shape, self.dtype, numbers, self.offset, self.strides)
 
     def _fetched(self, url: str, state: str, inside: str) -> NDArray[Any]:
@@ -88,8 +123,3 @@ class Place:
             raise InputError(f"{url!r} must stay as it is while workers read it; it was written to since.")
         numbers = np.memmap(path, dtype=np.uint8, mode="r")
         return np.ndarray(self.shape, self.dtype, numbers, self.offset, self.strides)
-
-
-def _changed(path: Path) -> tuple[int, int]:
-    found = path.stat()
-    return found.st_size, found.st_mtime_ns

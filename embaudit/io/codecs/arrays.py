@@ -74,6 +74,10 @@ class Place:
     dtype: np.dtype[Any]
     shape: Shape
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the whole path: another process may stand in another folder."""
+        return {**vars(self), "path": self.path.resolve()}
+
     def mapped(self) -> NDArray[Any]:
         """Map them into memory, so that they stay on disk."""
         return np.memmap(self.path, self.dtype, "r", self.start, self.shape)

@@ -37,6 +37,10 @@ class Memory:
             for name, array in arrays.items()
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel as arrays of numpy, which a worker opens where they lie."""
+        return {"_arrays": {name: as_array(array) for name, array in self._arrays.items()}, "tensors": self.tensors}
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         return as_array(self._arrays[name])
 

@@ -100,13 +100,12 @@ class Npy:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         try:
             with path.open("rb") as file:
                 shape, _, dtype = header(file)
                 require_length(shape, dtype, path.stat().st_size - file.tell())
-            self._array = np.lib.format.open_memmap(path, mode="r")
-            require_letters(self._array)
+            self._array = found = np.lib.format.open_memmap(path, mode="r")
+            require_letters(found)
         except BROKEN as error:
             if "Python objects" in str(error):
                 raise InputError(
@@ -116,15 +115,19 @@ class Npy:
                 f"{path} must be a whole .npy file, an array in numpy's file format; it is not ({reason(error)}); "
                 "save it again."
             ) from error
-        self.tensors = {UNNAMED: tensor_of(self._array.shape, self._array.dtype)}
+        self.tensors = {UNNAMED: tensor_of(found.shape, found.dtype)}
+        self._place = Place(path, found.offset, found.dtype, found.shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._array
 
     def place(self, name: str) -> Place:  # noqa: ARG002
         """Say where the numbers lie in the file."""
-        x = self._array
-        return Place(self._path, x.offset, x.dtype, x.shape)
+        return self._place
+
+    def file(self, name: str) -> Path:  # noqa: ARG002
+        """Return the file."""
+        return self._place.path
 
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Read pieces of the array; one in column order is mapped into memory."""

@@ -47,6 +47,14 @@ class Npz:
         self.pickled = frozenset(name for name, (_, _, dtype) in self._headers.items() if dtype.hasobject)
         """Names of arrays that only pickle could read."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Travel with the whole path: another process may stand in another folder."""
+        return {**vars(self), "path": self.path.resolve()}
+
+    def file(self, name: str) -> Path:  # noqa: ARG002
+        """Return the archive."""
+        return self.path
+
     @staticmethod
     def _header(archive: zipfile.ZipFile, name: str) -> tuple[Shape, bool, np.dtype[Any]]:
         with archive.open(name) as member:

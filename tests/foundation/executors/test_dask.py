@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 import time
@@ -44,6 +45,24 @@ def test_an_audit_on_a_cluster_is_the_same_to_the_last_bit(address):
     alone = ea.audit(MODEL, n_gauges=2, rng=0).to_dict()
     with named_executor(address) as executor, ea.work_on(executor):
         assert ea.audit(MODEL, n_gauges=2, rng=0).to_dict() == alone
+
+
+def test_vectors_positions_and_sums_of_blocks_are_the_same_on_a_cluster(address, tmp_path, monkeypatch):
+    monkeypatch.setattr(importlib.import_module("embaudit.blocks.compute"), "FEW_ENTRIES", 0)
+    monkeypatch.chdir(tmp_path)
+    files = ("x.npz", "y.npz")
+    for file in files:
+        np.savez(file, **{name: DRAW.normal(size=(50, 40)) for name in "abc"})
+
+    def found():
+        sums = ea.block_cosines(*files).sums
+        parts = [getattr(sums, name).tolist() for name in ("xx", "yy", "xy")]
+        fixed = [ea.fix(MODEL, kind).vectors("right").tolist() for kind in ("prediction", "balanced")]
+        return parts, fixed, ea.position(MODEL).to_dict(), ea.compare(MODEL, MODEL, rng=0).to_dict()
+
+    here = found()
+    with named_executor(address) as executor, ea.work_on(executor):
+        assert found() == here
 
 
 def test_a_worker_that_is_killed_and_one_that_is_slow_change_nothing(address, tmp_path):

@@ -47,7 +47,7 @@ def test_a_record_in_the_middle_of_a_file_is_found(tmp_path):
     path.write_bytes(b"head" + np.arange(6, dtype=">i2").tobytes() + b"tail")
     mapped = np.memmap(path, dtype=">i2", mode="r", offset=4, shape=(3, 2))
     found = Place.of(mapped[1:])
-    assert (found.offset, found.path) == (8, str(path))
+    assert (found.offset, found.file.path) == (8, str(path))
     assert pickle.loads(pickle.dumps(found)).opened().tolist() == [[2, 3], [4, 5]]
 
 
