@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.nearest import neighbours, neighbours_and_shifted
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.bias_columns import BiasColumns, bias_columns, counts_bias
-from embaudit.movements.common_direction import CommonDirection, common_direction
+from embaudit.movements.common_direction import CommonDirection, common_direction, mean_row
 from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
 from embaudit.movements.hubs import ONE_IN, Hubs, hubs
 from embaudit.movements.movement import QUERIES, SEARCHED
@@ -129,14 +129,15 @@ def traits_of(
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
     if alive < FEWEST:
         return plainly
-    asked = None if lists is None else lists.rows
+    asked, centred = None if lists is None else lists.rows, None
     if lists is None:
-        lists = neighbours(side.rows, min(n_neighbours, alive - 2), rows=_drawn(side, rng))
+        n, drawn = min(n_neighbours, alive - 2), _drawn(side, rng)
+        lists, centred = neighbours_and_shifted(side.rows, n, 1, rows=drawn, shift=-mean_row(side))
     after = None if equal is None else equal.rows(model, role)
     counted_in = role == "right" and counts_bias(model)
     return replace(
         plainly,
-        direction=common_direction(side, lists),
+        direction=common_direction(side, lists, centred),
         hubs=hubs(lists) if alive >= ONE_IN else None,
         lengths=length_trend(side),
         dimensions=few_coordinates(side, lists),

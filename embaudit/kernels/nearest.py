@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows, as_vector
 from embaudit.foundation.executors import spread
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
@@ -23,6 +23,7 @@ from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import MANY, SPARE_IN_A_CROWD, screened
 from embaudit.kernels.seen import Rows, Seen
+from embaudit.kernels.shifted import screened_both
 from embaudit.kernels.stretch import Stretch
 
 TIE = 1e-9
@@ -192,15 +193,24 @@ def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indi
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
     if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray)):
         return _searched(x, rows, keep, shift, first)
-    seen = Seen(x, Stretch.identity(x.shape[1]), shift) if shift is not None and isinstance(x, np.ndarray) else x
-    best, settled = screened(seen, rows, keep, first)
+    return _surely(x, rows, keep, shift, first, *screened(_seen(x, shift), rows, keep, first))
+
+
+def _seen(x: Rows, shift: Vector | None) -> Rows:
+    return Seen(x, Stretch.identity(x.shape[1]), shift) if shift is not None and isinstance(x, np.ndarray) else x
+
+
+def _surely(
+    x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None, best: Largest, settled: Flags
+) -> Largest:
+    """Search again for the rows whose largest cosines few candidates did not settle."""
 
     def again(found: Largest, some: Indices) -> None:
         best.columns[some], best.values[some] = found.columns, found.values
 
     rest = np.flatnonzero(~settled)
     if 0 < len(rest) * SPARE_IN_A_CROWD <= len(x):
-        found, now = screened(seen, rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
+        found, now = screened(_seen(x, shift), rows[rest], keep, first, spare=SPARE_IN_A_CROWD)
         again(found, rest)
         rest = rest[~now]
     if len(rest):
@@ -319,6 +329,38 @@ def neighbours(
         else _looked_up(table, chosen[part], n + 1, first)
         for part in row_blocks(len(chosen), x.shape[1])
     ]
+    return _lists(chosen, parts, x, shift, table)
+
+
+def _lists(
+    rows: Indices, parts: list[Largest], x: Rows, shift: Vector | None = None, table: Floats | None = None
+) -> NeighbourLists:
+    """Make lists of what was found, and of the first row left out."""
     indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
-    listed = np.where(indices[:, :n] < 0, np.nan, cosines[:, :n])
-    return NeighbourLists(chosen, indices[:, :n], listed, cosines[:, n], x, shift, table)
+    listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
+    return NeighbourLists(rows, indices[:, :-1], listed, cosines[:, -1], x, shift, table)
+
+
+def neighbours_and_shifted(
+    x: Matrix, n: int, n_shifted: int, *, rows: Indices, shift: Vector
+) -> tuple[NeighbourLists, NeighbourLists]:
+    """Find the nearest rows as they are, and with a shift added to all, as `neighbours` finds each.
+
+    Of very many rows in float32 the products with those asked for are made once.
+
+    Examples
+    --------
+    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
+    >>> found = neighbours_and_shifted(x, 1, 2, rows=np.arange(3), shift=np.array([-1.0, 0.0]))
+    >>> [lists.indices.tolist() for lists in found]
+    [[[1], [0], [1]], [[-1, -1], [2, -1], [1, -1]]]
+    """
+    if len(x) < MANY or x.dtype != np.float32:
+        return neighbours(x, n, rows=rows), neighbours(x, n_shifted, rows=rows, shift=shift)
+    plain, shifted = list[Largest](), list[Largest]()
+    for part in row_blocks(len(rows), x.shape[1]):
+        some = rows[part]
+        one, other = screened_both(x, some, shift, n + 1, n_shifted + 1)
+        plain.append(_surely(x, some, n + 1, None, None, *one))
+        shifted.append(_surely(x, some, n_shifted + 1, shift, None, *other))
+    return _lists(rows, plain, x), _lists(rows, shifted, x, shift)

@@ -8,6 +8,8 @@ list is settled if its last cosine exceeds every bound that was left out; the fe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Vector
@@ -75,18 +77,33 @@ def screened(
     ([[1]], [True])
     """
     queries = unit_rows(x[rows], none=0)
-    spare = SPARE + x.shape[1] // COLUMNS_A_SPARE if spare is None else spare
-    bounds = _upper_bounds(x, rows, queries.astype(np.float32), keep + spare, first)
+    kept = keep + (spare_of(x) if spare is None else spare)
+    return settled(x, queries, _upper_bounds(x, rows, queries.astype(np.float32), kept, first), keep)
+
+
+def spare_of(x: Rows) -> int:
+    """Return how many candidates are kept beside those asked for.
+
+    Examples
+    --------
+    >>> spare_of(np.eye(3, 128))
+    18
+    """
+    return int(SPARE + x.shape[1] // COLUMNS_A_SPARE)
+
+
+def settled(x: Rows, queries: Floats, bounds: Largest, keep: int) -> tuple[Largest, Flags]:
+    """Find the largest cosines among those of the largest bounds, and tell where no other one can be larger."""
     exact = _exact(x, queries, bounds, keep)
     order = np.lexsort((bounds.columns, -exact), axis=1)[:, :keep]
-    best = Largest(len(rows), keep)
+    best = Largest(len(queries), keep)
     best.columns = np.take_along_axis(bounds.columns, order, axis=1)
     best.values = np.take_along_axis(exact, order, axis=1)
     best.columns[best.values == -np.inf] = -1
-    settled = (best.values[:, -1] > bounds.bar) | (bounds.bar == -np.inf)
+    sure = (best.values[:, -1] > bounds.bar) | (bounds.bar == -np.inf)
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
-    return best, settled | lost
+    return best, sure | lost
 
 
 def _exact(x: Rows, queries: Floats, bounds: Largest, keep: int) -> Floats:
@@ -125,35 +142,70 @@ def block_size(n_queries: int, n_columns: int) -> int:
 
 def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: Indices | None) -> Largest:
     """Find the `keep` largest upper bounds of cosines of each query."""
-    best, own = Largest(len(rows), keep), rows if first is None else first[rows]
-    size = block_size(len(rows), x.shape[1])
+    merged, own = Merged(len(rows), keep), rows if first is None else first[rows]
+    best = merged.best
 
     def found(block: slice) -> list[Hits]:
-        candidates, inverse, slack = _inverse_lengths(x, block)
-        if first is not None:
-            slack[first[block] != np.arange(len(x))[block]] = -np.inf
-        even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
-        parts: list[Hits] = []
-        for part in row_blocks(len(rows), len(candidates), budget=8 * TILE):
-            tile = queries[part] @ candidates.T
-            tile *= inverse
-            if not even:
-                tile += slack
-            itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
-            tile[itself, own[part][itself] - block.start] = -np.inf
-            row, column, value = hits(tile, _rounded_down(best.bar[part] - even), keep)
-            parts.append((row + part.start, column + block.start, value.astype(np.float64) + even))
-        return parts
+        return multiplied(x, block, own, queries, best.bar, keep, first)
 
-    blocks = (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
-    waiting: list[Hits] = []
-    for parts in spread(found, blocks):
-        waiting += parts
-        # A few hits more, against a bar that is a little old, take less time than a merge for each block.
-        if sum(len(row) for row, _, _ in waiting) >= len(rows) * WAITING:
-            best.merge(*_together(waiting))
-            waiting = []
-    return best.merge(*_together(waiting)) if waiting else best
+    for parts in spread(found, blocks_of(x, len(rows))):
+        merged.add(parts)
+    return merged.done()
+
+
+def blocks_of(x: Rows, n_queries: int) -> Iterator[slice]:
+    """Cut the rows that pass by into blocks."""
+    size = block_size(n_queries, x.shape[1])
+    return (slice(start, min(start + size, len(x))) for start in range(0, len(x), size))
+
+
+def multiplied(
+    x: Rows, block: slice, own: Indices, queries: Singles, bar: Vector, keep: int, first: Indices | None = None
+) -> list[Hits]:
+    """Find the upper bounds of cosines of queries with the rows of a block that exceed a bar."""
+    candidates, inverse, slack = _inverse_lengths(x, block)
+    if first is not None:
+        slack[first[block] != np.arange(len(x))[block]] = -np.inf
+    even = float(slack[0]) if 0 < slack.min() == slack.max() else 0.0
+    parts: list[Hits] = []
+    for part in row_blocks(len(queries), len(candidates), budget=8 * TILE):
+        tile = queries[part] @ candidates.T
+        tile *= inverse
+        if not even:
+            tile += slack
+        parts.append(taken(tile, part, block, own, bar, np.full(len(queries), even), keep))
+    return parts
+
+
+def taken(tile: Singles, part: slice, block: slice, own: Indices, bar: Vector, slack: Vector, keep: int) -> Hits:
+    """Take what exceeds a bar, with the slack of its query; nothing is taken of a row and itself."""
+    itself = np.flatnonzero((own[part] >= block.start) & (own[part] < block.stop))
+    tile[itself, own[part][itself] - block.start] = -np.inf
+    row, column, value = hits(tile, _rounded_down(bar[part] - slack[part]), keep)
+    return row + part.start, column + block.start, value.astype(np.float64) + slack[part][row]
+
+
+class Merged:
+    """The largest bounds of each query so far, and those that wait.
+
+    A few hits more, against a bar that is a little old, take less time than a merge for each block.
+    """
+
+    def __init__(self, n_queries: int, keep: int) -> None:
+        self.best, self.waiting = Largest(n_queries, keep), list[Hits]()
+
+    def add(self, parts: list[Hits]) -> None:
+        """Take those of the next block."""
+        self.waiting += parts
+        if sum(len(row) for row, _, _ in self.waiting) >= len(self.best.values) * WAITING:
+            self.done()
+
+    def done(self) -> Largest:
+        """Merge those that wait."""
+        if self.waiting:
+            self.best.merge(*_together(self.waiting))
+            self.waiting = []
+        return self.best
 
 
 def _together(parts: list[Hits]) -> Hits:

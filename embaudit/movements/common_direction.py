@@ -56,7 +56,19 @@ def mean_cosine(x: Matrix) -> float:
     return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
 
 
-def common_direction(side: Side, lists: NeighbourLists) -> CommonDirection:
+def mean_row(side: Side) -> Vector:
+    """Compute the mean row of a side.
+
+    Examples
+    --------
+    >>> from embaudit.model.side import Side
+    >>> mean_row(Side([[1.0, 0.0], [0.0, 1.0]], "item"))
+    array([0.5, 0.5])
+    """
+    return np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
+
+
+def common_direction(side: Side, lists: NeighbourLists, centred: NeighbourLists | None = None) -> CommonDirection:
     """Measure the common direction of the rows of a side.
 
     Parameters
@@ -65,6 +77,8 @@ def common_direction(side: Side, lists: NeighbourLists) -> CommonDirection:
         The rows.
     lists : NeighbourLists
         The nearest rows of some of them, as they are.
+    centred : NeighbourLists, optional
+        The nearest row of these less the mean row, where they were looked up.
 
     Examples
     --------
@@ -74,10 +88,10 @@ def common_direction(side: Side, lists: NeighbourLists) -> CommonDirection:
     >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
     (0.986, 0.996, 1.0)
     """
-    mean: Vector = np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
-    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean)
+    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean_row(side)) if centred is None else centred
+    assert centred.shift is not None
     return CommonDirection(
         mean_cosine(side.rows),
-        float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),
+        float(np.linalg.norm(centred.shift)) / side.median_length if side.median_length else float("nan"),
         NearestChanged.of(lists, centred, exact=len(lists.rows) == len(side.directed)),
     )

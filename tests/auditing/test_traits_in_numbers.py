@@ -107,7 +107,7 @@ def test_as_many_rows_are_asked_as_is_affordable(queries, searched, n, monkeypat
 def test_lists_that_are_given_are_not_searched_for_again(monkeypatch):
     model = random_model(p=110)
     given, wanted = neighbours(model.right, 3, rows=np.arange(7)), of(model, n_neighbours=3)
-    monkeypatch.setattr(MODULE, "neighbours", None)
+    monkeypatch.setattr(MODULE, "neighbours_and_shifted", None)
     with pytest.raises(TypeError):
         of(model, n_neighbours=3)
     found = of(model, lists=given, n_neighbours=3)

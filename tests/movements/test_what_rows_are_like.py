@@ -62,6 +62,14 @@ def test_a_common_direction_is_its_mean_row_and_what_centring_changes():
     assert found.centring.n_rows == 40
 
 
+def test_rows_less_the_mean_row_that_were_looked_up_are_not_searched_again(monkeypatch):
+    side = Side(drawn(40, 5, mean=0.8), "item")
+    lists, found = neighbours(side.rows, 3), common_direction(side, neighbours(side.rows, 3))
+    centred = neighbours(side.rows, 1, shift=-side.rows.mean(axis=0))
+    monkeypatch.setattr(sys.modules["embaudit.movements.common_direction"], "neighbours", None)
+    assert common_direction(side, lists, centred) == found
+
+
 def test_centring_rows_that_are_centred_changes_nothing():
     x = drawn(40, 5)
     side = Side(x - x.mean(axis=0), "item")
