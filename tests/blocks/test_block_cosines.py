@@ -181,8 +181,9 @@ def test_explain_names_the_fewest_blocks() -> None:
     whole = block_cosines(x, y).largest_gaps(share=1.0)
     assert whole["gap_share"].sum() == pytest.approx(1.0)
     assert len(block_cosines(x, y).largest_gaps(share=1.0, limit=3)) == 3
-    with pytest.raises(InputError, match="share must be"):
-        block_cosines(x, y).largest_gaps(share=0)
+    for outside in (0, 1.5):
+        with pytest.raises(InputError, match="share must be"):
+            block_cosines(x, y).largest_gaps(share=outside)
 
 
 def test_identical_vectors_leave_no_gap_to_explain() -> None:

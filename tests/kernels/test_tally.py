@@ -49,6 +49,17 @@ def test_tiles_visit_every_pair_once(rows):
         assert tally.quantile(level) == pytest.approx(np.quantile(change, level), abs=5e-3 if rows > 200 else 2)
 
 
+def test_quantiles_begin_below_the_first_bin():
+    none = np.zeros(0)
+    counts = np.zeros(len(tally.EDGES) - 1, dtype=np.int64)
+    counts[0], counts[3] = 1, 3
+    found = tally.PairTally(4, 1.0, 0.9, 0, counts, none, none)
+    width = tally.EDGES[1]
+    assert found.quantile(0.125) == pytest.approx(width / 2)
+    assert found.quantile(0.25) == pytest.approx(3 * width)
+    assert found.quantile(0.5) == pytest.approx((3 + 1 / 3) * width)
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(5, 300), (300, 5), (TILE + 3, TILE + 9)])
 def test_tiles_of_two_sides_visit_every_pair_once(rows, columns):
     (x, y), (u, v) = two_models(rows, 4, 1), two_models(columns, 4, 2)

@@ -318,3 +318,18 @@ def test_rows_of_one_length_are_shifted_straight_towards_each_other_or_apart():
         height = np.linalg.norm(middle) + way * 0.3
         assert getattr(found, end)[0] == pytest.approx((height**2 - half**2) / (height**2 + half**2))
     assert found.to_dict(limit=0)["ranges"] == []
+
+
+def test_no_weights_are_looked_for_where_the_cosine_is_half_a_tolerance_from_its_end():
+    x, y = np.array([1.0, 0.1]), np.array([1.0, 0.05])
+    off = 1 - cosine_of_rows(x, y)
+    reach = DiagonalReach("right")
+    assert reach.ends(x[None], y[None]).upper[0] == 0
+    assert np.array_equal(reach.witness(x, y, "upper", 2.2 * off).right, np.eye(2))
+    found = reach.witness(x, y, "upper", 1.9 * off)
+    assert not np.array_equal(found.right, np.eye(2))
+    assert 1 - cosine_of_rows(x @ found.right, y @ found.right) <= 0.95 * off
+
+
+def cosine_of_rows(x, y):
+    return float(x @ y / np.sqrt(x @ x * (y @ y)))

@@ -69,17 +69,21 @@ def test_gaps_to_every_other_label_by_brute_force(monkeypatch, twins, blocks):
     monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", lambda *_: iter(parts))
     flags = None if twins is None else np.isin(np.arange(9), twins)
     field = _Field.of(replace(SPACE, twins=flags), MEMBERS)
-    found = _survey(field, INPUTS, 3)
-    logits = SPACE.of(np.arange(9)) @ INPUTS.T
+    for inputs in (INPUTS, -INPUTS):
+        check_gaps(_survey(field, inputs, 3), field, inputs, twins or ())
+
+
+def check_gaps(found, field, inputs, twins):
+    logits = SPACE.of(np.arange(9)) @ inputs.T
     for i, members in enumerate(MEMBERS):
         own = logits[members, i].min()
-        others = [j for j in range(9) if j not in (*members, *(twins or ()))]
+        others = [j for j in range(9) if j not in (*members, *twins)]
         gaps = {j: own - logits[j, i] for j in others}
         nearest = sorted(gaps, key=gaps.get)
         assert found.least[i] == pytest.approx(gaps[nearest[0]])
         assert found.largest[i] == pytest.approx(gaps[nearest[-1]])
         assert found.closest[i].tolist() == nearest[:3]
-        slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * abs(INPUTS[i] @ field.tie[i])
+        slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * abs(inputs[i] @ field.tie[i])
         assert found.slack[i] == pytest.approx(slack, abs=1e-12)
 
 

@@ -132,6 +132,8 @@ def test_equal_heads_are_measured_field_by_field():
     panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
     made = centring(panel)
+    sized = HeadProbe(panel, n_pairs=7, n_neighbours=3, n_lists=5, rng=rng()).probe
+    assert (sized.n_pairs, sized.n_neighbours, sized.n_lists) == (7, 3, 5)
     assert (made.name, made.kind) == ("mean row removed", "centring")
     found = probe.measure(made)
     after = panel.model.replace(right=panel.model.right - panel.mean)
