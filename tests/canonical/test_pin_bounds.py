@@ -12,6 +12,7 @@ from embaudit.canonical import pinned, second_metric
 from embaudit.canonical.form import shifted_sides
 from embaudit.canonical.lifts import _split, packed, span_of
 from embaudit.canonical.pinned import CANDIDATES, _candidates, pinned_test
+from embaudit.canonical.pinning import Flip
 from embaudit.canonical.reduction import seen_directions
 from embaudit.canonical.second_metric import cone_certificate, second_metrics
 from embaudit.kernels.rows import unit_rows
@@ -140,3 +141,20 @@ def test_a_row_without_direction_has_none_in_the_equal_model():
     np.testing.assert_allclose(
         twin.left @ twin.right.T, unit_rows(left, none=0) @ unit_rows(right, none=0).T, atol=1e-9
     )
+
+
+@pytest.mark.parametrize(("largest", "status"), [(10, "free"), (9, "undecided")])
+def test_both_sides_are_asked_up_to_so_many_numbers(monkeypatch, largest, status):
+    monkeypatch.setattr(pinned, "LARGEST", largest)
+    found = pinned_test(FactorModel(rows(4, 4), rows(4, 4, 1), link="cosine"))
+    assert (found.status, found.needed) == (status, 10)
+
+
+def test_a_bias_takes_up_what_all_rows_of_the_other_side_have_of_a_reflected_direction():
+    alike = np.hstack([rows(5, 2), np.full((5, 1), 7.0)])
+    model = FactorModel(alike, rows(4, 3, 1), right_bias=np.arange(4.0), link="sigmoid")
+    flip = Flip("right", np.array([0, 2]), np.diag([0.0, 0.0, 1.0]))
+    changed = model.replace(**flip.flipped(model, np.asarray(model.right)))
+    assert changed.right[:, 2].tolist() == (model.right[:, 2] * [-1, 1, -1, 1]).tolist()
+    np.testing.assert_allclose(changed.scores(), model.scores(), atol=1e-12)
+    assert np.abs(changed.right_bias - model.right_bias).min(where=[True, False, True, False], initial=9) > 0.1

@@ -160,7 +160,7 @@ def test_certificates_in_words_and_numbers():
     for bad in (0.999, [1.0, 0.5]):
         with pytest.raises(InputError, match="condition numbers must be at least 1; got"):
             found.curve(bad)
-    with pytest.raises(InputError, match="condition numbers must be .*; got "):
+    with pytest.raises(InputError, match=r"condition numbers must be .*; got "):
         found.curve("two")
     whole = certified_neighbours(rows, n=3)
     assert np.isinf(whole.radii[0, :2]).all()
