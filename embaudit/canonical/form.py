@@ -19,10 +19,9 @@ from embaudit.canonical.belonging import belongs
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import ordered_map, row_blocks
 from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
-from embaudit.kernels.passes import cached_blocks, float64_blocks
+from embaudit.kernels.passes import cached_blocks, each_as_large, float64_blocks
 from embaudit.kernels.rows import gram
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -262,8 +261,7 @@ def mapped_blocks(x: Matrix, function: RowMap, width: int) -> Iterator[tuple[sli
             result[rows.start - chunk.start : rows.stop - chunk.start] = function(block)
         return chunk, result
 
-    # In threads wherever others work: what comes back is as large as what was read.
-    yield from ordered_map(part, row_blocks(*x.shape))
+    yield from each_as_large(x, part)
 
 
 def affine(centre: Vector, linear: Matrix) -> RowMap:

@@ -7,9 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Comment, Force, Full, Id, Json, Model, Page, Partial, Quiet, Seed, Title, app
+from embaudit.cli.app import (
+    ByRow,
+    Comment,
+    Force,
+    Full,
+    Id,
+    Json,
+    Model,
+    Page,
+    Partial,
+    Quiet,
+    Seed,
+    Title,
+    Workers,
+    app,
+)
 from embaudit.cli.reading import Given, reads_a_model, titled
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.terminal import make_console, outputs, working
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +51,7 @@ def evaluate(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
+    executor: Workers = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -51,7 +67,7 @@ def evaluate(
         model = given.model
         if title is not None:
             model = titled(model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
-        with progress_bars(quiet=quiet):
+        with working(executor, quiet=quiet):
             labels, matched = _labels(
                 truth,
                 separator,

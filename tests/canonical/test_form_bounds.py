@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from embaudit.canonical import form as form_module
 from embaudit.canonical import habits, positions
 from embaudit.canonical.balance import BALANCED, counted_balance
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
@@ -20,6 +19,7 @@ from embaudit.canonical.reduction import seen_directions
 from embaudit.canonical.words import AT, _between, _counted, _next, _rank, _where
 from embaudit.errors import InputError
 from embaudit.gauges import Gauge
+from embaudit.kernels import passes
 from embaudit.model import Equivalence, FactorModel
 
 EPS = float(np.finfo(np.float64).eps)
@@ -296,7 +296,8 @@ def test_directions_count_until_they_hold_nearly_all_of_the_scores(values, rank)
 def test_each_chunk_of_mapped_rows_is_as_long_as_it_says(monkeypatch):
     x = np.arange(14.0).reshape(7, 2)
     chunks = [slice(0, 3), slice(3, 5), slice(5, 7)]
-    monkeypatch.setattr(form_module, "row_blocks", lambda *_: chunks)
+    real = passes.row_blocks
+    monkeypatch.setattr(passes, "row_blocks", lambda *shape, **kept: real(*shape, **kept) if kept else chunks)
     found = list(mapped_blocks(x, lambda rows: rows[:, :1] + 1, 1))
     assert [rows for rows, _ in found] == chunks
     assert [block.ravel().tolist() for _, block in found] == [[1.0, 3.0, 5.0], [7.0, 9.0], [11.0, 13.0]]

@@ -83,8 +83,10 @@ def _workplace(executor: Executor | str, shared: str | PathLike[str] | None) -> 
             _chosen.reset(token)
 
 
-def spread(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def spread(function: Callable[[S], T], items: Iterable[S], *, ahead: int = AHEAD) -> Iterator[T]:
     """Map a function that changes nothing over items, in order, on the executor in force.
+
+    At most `ahead` results, and the one before them, are there or on their way while nobody has taken them.
 
     Examples
     --------
@@ -94,7 +96,7 @@ def spread(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     place = _chosen.get()
     if place is None or is_busy():
         return ordered_map(function, items)
-    return _submitted(place, function, items)
+    return _submitted(place, function, items, ahead)
 
 
 def at_once(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
@@ -117,14 +119,14 @@ def at_once(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
             return work(), waiting.result()
 
 
-def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S], ahead: int) -> Iterator[T]:
     here = isinstance(place.executor, ThreadPoolExecutor)
     waiting = deque[Future[T]]()
     with nullcontext(function) if here else place.store.task(function) as task:
         try:
             for item in items:
                 waiting.append(place.executor.submit(_alone, task, item))
-                if len(waiting) > AHEAD:
+                if len(waiting) > ahead:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()

@@ -31,6 +31,7 @@ REFUSED = "executor must be threads:N or processes:N, N from 1 to 1,024, or dask
 COMMANDS = {
     "fix": ["fix", "m.npz", "--as", "balanced", "--out", "v.npz"],
     "compare": ["compare", "m.npz", "n.npz", "--by-row", "--json", "c.json"],
+    "evaluate": ["evaluate", "m.npz", "--items", "i.csv", "--truth", "kind", "--by-row", "--json", "e.json"],
     "blocks": ["blocks", "x.npz", "y.safetensors", "--json", "b.json"],
 }
 
@@ -40,6 +41,7 @@ def files(embaudit):
     """Models and tensors in the folder that commands run in."""
     ea.save(MODEL, "m.npz")
     ea.save(OTHER, "n.npz")
+    Path("i.csv").write_text("item,kind\n" + "".join(f"i{i},k{i % 5}\n" for i in range(1_000)), encoding="utf-8")
     np.savez("x.npz", **X)
     save_file(Y, "y.safetensors")
 
@@ -73,6 +75,17 @@ def test_commands_write_the_same_on_every_executor(name, embaudit, seen):
         assert one.files == other.files
         for array in one.files:
             np.testing.assert_array_equal(one[array], other[array])
+
+
+def test_long_rows_that_workers_map_are_those_of_threads(processes, seen, tmp_path):
+    np.save(tmp_path / "x.npy", DRAW.normal(size=(400, 260)).astype(np.float32))
+    rows = np.load(tmp_path / "x.npy", mmap_mode="r")
+    remedy = ea.fix(ea.FactorModel(left=rows[:300], right=rows), "balanced", role="right")
+    here = remedy.vectors("right")
+    assert seen == []
+    with ea.work_on(processes):
+        np.testing.assert_array_equal(remedy.vectors("right"), here)
+    assert len(seen) == 1
 
 
 @pytest.mark.usefixtures("files")

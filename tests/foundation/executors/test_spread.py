@@ -19,6 +19,7 @@ from embaudit.errors import InputError
 from embaudit.foundation.executors import named_executor, spread
 from embaudit.foundation.executors.spread import AHEAD
 from embaudit.foundation.workers import is_busy
+from embaudit.kernels import passes
 
 DRAW = np.random.default_rng(8)
 MODEL = ea.FactorModel(left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4)))
@@ -65,6 +66,33 @@ def test_results_come_in_order_and_only_a_few_wait():
             assert executor.given - len(seen) <= AHEAD
     assert seen == [2 * i for i in range(200)]
     assert executor.given == 200
+
+
+def test_fewer_large_results_wait():
+    executor, seen = Counted(), []
+    with ea.work_on(executor):
+        for value in spread(abs, range(-20, 0), ahead=3):
+            seen.append(value)
+            assert executor.given == min(20, len(seen) + 3)
+    assert seen == list(range(20, 0, -1))
+
+
+@pytest.mark.parametrize(("columns", "given"), [(255, 0), (256, 3)])
+def test_long_rows_alone_are_mapped_elsewhere(columns, given, monkeypatch):
+    executor, x = Counted(), np.arange(3.0 * columns).reshape(3, columns)
+    monkeypatch.setattr(passes, "row_blocks", lambda *_: [slice(i, i + 1) for i in range(3)])
+    with ea.work_on(executor):
+        found = list(passes.each_as_large(x, lambda rows: x[rows] + 1))
+    assert executor.given == given
+    np.testing.assert_array_equal(np.concatenate(found), x + 1)
+
+
+def test_only_eight_mapped_blocks_wait(monkeypatch):
+    executor, x = Counted(), np.zeros((30, 256))
+    monkeypatch.setattr(passes, "row_blocks", lambda *_: [slice(i, i + 1) for i in range(30)])
+    with ea.work_on(executor):
+        next(passes.each_as_large(x, lambda rows: x[rows]))
+    assert executor.given == 9
 
 
 def test_a_slow_worker_keeps_its_place(processes):
