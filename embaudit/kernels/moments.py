@@ -251,8 +251,10 @@ def _column_sums(x: Matrix) -> tuple[Floats, Floats]:
     """Sums of the columns, and of their squares."""
 
     def summed(chunk: slice) -> Floats:
-        block = np.asarray(x[chunk], dtype=np.float64)
-        return np.stack([block.sum(axis=0), np.einsum("ij,ij->j", block, block)])
+        sums = np.zeros((2, x.shape[1]))
+        for _, block in cached_blocks(x, chunk):
+            sums += [block.sum(axis=0), np.einsum("ij,ij->j", block, block)]
+        return sums
 
     total, squares = in_order(each_chunk(x, summed))
     return total, squares
@@ -338,8 +340,11 @@ def add_gram(gram: Floats, block: Matrix) -> None:
     """
 
     def add(start: int) -> None:
-        strip = slice(start, start + STRIP)
-        gram[start:, strip] += block[:, start:].T @ block[:, strip]
+        strip, below = slice(start, start + STRIP), slice(start + STRIP, None)
+        columns = block[:, strip]
+        # Products of a matrix with itself are made by half.
+        gram[strip, strip] += columns.T @ columns
+        gram[below, strip] += block[:, below].T @ columns
 
     each_done(add, range(0, len(gram), STRIP))
 

@@ -8,10 +8,13 @@ import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.kernels.nearest import NeighbourLists, neighbours
-from embaudit.kernels.passes import cached_blocks, each_chunk
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
+from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model.side import Side
 from embaudit.movements.nearest_changed import NearestChanged
+
+SHORT = 1e-290
+"""Length up to which rows are divided one by one: its inverse may overflow, and it has lost digits."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class CommonDirection:
     """What removing the mean row does to the nearest rows."""
 
 
-def mean_cosine(x: Matrix) -> float:
+def mean_cosine(x: Matrix, norms: Vector | None = None) -> float:
     """Compute the mean cosine of all pairs of rows, from the sum of their directions; no pair is formed.
 
     With m unit rows, `Σ cos = (‖Σ u‖² − m) / 2` over the m(m−1)/2 pairs. Rows without direction are left out; NaN where
@@ -36,23 +39,25 @@ def mean_cosine(x: Matrix) -> float:
     ----------
     x : array of shape (p, k)
         The rows; may lie on disk.
+    norms : array of shape (p,), optional
+        Their lengths, where they are known.
 
     Examples
     --------
     >>> round(mean_cosine(np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 2.0], [0.0, 0.0]])), 6)
     0.466667
     """
+    norms = row_norms(x) if norms is None else norms
+    short, m = np.flatnonzero((norms > 0) & (norms <= SHORT)), int(np.count_nonzero(norms))
+    weights = np.divide(1, norms, out=np.zeros(len(norms)), where=norms > SHORT)
 
-    def summed(chunk: slice) -> tuple[int, Floats]:
-        count, total = 0, np.zeros(x.shape[1])
-        for _, block in cached_blocks(x, chunk):
-            unit = unit_rows(block, none=0)
-            count += int(unit.any(axis=1).sum())
-            total += unit.sum(axis=0)
-        return count, total
+    def summed(chunk: slice) -> Floats:
+        total = np.zeros(x.shape[1])
+        for rows, block in cached_blocks(x, chunk):
+            total += weights[rows] @ block
+        return total
 
-    parts = list(each_chunk(x, summed))
-    m, total = sum(count for count, _ in parts), np.sum([part for _, part in parts], axis=0)
+    total = in_order(each_chunk(x, summed)) + unit_rows(x[short]).sum(axis=0)
     return float((total @ total - m) / (m * (m - 1))) if m > 1 else float("nan")
 
 
@@ -91,7 +96,7 @@ def common_direction(side: Side, lists: NeighbourLists, centred: NeighbourLists 
     centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean_row(side)) if centred is None else centred
     assert centred.shift is not None
     return CommonDirection(
-        mean_cosine(side.rows),
+        mean_cosine(side.rows, side.norms),
         float(np.linalg.norm(centred.shift)) / side.median_length if side.median_length else float("nan"),
         NearestChanged.of(lists, centred, exact=len(lists.rows) == len(side.directed)),
     )

@@ -35,6 +35,8 @@ DRAWN = 16_384
 """Rows drawn at least, where some are."""
 DRAWN_A_COLUMN = 4
 """Rows drawn at least for each column."""
+CLOSE = 1e-9
+"""How close the eigenvalues of large matrices are, beside themselves: float32 products are off by a thousand times."""
 WORTH = 2
 """Times the rows drawn from which drawing is worth it."""
 
@@ -127,10 +129,13 @@ def _largest(square: Floats) -> Floats:
     """Return the eigenvalues, the largest first; of very large matrices only as many as are asked for here."""
     if len(square) <= WIDE:
         return np.asarray(np.linalg.eigvalsh(square)[::-1])
-    from scipy.sparse.linalg import eigsh
+    from scipy.linalg.blas import dsymv
+    from scipy.sparse.linalg import LinearOperator, eigsh
 
     start = np.random.default_rng(0).standard_normal(len(square))
-    return np.asarray(eigsh(square, MOST, v0=start, return_eigenvectors=False)[::-1])
+    # A symmetric matrix is its transpose, which is stored as the BLAS reads it; half of it tells all.
+    product = LinearOperator(square.shape, matvec=lambda x: dsymv(1.0, square.T, x), dtype=np.float64)
+    return np.asarray(eigsh(product, MOST, v0=start, tol=CLOSE, return_eigenvectors=False)[::-1])
 
 
 def few_coordinates(side: Side, lists: NeighbourLists) -> FewCoordinates | None:

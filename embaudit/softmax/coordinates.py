@@ -77,6 +77,8 @@ class LabelCoordinates:
     """(V,) β; zero without a bias, or where the rows explain it."""
     twins: Flags | None = None
     """(V,) labels that do not compete, because one of equal row and bias does; None where all do."""
+    lengths: Vector | None = None
+    """(V,) lengths of the rows, where they are known."""
 
     def __repr__(self) -> str:
         return f"LabelCoordinates({self.n_labels:,} labels, affine rank {self.rank})"
@@ -104,7 +106,7 @@ class LabelCoordinates:
     @cached_property
     def longest(self) -> float:
         """Length of the longest row as stored."""
-        return float(row_norms(self.rows).max())
+        return float((row_norms(self.rows) if self.lengths is None else self.lengths).max())
 
     def slack(self, inputs: Floats) -> Vector:
         """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
@@ -166,9 +168,10 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     """
     require_softmax(model, "what labels can do")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
+    lengths = model.right_side.norms if rows is model.right else None
     summary = moments(rows) if summary is None else summary
     whitening = np.sqrt(model.n_right) * _inverse_root(summary)
-    plain = LabelCoordinates(rows, summary.mean, frozen(whitening), np.zeros(model.n_right))
+    plain = LabelCoordinates(rows, summary.mean, frozen(whitening), np.zeros(model.n_right), lengths=lengths)
     if model.right_bias is None:
         return plain
     return replace(plain, residual=frozen(_residual(plain, np.asarray(model.right_bias))))

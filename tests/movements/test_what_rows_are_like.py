@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.rows import unit_rows
+from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.kernels.storage import FLOAT16, ByteRows, Grid, ShortFloats
 from embaudit.model.side import Side
 from embaudit.movements.common_direction import common_direction, mean_cosine
@@ -45,6 +45,15 @@ def test_the_mean_cosine_is_that_over_all_pairs(mean):
     expected = np.mean([cosine(x, i, j) for i, j in combinations(range(23), 2)])
     assert mean_cosine(x) == pytest.approx(expected, abs=1e-12)
     assert mean_cosine(np.vstack([x, np.zeros((5, 4))])) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("small", [1e-289, 1e-291, 1e-307])
+def test_the_mean_cosine_is_that_of_short_rows_too(small):
+    x, lengths = drawn(9, 3, mean=0.5), np.where(np.arange(9) % 3 == 1, small, 1.0)[:, None]
+    expected = mean_cosine(x)
+    for norms in (None, row_norms(lengths * x)):
+        assert mean_cosine(lengths * x, norms) == pytest.approx(expected, abs=1e-14)
+    assert mean_cosine(x, 2 * row_norms(x)) != pytest.approx(expected, abs=1e-3)
 
 
 def test_one_row_has_no_mean_cosine_and_two_have_theirs():
@@ -438,3 +447,9 @@ def test_the_tail_is_told_by_the_figure_that_differs_most_and_by_no_more_than_in
             found = Tail("counts", 4, 90, 9, over_all, frequent, weighted)
             assert found.furthest == over(*far)
             assert found.gap == pytest.approx(gap, abs=1e-12)
+
+
+def test_the_largest_eigenvalues_of_a_large_matrix_are_found_alone():
+    x = drawn(400, 300) * np.linspace(1, 2, 300)
+    found = sys.modules["embaudit.movements.few_coordinates"]._largest(x.T @ x)
+    np.testing.assert_allclose(found, np.linalg.eigvalsh(x.T @ x)[:-4:-1], rtol=1e-9)

@@ -96,6 +96,18 @@ def long_field(monkeypatch):
     return _Field.of(label_coordinates(FactorModel.from_softmax(rows)), np.array([[0, 0], [3, 3], [58, 58]]))
 
 
+def test_lengths_that_are_known_are_not_computed_again(monkeypatch):
+    head = random_head(5, 60, 20)
+    longest = np.linalg.norm(head.right, axis=1).max()
+    scaled = label_coordinates(head.replace(right=head.right * 1e120))
+    assert scaled.lengths is None
+    assert scaled.longest == pytest.approx(longest * 1e120 / (head.right[0, 0] * 1e120) * scaled.rows[0, 0])
+    space = label_coordinates(head)
+    monkeypatch.setattr(coordinates, "row_norms", None)
+    assert space.longest == pytest.approx(longest, rel=1e-14)
+    assert space.lengths is head.right_side.norms
+
+
 def test_quick_logits_are_off_by_no_more_than_their_slack(long_field):
     space, inputs = (
         long_field.space,
