@@ -253,6 +253,9 @@ def test_the_properties_of_evidence():
     assert flags(HeadEvidence) == (True, False, False)
     found = head(equivalents=(equal_head(),))
     assert (found.n_labels, found.rank, found.has_bias, found.has_inputs, found.offset) == (5, 3, False, False, 0.5)
+    assert not found.is_drawn
+    assert not replace(found, n_panel=3, n_zero=1, n_aside=1).is_drawn
+    assert replace(found, n_panel=3, n_zero=1).is_drawn
     full = replace(found, model=HEAD.replace(left=np.eye(3), right_bias=np.zeros(5)))
     assert (full.has_bias, full.has_inputs) == (True, True)
     assert found.link == Softmax()

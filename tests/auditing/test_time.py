@@ -134,7 +134,16 @@ def test_the_evidence_of_a_head_is_cut_and_repeated_by_options(speed, monkeypatc
     assert [one["name"] for one in known["equivalents"]] == ["linear 1", "translation 1", "affine 1"]
     assert misfits("audit", record) == []
     said = page(found)
-    for text in ("of 256 labels drawn", "Half of 10,000 pairs drawn", "Of 16 labels asked", "256 labels asked"):
+    n_pairs = f"all {256 * 255 // 2:,} pairs of 256 labels drawn"
+    for text in (
+        n_pairs,
+        "row long; cosines of 256 labels drawn",
+        "differ by",
+        "among 256 labels drawn",
+        "Half of 10,000 pairs drawn",
+        "Of 16 labels asked",
+        "256 labels asked",
+    ):
         assert text in said
     for text in ("Half of all pairs", "% of labels have another", "% of nearest labels"):
         assert text not in said
