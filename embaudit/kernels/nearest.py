@@ -22,9 +22,8 @@ from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import MANY, SPARE_IN_A_CROWD, screened
-from embaudit.kernels.seen import Rows, Seen
-from embaudit.kernels.shifted import screened_both
-from embaudit.kernels.stretch import Stretch
+from embaudit.kernels.seen import Rows, Seen, with_shift
+from embaudit.kernels.shifted import is_scaled, screened_both
 
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
@@ -191,13 +190,13 @@ def _shifted(x: Rows, shift: Vector | None) -> Any:
 
 def _search(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: Indices | None) -> Largest:
     """Find the `keep` largest cosines of some rows with all others; NaN for a row without direction."""
-    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray)):
+    if len(x) < MANY or (shift is not None and not isinstance(x, np.ndarray | Seen)):
         return _searched(x, rows, keep, shift, first)
     return _surely(x, rows, keep, shift, first, *screened(_seen(x, shift), rows, keep, first))
 
 
 def _seen(x: Rows, shift: Vector | None) -> Rows:
-    return Seen(x, Stretch.identity(x.shape[1]), shift) if shift is not None and isinstance(x, np.ndarray) else x
+    return with_shift(x, shift) if shift is not None and isinstance(x, np.ndarray | Seen) else x
 
 
 def _surely(
@@ -342,11 +341,11 @@ def _lists(
 
 
 def neighbours_and_shifted(
-    x: Matrix, n: int, n_shifted: int, *, rows: Indices, shift: Vector
+    x: Matrix | Seen, n: int, n_shifted: int, *, rows: Indices, shift: Vector
 ) -> tuple[NeighbourLists, NeighbourLists]:
     """Find the nearest rows as they are, and with a shift added to all, as `neighbours` finds each.
 
-    Of very many rows in float32 the products with those asked for are made once.
+    Of very many rows in float32, as they are or with their columns scaled, products with those asked for are made once.
 
     Examples
     --------
@@ -355,7 +354,7 @@ def neighbours_and_shifted(
     >>> [lists.indices.tolist() for lists in found]
     [[[1], [0], [1]], [[-1, -1], [2, -1], [1, -1]]]
     """
-    if len(x) < MANY or x.dtype != np.float32:
+    if len(x) < MANY or not is_scaled(x):
         return neighbours(x, n, rows=rows), neighbours(x, n_shifted, rows=rows, shift=shift)
     plain, shifted = list[Largest](), list[Largest]()
     for part in row_blocks(len(rows), x.shape[1]):

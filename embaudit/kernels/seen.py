@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -128,6 +128,21 @@ class Mapped:
 
     def __getitem__(self, rows: Any, /) -> Floats:
         return self.function(np.array(self.x[rows], dtype=np.float64))
+
+
+def with_shift(x: Matrix | Seen, shift: Vector) -> Seen:
+    """Add a shift to all rows.
+
+    Examples
+    --------
+    >>> once = with_shift(np.eye(2), np.array([1.0, 0.0]))
+    >>> with_shift(once, np.array([1.0, 2.0]))[:]
+    array([[3., 2.],
+           [2., 3.]])
+    """
+    if isinstance(x, Seen):
+        return replace(x, shift=x.shift + shift)
+    return Seen(x, Stretch.identity(x.shape[1]), shift)
 
 
 def single(x: Rows, rows: slice) -> tuple[Singles, Vector]:

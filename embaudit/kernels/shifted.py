@@ -19,7 +19,7 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import ROUNDOFF, SIZES, TILE, Merged, blocks_of, multiplied, settled, spare_of, taken
-from embaudit.kernels.seen import Seen, Singles, lengths
+from embaudit.kernels.seen import Seen, Singles, lengths, single, with_shift
 from embaudit.kernels.stretch import Stretch
 
 UNKNOWN = 2.0
@@ -38,6 +38,21 @@ def slack_of(n_columns: int, grown: Vector) -> Singles:
     """
     gamma = (n_columns + 8) * ROUNDOFF
     return np.where(gamma * grown < MOST, gamma * (1.5 * grown + 1), UNKNOWN).astype(np.float32)
+
+
+def is_scaled(x: Matrix | Seen) -> bool:
+    """Whether rows are stored in float32, and are those or the same with their columns scaled: rounding then adds 2 u.
+
+    Examples
+    --------
+    >>> x = np.eye(2, dtype=np.float32)
+    >>> [is_scaled(Seen(x, Stretch(np.array([2.0, 1.0])), np.array([0.0, end]))) for end in (0.0, 1.0)]
+    [True, False]
+    """
+    if x.dtype != np.float32 or not isinstance(x, Seen):
+        return x.dtype == np.float32
+    plain = isinstance(x.linear, Stretch) and x.linear.first is None and x.linear.last is None
+    return plain and not x.shift.any()
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,14 +87,14 @@ class _Queries:
 
 
 def screened_both(
-    x: Matrix, rows: Indices, shift: Vector, keep: int, keep_shifted: int
+    x: Matrix | Seen, rows: Indices, shift: Vector, keep: int, keep_shifted: int
 ) -> tuple[tuple[Largest, Flags], tuple[Largest, Flags]]:
     """Find the largest cosines of some rows with all others, as they are and with a shift added to all.
 
     Parameters
     ----------
-    x : array of shape (p, k)
-        All rows, in float32.
+    x : array of shape (p, k) or Seen
+        All rows, in float32, as they are or with their columns scaled.
     rows : array of int (m,)
         For which rows.
     shift : array of shape (k,)
@@ -99,8 +114,7 @@ def screened_both(
     >>> [(best.columns.tolist(), settled.tolist()) for best, settled in found]
     [([[1]], [True]), ([[1]], [True])]
     """
-    views: list[Matrix | Seen] = [x, Seen(x, Stretch.identity(x.shape[1]), shift)]
-    keeps, given = (keep, keep_shifted), x[rows].astype(np.float64)
+    views, keeps, given = (x, with_shift(x, shift)), (keep, keep_shifted), np.asarray(x[rows], dtype=np.float64)
     units = [unit_rows(part, none=0) for part in (given, given + shift)]
     queries, plain = _Queries.of(given, shift), units[0].astype(np.float32)
     merged = [Merged(len(rows), one + spare_of(x)) for one in keeps]
@@ -124,10 +138,10 @@ def screened_both(
 
 
 def _both(
-    x: Matrix, block: slice, own: Indices, queries: _Queries, shift: Vector, bests: list[Largest]
+    x: Matrix | Seen, block: slice, own: Indices, queries: _Queries, shift: Vector, bests: list[Largest]
 ) -> list[list[Hits]] | None:
     """Find the upper bounds of both kinds that exceed their bars; None where a row of the block has no usual length."""
-    rows = np.asarray(x[block], dtype=np.float32)
+    rows = single(x, block)[0]
     norms, moved = lengths(rows), lengths(rows + shift.astype(np.float32))
     if not all(((part > SIZES[0]) & (part < SIZES[1])).all() for part in (norms, moved)):
         return None

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -12,10 +13,10 @@ from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
+from embaudit.kernels.nearest import NeighbourLists, neighbours, neighbours_and_shifted, tie_of
 from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.kernels.seen import Rows
+from embaudit.kernels.seen import Rows, Seen
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -171,7 +172,7 @@ def norm_evidence(
     asked = sample_rows(alive, share_of(size, n_lists), rng)
     rows: dict[str, Rows] = {form.name: form.seen(head.right) for form in forms} | _of_logits(head)
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
-    lists = {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
+    lists = _lists(rows, n, asked)
     every = np.intersect1d(head.right_side.asked, head.right_side.directed)
     exact, single = len(asked) == len(every), _without_copies(lists[STORED])
     cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
@@ -190,6 +191,16 @@ def norm_evidence(
         ones=_ones(rows[FOLDED][alive]) if norm.sums_to_zero else None,
         examples=_examples(head, lists[STORED].of(single), lists[forms[-1].name].of(single)),
     )
+
+
+def _lists(rows: Mapping[str, Rows], n: int, asked: Indices) -> dict[str, NeighbourLists]:
+    """Find the nearest labels in each form; the mean row is removed where the folded ones are searched."""
+    folded, centred = (rows.get(name) for name in (FOLDED, CENTRED))
+    if not (isinstance(folded, Seen) and isinstance(centred, Seen)):
+        return {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
+    one, other = neighbours_and_shifted(folded, n, n, rows=asked, shift=centred.shift)
+    both = {FOLDED: one, CENTRED: replace(other, searched=centred, shift=None)}
+    return {name: both[name] if name in both else neighbours(x, n, rows=asked) for name, x in rows.items()}
 
 
 def _examples(head: FactorModel, before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:

@@ -9,8 +9,8 @@ from embaudit.kernels import nearest, screened, shifted
 from embaudit.kernels.nearest import neighbours, neighbours_and_shifted
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Seen
-from embaudit.kernels.shifted import _both, _Queries, screened_both, slack_of
-from embaudit.kernels.stretch import Stretch
+from embaudit.kernels.shifted import _both, _Queries, is_scaled, screened_both, slack_of
+from embaudit.kernels.stretch import Stretch, Turn
 
 
 class Told:
@@ -22,7 +22,7 @@ class Told:
 
 def bounds_of(x, rows, shift):
     """All upper bounds of both kinds, (2, m, p); those of a row and itself are -inf."""
-    queries = _Queries.of(x[rows].astype(np.float64), shift)
+    queries = _Queries.of(np.asarray(x[rows], dtype=np.float64), shift)
     found = np.full((2, len(rows), len(x)), -np.inf)
     parts = _both(x, slice(0, len(x)), rows, queries, shift, [Told(len(rows), len(x))] * 2)
     for bounds, hits in zip(found, parts, strict=True):
@@ -32,6 +32,8 @@ def bounds_of(x, rows, shift):
 
 
 def shifted_by(x, shift):
+    if isinstance(x, Seen):
+        return Seen(x.x, x.linear, x.shift + shift)
     return Seen(x, Stretch.identity(x.shape[1]), shift)
 
 
@@ -41,9 +43,12 @@ def test_no_cosine_exceeds_its_bound(seed, k, power, lengths):
     draw = np.random.default_rng(seed)
     x = (draw.standard_normal((60, k)) * 10.0 ** draw.uniform(-lengths, lengths, (60, 1))).astype(np.float32)
     shift = 10.0**power * draw.standard_normal(k)
-    rows = np.arange(0, 60, 7)
-    for rows_seen, bounds in zip((x, shifted_by(x, shift)), bounds_of(x, rows, shift), strict=True):
-        unit = unit_rows(rows_seen)
+    rows, scaled = np.arange(0, 60, 7), Seen(x, Stretch(10.0 ** draw.uniform(-2, 2, k)), np.zeros(k))
+    views = (x, shifted_by(x, shift)), (scaled, shifted_by(scaled, shift))
+    for seen, bounds in (
+        (one, more) for both in views for one, more in zip(both, bounds_of(both[0], rows, shift), strict=True)
+    ):
+        unit = unit_rows(seen)
         cosines = unit[rows] @ unit.T
         cosines[np.arange(len(rows)), rows] = -np.inf
         assert (cosines <= bounds).all()
@@ -108,12 +113,15 @@ def same_lists(quick, plain):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lists_of_both_are_those_of_float64(monkeypatch, kind):
+@pytest.mark.parametrize("scaled", [False, True])
+def test_lists_of_both_are_those_of_float64(monkeypatch, kind, scaled):
     draw = np.random.default_rng(5)
     x, shift = rows_of(kind, draw), draw.standard_normal(6)
     rows = np.sort(draw.choice(400, 30, replace=False))
+    if scaled:
+        x = Seen(x, Stretch(np.linspace(0.1, 4, 6)), np.zeros(6))
     if kind == "at the mean":
-        shift = -x[rows[3]].astype(np.float64)
+        shift = -np.asarray(x[rows[3:4]], dtype=np.float64)[0]
     plain = neighbours(x, 5, rows=rows), neighbours(x, 2, rows=rows, shift=shift)
     monkeypatch.setattr(nearest, "MANY", 400)
     monkeypatch.setattr(screened, "WIDEST", 64)
@@ -144,6 +152,19 @@ def test_very_many_rows_in_float32_are_multiplied_once(monkeypatch, many, dtype,
     assert made == [(4, 2)] * products
     assert [lists.indices.shape for lists in found] == [(5, 3), (5, 1)]
     assert [lists.runner_up.shape for lists in found] == [(5,), (5,)]
+
+
+def test_rows_are_scaled_ones_where_their_columns_are_multiplied_and_no_more():
+    x, turn = np.eye(4, dtype=np.float32), Turn.sample(4, np.random.default_rng(0))
+    scales, none = np.arange(1.0, 5), np.zeros(4)
+    assert is_scaled(x)
+    assert is_scaled(Seen(x, Stretch(scales), none))
+    for other in (
+        np.eye(4), Seen(np.eye(4), Stretch(scales), none), Seen(x, Stretch(scales), np.eye(4)[2]),
+        Seen(x, np.diag(scales), none), Seen(x, Stretch(scales, turn), none),
+        Seen(x, Stretch(scales, None, turn), none),
+    ):  # fmt: skip
+        assert not is_scaled(other)
 
 
 def test_a_block_with_a_row_of_no_usual_length_is_multiplied_twice(monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 
 from embaudit.errors import InputError
 from embaudit.io.codecs.safetensors import Safetensors
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax import conventions as measured
@@ -181,6 +182,25 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     rest = np.linalg.norm(folded - folded.mean(axis=1, keepdims=True), axis=1)
     assert found.ones == pytest.approx(np.median(part / rest))
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
+
+
+@pytest.mark.parametrize(("kind", "searched"), [("rms", 1), ("layer", 4)])
+def test_the_mean_row_is_removed_where_folded_rows_are_searched(monkeypatch, kind, searched):
+    rows = np.random.default_rng(3).standard_normal((50, 6)).astype(np.float32) + np.float32(0.3)
+    forms = conventions(FactorModel.from_softmax(rows), FinalNorm(kind, np.linspace(0.5, 3, 6)))
+    seen, asked = {form.name: form.seen(rows) for form in forms}, np.arange(4, 30, 3)
+    expected = {name: neighbours(x, 5, rows=asked) for name, x in seen.items()}
+    calls = []
+    monkeypatch.setattr(
+        measured, "neighbours", lambda *given, **more: calls.append(given) or neighbours(*given, **more)
+    )
+    found = measured._lists(seen, 5, asked)
+    assert (list(found), len(calls)) == (list(seen), searched)
+    for name, lists in found.items():
+        assert (lists.indices == expected[name].indices).all()
+        np.testing.assert_allclose(lists.cosines, expected[name].cosines, rtol=0, atol=1e-15)
+        assert lists.searched is seen[name]
+        assert lists.shift is None
 
 
 def test_examples_are_of_the_labels_that_change_most_and_of_the_most_reduced_form():
