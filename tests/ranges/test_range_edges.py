@@ -331,5 +331,14 @@ def test_no_weights_are_looked_for_where_the_cosine_is_half_a_tolerance_from_its
     assert 1 - cosine_of_rows(x @ found.right, y @ found.right) <= 0.95 * off
 
 
+def test_weight_is_taken_from_the_rest_by_quarters_until_half_a_tolerance_is_left():
+    x, y = np.array([1.0, 0.1]), np.array([1.0, 0.05])
+    off = [1 - cosine_of_rows(x * [1, 2.0**-i], y * [1, 2.0**-i]) for i in range(4)]
+    for i in (1, 2, 3):
+        for tolerance, quarters in ((2.1 * off[i], i), (2.9 * off[i], i), (1.9 * off[i - 1], i)):
+            found = DiagonalReach("right").witness(x, y, "upper", tolerance)
+            assert found.condition_number == pytest.approx(2.0**quarters)
+
+
 def cosine_of_rows(x, y):
     return float(x @ y / np.sqrt(x @ x * (y @ y)))
