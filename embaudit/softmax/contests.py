@@ -70,22 +70,28 @@ class _Field:
     """(m, r + 1) mean coordinates of the leaders."""
     tie: Floats
     """(m, r + 1) unit direction of their difference, which an input must not see; 0 for one label."""
+    ends: tuple[Floats, Floats]
+    """(m, r + 1) coordinates of the first and of the second leaders; one array where each stands alone."""
 
     @classmethod
     def of(cls, space: LabelCoordinates, members: Indices) -> _Field:
-        first, second = space.of(members[:, 0]), space.of(members[:, 1])
+        first, alone = space.of(members[:, 0]), bool((members[:, 0] == members[:, 1]).all())
+        second = first if alone else space.of(members[:, 1])
         difference = second - first
         length = np.linalg.norm(difference, axis=1, keepdims=True)
         size = np.linalg.norm(first, axis=1, keepdims=True) + np.linalg.norm(second, axis=1, keepdims=True)
         same = length <= 1e-12 * size
         tie = np.divide(difference, length, out=np.zeros_like(difference), where=~same)
-        return cls(space, members, (first + second) / 2, tie)
+        return cls(space, members, (first + second) / 2, tie, (first, second))
 
     def __len__(self) -> int:
         return len(self.members)
 
     def take(self, which: Indices) -> _Field:
-        return _Field(self.space, self.members[which], self.start[which], self.tie[which])
+        first, second = self.ends
+        taken = first[which]
+        ends = taken, taken if second is first else second[which]
+        return _Field(self.space, self.members[which], self.start[which], self.tie[which], ends)
 
     def untied(self, inputs: Floats) -> Floats:
         """Project inputs onto those that tie the leaders, and onto τ >= 0."""
@@ -117,10 +123,11 @@ class _Survey:
 
 def _survey(field: _Field, inputs: Floats, n_closest: int) -> _Survey:
     """Compare each contest's input with every label, quickly where that tells: gaps are then the least they may be."""
-    found = _compared(field, inputs, n_closest, quick=True)
+    weights = field.space.weights(inputs)
+    found = _compared(field, inputs, n_closest, weights=weights, quick=True)
     if not field.space.is_long:
         return found
-    off = field.space.slack(inputs)
+    off = field.space.slack(weights)
     found = replace(found, least=found.least - off, largest=found.largest + off)
     doubtful = np.flatnonzero(np.abs(found.least + off) <= off + MARGIN * found.largest)
     if len(doubtful):
@@ -130,15 +137,17 @@ def _survey(field: _Field, inputs: Floats, n_closest: int) -> _Survey:
     return found
 
 
-def _compared(field: _Field, inputs: Floats, n_closest: int, *, quick: bool = False) -> _Survey:
+def _compared(
+    field: _Field, inputs: Floats, n_closest: int, *, weights: Floats | None = None, quick: bool = False
+) -> _Survey:
     """Pass over every label; the leaders' own gap is the smaller of the two.
 
     No search for neighbours: logits are inner products, whose largest are sought as well as the smallest.
     """
     m, space = len(field), field.space
-    own = np.stack([np.einsum("ij,ij->i", space.of(field.members[:, c]), inputs) for c in (0, 1)])
+    own = np.stack([np.einsum("ij,ij->i", end, inputs) for end in field.ends])
     best, lowest = Largest(m, n_closest), np.full(m, np.inf)
-    for labels, logits in space.logit_blocks(inputs, quick=quick):
+    for labels, logits in space.logit_blocks(inputs, weights=weights, quick=quick):
         tile = np.ascontiguousarray(logits.T)
         inside = (field.members >= labels.start) & (field.members < labels.stop)
         which, column = np.nonzero(inside)

@@ -108,12 +108,15 @@ class LabelCoordinates:
         """Length of the longest row as stored."""
         return float((row_norms(self.rows) if self.lengths is None else self.lengths).max())
 
-    def slack(self, inputs: Floats) -> Vector:
+    def weights(self, inputs: Floats) -> Floats:
+        """Return `T x` of inputs, (k, m): what label rows are multiplied with."""
+        return np.asarray(self.whitening @ inputs[:, :-1].T)
+
+    def slack(self, weights: Floats) -> Vector:
         """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
         if not self.is_long:
-            return np.zeros(len(inputs))
-        sizes = np.linalg.norm(self.whitening @ inputs[:, :-1].T, axis=0)
-        return np.asarray((self.rows.shape[1] + 2) * ROUNDOFF * self.longest * sizes)
+            return np.zeros(weights.shape[1])
+        return np.asarray((self.rows.shape[1] + 2) * ROUNDOFF * self.longest * np.linalg.norm(weights, axis=0))
 
     @property
     def competitors(self) -> Indices:
@@ -129,12 +132,15 @@ class LabelCoordinates:
         z = (np.asarray(self.rows[labels], dtype=np.float64) - self.mean) @ self.whitening
         return np.column_stack([z, self.residual[labels]])
 
-    def logit_blocks(self, inputs: Floats, *, quick: bool = False) -> Iterator[tuple[slice, Floats]]:
+    def logit_blocks(
+        self, inputs: Floats, *, weights: Floats | None = None, quick: bool = False
+    ) -> Iterator[tuple[slice, Floats]]:
         """Yield `(labels, logits)` of inputs `(x, τ)`, (m, r + 1), against every label, a block of labels at a time.
 
-        Products with very long rows in float32 may be `quick`: then they are those of float32, off by `slack` at most.
+        Their `weights` may be at hand. Products with very long rows in float32 may be `quick`: then they are those of
+        float32, off by `slack` at most.
         """
-        weights = self.whitening @ inputs[:, :-1].T
+        weights = self.weights(inputs) if weights is None else weights
         middle, kind = self.mean @ weights, np.float32 if quick and self.is_long else np.float64
 
         def logits(labels: slice) -> tuple[slice, Floats]:

@@ -26,7 +26,7 @@ from embaudit.softmax.contests import (
     _survey,
     hold,
 )
-from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
 from embaudit.softmax.programs import best_lead
 
 HEAD = random_head(3, 9, 3, bias=True)
@@ -108,13 +108,35 @@ def test_lengths_that_are_known_are_not_computed_again(monkeypatch):
     assert space.lengths is head.right_side.norms
 
 
+def test_leaders_are_brought_to_coordinates_once(monkeypatch):
+    asked = np.array([[0, 0], [3, 3], [4, 4]])
+    field = _Field.of(SPACE, asked)
+    assert field.ends[1] is field.ends[0]
+    np.testing.assert_allclose(field.ends[0], SPACE.of(asked[:, 0]), rtol=1e-14)
+    part = field.take(np.array([2, 0]))
+    assert part.ends[1] is part.ends[0]
+    assert part.ends[0].tolist() == field.ends[0][[2, 0]].tolist()
+    both = FIELD.take(np.array([1]))
+    for column, ends in enumerate(both.ends):
+        np.testing.assert_allclose(ends, SPACE.of(MEMBERS[[1], column]), rtol=1e-12)
+    point = field.untied(field.start)
+    before, products = _survey(field, point, 2), []
+    monkeypatch.setattr(LabelCoordinates, "of", None)
+    monkeypatch.setattr(
+        LabelCoordinates, "weights", lambda space, x, own=LabelCoordinates.weights: products.append(x) or own(space, x)
+    )
+    after = _survey(field, point, 2)
+    assert after.least.tolist() == before.least.tolist()
+    assert len(products) == 1
+
+
 def test_quick_logits_are_off_by_no_more_than_their_slack(long_field):
     space, inputs = (
         long_field.space,
         np.random.default_rng(2).standard_normal((40, 21)) * 10.0 ** np.arange(-4, 4).repeat(5)[:, None],
     )
     quick, exact = (np.concatenate([z for _, z in space.logit_blocks(inputs, quick=quick)]) for quick in (True, False))
-    off, slack = np.abs(quick - exact).max(axis=0), space.slack(inputs)
+    off, slack = np.abs(quick - exact).max(axis=0), space.slack(space.weights(inputs))
     assert (off <= slack).all()
     assert (off > 0).all()
     assert (slack <= 1e3 * off).all()
@@ -123,7 +145,7 @@ def test_quick_logits_are_off_by_no_more_than_their_slack(long_field):
         slack, 22 * 2.0**-24 * lengths.max() * np.linalg.norm(space.whitening @ inputs[:, :-1].T, axis=0)
     )
     assert not SPACE.is_long
-    assert not SPACE.slack(INPUTS).any()
+    assert not SPACE.slack(SPACE.weights(INPUTS)).any()
     np.testing.assert_array_equal(
         *(np.concatenate([z for _, z in SPACE.logit_blocks(INPUTS, quick=q)]) for q in (True, False))
     )
@@ -132,15 +154,15 @@ def test_quick_logits_are_off_by_no_more_than_their_slack(long_field):
 def test_quick_gaps_are_the_least_they_may_be_and_doubtful_ones_are_found_again(long_field, monkeypatch):
     passes, real = [], contests._compared
 
-    def noted(field, inputs, n, *, quick=False):
+    def noted(field, inputs, n, *, weights=None, quick=False):
         passes.append((quick, field.members[:, 0].tolist()))
-        return real(field, inputs, n, quick=quick)
+        return real(field, inputs, n, weights=weights, quick=quick)
 
     monkeypatch.setattr(contests, "_compared", noted)
     point = long_field.start
     found, exact = _survey(long_field, point, 2), real(long_field, point, 2)
     assert passes == [(True, [0, 3, 58]), (False, [58])]
-    off = long_field.space.slack(point)
+    off = long_field.space.slack(long_field.space.weights(point))
     gap = exact.least - found.least
     assert (gap[:2] > 0).all()
     assert (gap[:2] <= 2 * off[:2]).all()
