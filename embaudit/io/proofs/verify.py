@@ -182,14 +182,14 @@ class Claim:
             return self.known[key]
         lists, n, out = self["lists"], self["lists"].shape[1], np.zeros(2)
         ties = max(TIE, 16 * self.storage) + self.storage * np.array([8, -8])[:, None, None]
-        for part, *both in self.tiles(self["listed"], None, self.rows, self.other):
-            before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in both)
-            for tile in both:
+        models = (self.tiles(self["listed"], None, model) for model in (self.rows, self.other))
+        for (part, was), (_, now) in zip(*models, strict=True):  # each lists what has a direction there
+            before, after = (np.take_along_axis(tile, lists[part], axis=1) for tile in (was, now))
+            for tile in (was, now):
                 tile.partition(-n, axis=1)  # the last of n nearest
-            require(before >= both[0][:, -n, None] - TIE, "a list does not hold the nearest rows")
-            out += (after < both[1][:, -n, None] - ties).sum(axis=(1, 2))
-        self.known[key] = out / lists.size
-        return self.known[key]
+            require(before >= was[:, -n, None] - TIE, "a list does not hold the nearest rows")
+            out += (after < now[:, -n, None] - ties).sum(axis=(1, 2))
+        return self.known.setdefault(key, out / lists.size)
 
     def certified(self, kappa: float, shift: float) -> tuple[Any, Any]:
         """Share of whole lists, and of entries, for which all others keep κ² times as large a tan(θ/2)."""

@@ -164,6 +164,14 @@ def test_a_share_at_the_edge_of_a_tie_stands_either_way(value, stands):
     return fails(f"value is {float(value > 0)}, not {value}", found.check)
 
 
+def test_a_shift_gives_rows_of_zeros_a_direction_among_those_listed():
+    before = np.vstack([at_angles(0, 10, 20), np.zeros((1, 2))])
+    near, far = (before + at_angles(angle) for angle in (5, 180))
+    assert [listed(before, after, [[1, 2]]).lost().tolist() for after in (near, far)] == [[0.5, 0.5], [0, 0]]
+    # The other way round a row that has none any more has left every list.
+    assert listed(near, before, [[1, 3]]).lost().tolist() == [0.5, 0.5]
+
+
 def test_what_claims_share_is_computed_once():
     known: dict[str, float] = {}
     arrays = {"one": [1], "two": [2]}
