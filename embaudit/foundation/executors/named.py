@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,8 @@ MOST = 1_024
 """Workers that one machine is asked for at most."""
 PATIENCE = "5s"
 """How long a scheduler has to answer."""
+SCHEDULER = re.compile(r"dask://((?:[^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5})")
+"""Its address; a client that cannot read one tells of it again and again as it goes."""
 
 
 @contextmanager
@@ -36,11 +39,12 @@ def named_executor(name: str) -> Iterator[Executor]:
     ...     list(executor.map(abs, [-1, 2]))
     [1, 2]
     """
-    kind, _, rest = name.partition(":")
-    if kind == "dask" and rest.startswith("//") and rest[2:]:
-        with _dask(rest[2:]) as executor:
+    scheduler = SCHEDULER.fullmatch(name)
+    if scheduler:
+        with _dask(scheduler[1]) as executor:
             yield executor
         return
+    kind, _, rest = name.partition(":")
     if kind not in ("threads", "processes") or not (rest.isascii() and rest.isdecimal() and 1 <= int(rest) <= MOST):
         raise must_be("executor", f"threads:N or processes:N, N from 1 to {MOST:,}, or dask://HOST:PORT", repr(name))
     with ThreadPoolExecutor(int(rest)) if kind == "threads" else _processes(int(rest)) as executor:

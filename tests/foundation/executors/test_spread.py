@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import nullcontext
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -24,6 +25,15 @@ from embaudit.kernels import passes
 DRAW = np.random.default_rng(8)
 MODEL = ea.FactorModel(left=DRAW.normal(size=(60, 4)), right=DRAW.normal(size=(50, 4)))
 REFUSED = ["threads", "threads:0", "threads:x", "processes:-1", "dask:", "dask://", "ray:3", "", "threads:\u0663"]
+REFUSED += [
+    "dask://host",
+    "dask://:1",
+    "dask://a:b:1",
+    "dask://host:x",
+    "dask://host:123456",
+    "dask://::1:1",
+    " dask://h:1",
+]
 SAME = {"n_gauges": 2, "rng": 0}
 
 
@@ -218,6 +228,14 @@ def test_a_name_that_is_no_executor_is_refused(name):
     assert str(refused.value) == (
         f"executor must be threads:N or processes:N, N from 1 to 1,024, or dask://HOST:PORT; got {name!r}."
     )
+
+
+@pytest.mark.parametrize("address", ["host:8786", "10.0.0.1:1", "[::1]:65535"])
+def test_a_scheduler_is_asked_at_its_address(address, monkeypatch):
+    asked = []
+    monkeypatch.setattr("embaudit.foundation.executors.named._dask", lambda found: nullcontext(asked.append(found)))
+    with named_executor(f"dask://{address}"):
+        assert asked == [address]
 
 
 def test_threads_and_processes_by_name():
