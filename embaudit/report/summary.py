@@ -9,6 +9,7 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.heads import origin_matters
+from embaudit.auditing.claims.movement import of_drawn
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, row_quoted, visible
 from embaudit.model import Pairs
@@ -70,11 +71,10 @@ def _kept(record: Movement) -> str:
     return beside(record.top_n_overlap, record.overlap_without_twins)
 
 
-def _movement_note(records: Sequence[Movement], n_drawn: int | None) -> str:
+def _movement_note(records: Sequence[Movement], drawn: str) -> str:
     record = records[0]
     pairs = counted(record.n_pairs, "pair" if record.exact else "sampled pair")
-    note = f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs
-    note += f" of {counted(n_drawn, 'label')} drawn" if n_drawn is not None else ""
+    note = (f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs) + drawn
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
@@ -112,7 +112,7 @@ def movement_grids(audit: Audit) -> Iterator[Grid]:
         headings += [f"top-{first.top_n} kept"] if first.top_n else []
         yield Grid(
             title=f"{Pairs(first.role).titled(evidence.model)} cosines",
-            note=_movement_note([records[index] for records in evidence.movement], evidence.n_drawn(first.role)),
+            note=_movement_note([each[index] for each in evidence.movement], of_drawn(evidence, first.role, " of")),
             headings=(*headings, said_of(evidence.model, MOVED)),
             rows=tuple(_movement_row(*one, first.top_n, evidence.model) for one in families(audit, index).items()),
             essential=("mean |Δcos|", f"top-{first.top_n} kept"),
@@ -149,7 +149,7 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
         groups = [name for name in WIDTHS if any(summary.group == name for summary in found)]
         headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
-        note = counted(found[0].n_pairs, "sampled pair")
+        note = counted(found[0].n_pairs, "sampled pair") + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"

@@ -138,6 +138,8 @@ def test_the_evidence_of_a_head_is_cut_and_repeated_by_options(speed, monkeypatc
     for text in (
         n_pairs,
         "row long; cosines of 256 labels drawn",
+        "2,000 sampled pairs of 256 labels drawn, lists of 256 rows",
+        "2,000 pairs of label-label cosines among 256 labels drawn",
         "differ by",
         "among 256 labels drawn",
         "Half of 10,000 pairs drawn",

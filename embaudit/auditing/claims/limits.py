@@ -21,6 +21,7 @@ def ranges(evidence: Evidence) -> Iterator[Claim]:
     """Tell how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
         subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
+        subject += of_drawn(evidence, summary.role)
         scope = Scope(f"{summary.group} gauges", summary.max_condition, budget.LENGTH if summary.max_shift else None)
         width = summary.width_quantiles[0.5]
         text = (
