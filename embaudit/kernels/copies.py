@@ -32,8 +32,8 @@ DEEP = 20_000
 """Above so many rows only the cheaper tree is built."""
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
-CROWD = 64
-"""One in how many rows may be a candidate for one, above which its nearest row is looked up."""
+CROWD = 256
+"""One in how many rows may be a candidate for one: to verify more takes longer than to look its nearest row up."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen and the candidates counted."""
 
