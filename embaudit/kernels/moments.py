@@ -243,8 +243,16 @@ def _single_gram(x: Matrix, mean: Floats) -> Floats:
     gram, middle = np.zeros((x.shape[1],) * 2), mean.astype(np.float32)
     for rows in row_blocks(*x.shape, budget=WIDE_BYTES):
         add_gram(gram, x[rows] - middle)
+    # Far from the origin float32 holds no number as near to the mean as the rows' spread asks for.
+    _move_to_mean(gram, mean - middle, len(x))
     mirror(gram)
     return gram
+
+
+def _move_to_mean(gram: Floats, shift: Floats, n: int) -> None:
+    """Turn the products of n rows about a point into those about their mean, which lies at a shift from it."""
+    for start in range(0, len(gram), STRIP):
+        gram[start:, start : start + STRIP] -= n * np.outer(shift[start:], shift[start : start + STRIP])
 
 
 def _column_sums(x: Matrix) -> tuple[Floats, Floats]:
@@ -320,8 +328,7 @@ def _wide_gram(x: Matrix, *, normalise: bool) -> tuple[Vector, Floats]:
         total += block.sum(axis=0)
         add_gram(gram, block)
     shift = total / len(x)
-    for start in range(0, k, STRIP):
-        gram[start:, start : start + STRIP] -= len(x) * np.outer(shift[start:], shift[start : start + STRIP])
+    _move_to_mean(gram, shift, len(x))
     mirror(gram)
     return origin + shift, gram
 

@@ -253,6 +253,14 @@ def test_very_many_long_rows_are_whitened_in_float32(large):
     assert (found.n_rows, found.rank, moments(large).lengths) == (140, 11, None)
 
 
+def test_rows_far_from_the_origin_are_whitened_about_their_mean(large):
+    # The columns spread by 1, about numbers to which float32 knows none nearer than 1/128.
+    far = large + np.linspace(5e4, 7e4, 11).astype(np.float32)
+    found, centred = module.outlined(far), far - far.mean(axis=0, dtype=np.float64)
+    exact = centred.T @ centred
+    assert np.abs(found.centred_root.T @ found.centred_root - exact).max() < 1e-6 * np.linalg.norm(exact, 2)
+
+
 def test_all_products_are_exact_where_some_rows_prove_nothing_or_all_cost_little(large, monkeypatch):
     hidden = large.copy()
     hidden[:, 4] = np.arange(140) == 1
