@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.blocks import block_cosines
-from embaudit.blocks.partition import Heads, Labels
+from embaudit.blocks.partition import Columns, Heads, Labels, Rows
 from embaudit.blocks.sources import as_source
 from embaudit.blocks.sums import _exact
 from embaudit.blocks.thresholds import _along_path, _front, _on_two_blocks
@@ -127,3 +127,8 @@ def test_one_array_takes_the_name_of_the_other():
     assert whole(one).tolist() == [1.0, 2.0]
     for pair in ((one, two), (two, one), (one, one), (named, two), (named, named)):
         assert named_alike(*pair) == pair
+
+
+@pytest.mark.parametrize(("partition", "second"), [(Rows(), "w[1]"), (Columns(), "w[:, 1]")])
+def test_a_vector_is_one_block_of_its_own_name(partition, second):
+    assert [partition.label("w", shape, 1) for shape in ((), (4,), (4, 2))] == ["w", "w", second]
