@@ -137,6 +137,10 @@ def test_rows_nearby_drive_out_no_more_than_all_do_and_all_of_them_as_much() -> 
     few, every = target.nearby(5), target.nearby(10**6)
     assert len(few.all) < 190 == len(every.all)
     assert few.n_rivals <= target.n_rivals == every.n_rivals
+    for some in (target, few, every):
+        directed = int(some.all.any(axis=1).sum())
+        # But those of its list, and itself.
+        assert some._outside == directed - 10 - 1
     lower = 0
     for _ in range(20):
         metric = Metric(random_rotation(5, draw), draw.uniform(-1, 1, 5))
@@ -153,7 +157,10 @@ def test_of_many_rows_what_is_driven_out_is_counted_among_all(monkeypatch: pytes
     plain = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
     monkeypatch.setattr("embaudit.attacks.worst.MANY", 10)
     monkeypatch.setattr("embaudit.attacks.worst.NEARBY", 3)
+    nearby, counts = Lists.nearby, []
+    monkeypatch.setattr(Lists, "nearby", lambda self, count: counts.append(count) or nearby(self, count))
     attack = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
+    assert counts == [3]
     rows, entries = attack.table[:, 0], attack.table[:, 1:]
     moved = unit_rows(attack.gauge.act(model).right)
     cosines = moved @ moved.T

@@ -179,13 +179,16 @@ def test_two_labels_are_made_opposite_by_their_middle():
     assert part.arrays["pairs"].tolist() == [[6, 2]]
 
 
-def test_weights_of_labels_that_cannot_lead_are_padded_to_one_width():
+def test_weights_of_labels_that_cannot_lead_are_padded_to_one_width(monkeypatch):
+    solved = []
+    monkeypatch.setattr(labels, "lead_program", lambda *given: solved.append(len(given[0])) or lead_program(*given))
     rows = np.array([[0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [0.3, 0.3], [0.0, 3.0], [0.1, -3.0], [3.0, 0.1]])
     head = FactorModel.from_softmax(rows)
     found = ea.head_report(head, n_gauges=0)
     evidence = SimpleNamespace(head=found, model=head, fibre=fibre_of(head, ("right",)))
     stored = labels.argmax(evidence, claimed("argmax")).arrays
     assert stored["hidden"].tolist() == [0, 1, 3]
+    assert set(solved) == {6}, "all others are rivals"
     for label, others, ahead, most in zip(*(stored[key] for key in ("hidden", "others", "ahead", "most")), strict=True):
         used = ahead > 0
         # The label is a mean of others, which it cannot exceed by more than `most` allows.

@@ -108,6 +108,7 @@ def test_wide_rows_have_a_triangle_and_its_inverse(monkeypatch):
     np.testing.assert_allclose(found.centred_root @ found.inverse_root, np.eye(11), atol=1e-13)
     monkeypatch.setattr(module, "_spectrum", None)
     assert found.rank == 11, "no axes are needed where the triangle tells"
+    assert found.route == "gram"
 
 
 def test_what_a_triangle_proves():

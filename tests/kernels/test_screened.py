@@ -200,3 +200,11 @@ def test_so_many_candidates_are_kept_beside_those_asked_for(monkeypatch):
     for width, spare in ((3, None), (128, None), (3, 5)):
         screened.screened(np.eye(4, width, dtype=np.float32), np.array([0]), 2, spare=spare)
     assert kept == [18, 20, 7]
+
+
+def test_what_exceeds_a_bar_with_its_slack_is_taken_but_a_row_itself():
+    tile = np.array([[0.5, 0.4, 0.3], [0.5, 0.4, 0.3]], dtype=np.float32)
+    own, bar, slack = np.array([9, 4]), np.array([0.55, 0.55]), np.array([0.2, 0.0625], dtype=np.float32)
+    row, column, value = screened.taken(tile, slice(0, 2), slice(3, 6), own, bar, slack, 5)
+    found = {(int(i), int(j)): float(v) for i, j, v in zip(row, column, value, strict=True)}
+    assert found == pytest.approx({(0, 3): 0.7, (0, 4): 0.6, (1, 3): 0.5625})

@@ -27,6 +27,8 @@ ENOUGH = 20.0
 """Seconds for the tests of one mutant, as long as they take while it is noted which lines they touch."""
 MOST = 300
 """Tests of one mutant at most: to look for a thousand takes longer than to run those that tell."""
+AT_HOME = 10
+"""Times as long that a test of the room itself may take: what thousands of tests touch, these look at."""
 DURATION = re.compile(r"^(\d+\.\d\d)s (setup|call) +(\S.*)$", re.MULTILINE)
 
 
@@ -76,7 +78,8 @@ class Tests:
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
         settled = [] if called else sorted(self._settled)
         of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
-        ordered = [*settled, *self._in_order(touching, of_file), *self._in_order(beside, of_file)]
+        home = f"tests/{room_of(Path(mutant.path))}/"
+        ordered = [*settled, *self._in_order(touching, of_file, home), *self._in_order(beside, of_file, home)]
         return self._in_time(list(dict.fromkeys(ordered))[:MOST])
 
     @cached_property
@@ -89,13 +92,13 @@ class Tests:
         names = [f"/test_{part}" for part in Path(path).with_suffix("").parts[2:]]
         return own | {test for test in self.seconds if "::" in test and any(name in test for name in names)}
 
-    def _in_order(self, tests: Iterable[str], of_file: Counter[str]) -> list[str]:
-        """Put quick tests first, and those that look at little else than a file."""
+    def _in_order(self, tests: Iterable[str], of_file: Counter[str], home: str) -> list[str]:
+        """Put quick tests first, and those that look at little else than a file; of its room rather than of others."""
 
         def effort(test: str) -> float:
             # What a file prepares comes with whichever of its tests is the first.
             seconds = 0.005 + self.seconds[test] + self.seconds[file_of(test)]
-            return seconds * self.breadth[test] / max(1, of_file[test])
+            return seconds * self.breadth[test] / max(1, of_file[test]) / (AT_HOME if test.startswith(home) else 1)
 
         return sorted(tests, key=lambda test: (effort(test), test))
 

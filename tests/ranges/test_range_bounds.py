@@ -13,9 +13,10 @@ from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.ranges import certificates, certified_neighbours, cosine_range, shift_to_reach
 from embaudit.ranges.cross_translation import CrossTranslationReach
+from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.linear import stretch
 from embaudit.ranges.sweep import best_interval
-from embaudit.ranges.translation import TranslationReach, _ends, _Scene, shifts_to_reach
+from embaudit.ranges.translation import TranslationReach, _ends, _Scene, _short_of, shifts_to_reach
 
 
 @pytest.mark.parametrize("shift", [1.0, 0.25])
@@ -191,6 +192,25 @@ def test_a_budget_of_the_distance_to_the_line_turns_two_rows_around():
     assert np.isinf(just.lower).all()
     assert just.lower_attained.all()
     assert np.isfinite(almost.lower).all()
+
+
+@pytest.mark.parametrize(
+    ("end", "x", "y"), [("upper", [-1.2, -1.4], [-0.2, 2.3]), ("lower", [-0.19, -0.67], [-0.26, -0.77])]
+)
+def test_an_end_that_no_shift_reaches_is_neared_within_half_a_tolerance_once_it_is_widened(end, x, y):
+    scene = _Scene.of(np.array([x]), np.array([y]))
+    radius = float(scene.corner[0])
+    tangent = [float(getattr(_ends(scene, np.array([radius * (1 - 2.0**-p)]), flat=False), end)[0]) for p in range(53)]
+    limit = float(getattr(_ends(scene, np.array([radius]), flat=False), end)[0])
+
+    def places(tolerance, factor):
+        off = [abs(cosine_of(np.array(t * factor)) - cosine_of(np.array(limit * factor))) for t in tangent]
+        return next(p for p in range(4, 53) if off[p] <= tolerance / 2)
+
+    factor = 5.0 if end == "lower" else 1 / 5.0
+    found = [_short_of(scene, radius, end, tolerance, 5.0) for tolerance in (1e-2, 1e-4, 1e-6)]
+    assert found == [radius * (1 - 2.0 ** -places(tolerance, factor)) for tolerance in (1e-2, 1e-4, 1e-6)]
+    assert any(places(tolerance, factor) != places(tolerance, 1 / factor) for tolerance in (1e-2, 1e-4, 1e-6))
 
 
 def test_radii_are_of_cosines_a_rounding_apart(monkeypatch):

@@ -284,6 +284,8 @@ def test_results_are_plain_and_drawn(admissions: SimpsonReport) -> None:
     plt.close(display.figure_)
     with pytest.raises(KeyError):
         admissions["faculty"]
+    with pytest.raises(InputError, match="grouping must be one of department; got 'faculty'"):
+        admissions.plot(grouping="faculty")
 
 
 def test_html_is_escaped() -> None:

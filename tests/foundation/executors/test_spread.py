@@ -48,6 +48,12 @@ def processes():
         yield pool
 
 
+def test_several_results_are_at_work_before_the_first_is_taken():
+    met = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as pool, ea.work_on(pool):
+        assert sorted(spread(lambda _: met.wait(timeout=10), range(2))) == [0, 1]
+
+
 class Counted(Executor):
     """Runs at once, and counts what nobody has taken yet."""
 
