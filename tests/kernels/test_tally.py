@@ -49,6 +49,11 @@ def test_tiles_visit_every_pair_once(rows):
         assert tally.quantile(level) == pytest.approx(np.quantile(change, level), abs=5e-3 if rows > 200 else 2)
 
 
+def test_a_sign_changes_where_a_product_is_below_minus_rounding():
+    before = np.array([-1.0, -1.001, 1.0]) * tally.ROUNDING
+    assert tally.tally_pairs(before, np.ones(3)).flips == 1
+
+
 def test_quantiles_begin_below_the_first_bin():
     none = np.zeros(0)
     counts = np.zeros(len(tally.EDGES) - 1, dtype=np.int64)
