@@ -19,11 +19,21 @@ app = typer.Typer(
 )
 
 
+def _executor_name(given: str | None) -> str | None:
+    """Refuse what no executor is called before anything is read."""
+    if given is not None:
+        from embaudit.foundation.executors import require_name
+
+        require_name(given)
+    return given
+
+
 Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
 Workers = Annotated[
-    str | None, typer.Option("--executor", help="Who works: threads:N, processes:N or dask://HOST:PORT.")
+    str | None,
+    typer.Option("--executor", callback=_executor_name, help="Who works: threads:N, processes:N or dask://HOST:PORT."),
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
 Full = Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")]

@@ -1,12 +1,13 @@
-"""Products with a dense or sparse matrix, a block of its rows at a time, in two threads.
+"""Products with a dense or sparse matrix, a block of its rows at a time, in threads or on the executor in force.
 
 A sparse product uses one core and releases the lock, so blocks of rows share the cores; the transpose of
-a block is taken as it lies in memory, never converted.
+a block is taken as it lies in memory, never converted. Workers of other processes are sent no block: they open each
+where it was written down once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias, cast
@@ -16,8 +17,10 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.workers import ordered_map, row_blocks
-from embaudit.kernels.passes import in_order
+from embaudit.foundation.checked import frozen
+from embaudit.foundation.executors import spread
+from embaudit.foundation.workers import row_blocks
+from embaudit.kernels.passes import FEW, in_order
 
 Interactions: TypeAlias = Any
 """A dense matrix or a sparse one in row order, float32 or float64."""
@@ -49,7 +52,8 @@ def _csr_rows(X: sp.csr_array[Any], rows: slice) -> sp.csr_array[Any]:
     inside = slice(pointers[0], pointers[-1])
     part = sp.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
     # Set one by one: slicing and the constructor both copy a small part of a large array.
-    part.data, part.indices, part.indptr = X.data[inside], X.indices[inside], pointers - pointers[0]
+    part.data, part.indices = frozen(X.data[inside]), frozen(X.indices[inside])
+    part.indptr = frozen(pointers - pointers[0])
     return part
 
 
@@ -76,7 +80,7 @@ class RowBlocks:
     slices : tuple of slice
         Where each block lies.
     parts : tuple of array or sparse array
-        The blocks; views, unless the precision had to change.
+        The blocks, read-only; views, unless the precision had to change.
     shape : pair of int
     dtype : dtype
         The precision of the products.
@@ -94,14 +98,18 @@ class RowBlocks:
         if is_sparse(X):
             # One conversion of the values; the indices are shared with X.
             same = sp.csr_array((X.data.astype(dtype, copy=False), X.indices, X.indptr), X.shape)
-            parts = tuple(_csr_rows(same, rows) for rows in slices)
+            parts: tuple[Any, ...] = tuple(_csr_rows(same, rows) for rows in slices)
         else:
-            parts = tuple(X[rows] for rows in slices)
+            parts = tuple(frozen(X[rows]) for rows in slices)
         return cls(slices, parts, (int(X.shape[0]), int(X.shape[1])), np.dtype(dtype))
 
     def _part(self, i: int) -> Any:
         part = self.parts[i]
         return part if is_sparse(part) else np.asarray(part, dtype=self.dtype)
+
+    def _each(self, function: Callable[[int], NDArray[Any]]) -> Iterator[NDArray[Any]]:
+        """Map over blocks, in order, with few results ahead, which are as large as factors."""
+        return spread(function, range(len(self.parts)), ahead=FEW)
 
     def times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Compute `X V`, n×b.
@@ -111,11 +119,11 @@ class RowBlocks:
         >>> RowBlocks.of(np.eye(3), 1).times(np.ones((3, 1))).ravel()
         array([1., 1., 1.])
         """
-        return np.concatenate(list(ordered_map(lambda i: self._part(i) @ V, range(len(self.parts)))))
+        return np.concatenate(list(self._each(lambda i: self._part(i) @ V)))
 
     def transposed_times(self, W: NDArray[Any]) -> NDArray[Any]:
         """Compute `Xᵀ W`, p×b."""
-        return in_order(ordered_map(lambda i: self._part(i).T @ W[self.slices[i]], range(len(self.parts))))
+        return in_order(self._each(lambda i: self._part(i).T @ W[self.slices[i]]))
 
     def normal_times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Compute `Xᵀ X V`, p×b, never holding `X V` as a whole."""
@@ -124,7 +132,7 @@ class RowBlocks:
             part = self._part(i)
             return cast("NDArray[Any]", part.T @ (part @ V))
 
-        return in_order(ordered_map(term, range(len(self.parts))))
+        return in_order(self._each(term))
 
     def smaller_times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Multiply with the Gram matrix of the smaller side, `Xᵀ X` where p <= n, else `X Xᵀ`."""

@@ -19,6 +19,24 @@ SCHEDULER = re.compile(r"dask://((?:[^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5})"
 """Its address; a client that cannot read one tells of it again and again as it goes."""
 
 
+def require_name(name: str) -> None:
+    """Refuse what is no executor's name; whether anybody answers there is not asked.
+
+    Raises
+    ------
+    InputError
+        If it is none of `threads:N`, `processes:N` and `dask://HOST:PORT`.
+
+    Examples
+    --------
+    >>> require_name("threads:4")
+    """
+    kind, _, rest = name.partition(":")
+    counted = kind in ("threads", "processes") and rest.isascii() and rest.isdecimal() and 1 <= int(rest) <= MOST
+    if not (counted or SCHEDULER.fullmatch(name)):
+        raise must_be("executor", f"threads:N or processes:N, N from 1 to {MOST:,}, or dask://HOST:PORT", repr(name))
+
+
 @contextmanager
 def named_executor(name: str) -> Iterator[Executor]:
     """Open an executor by its name, and close it after use.
@@ -39,14 +57,13 @@ def named_executor(name: str) -> Iterator[Executor]:
     ...     list(executor.map(abs, [-1, 2]))
     [1, 2]
     """
+    require_name(name)
     scheduler = SCHEDULER.fullmatch(name)
     if scheduler:
         with _dask(scheduler[1]) as executor:
             yield executor
         return
     kind, _, rest = name.partition(":")
-    if kind not in ("threads", "processes") or not (rest.isascii() and rest.isdecimal() and 1 <= int(rest) <= MOST):
-        raise must_be("executor", f"threads:N or processes:N, N from 1 to {MOST:,}, or dask://HOST:PORT", repr(name))
     with ThreadPoolExecutor(int(rest)) if kind == "threads" else _processes(int(rest)) as executor:
         yield executor
 

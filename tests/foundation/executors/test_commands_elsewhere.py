@@ -1,4 +1,4 @@
-"""`fix`, `compare` and `blocks` on every executor: the same files to the last bit, and refusals in a sentence."""
+"""`fit`, `fix` and others on every executor: the same files to the last bit, and refusals in a sentence."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ COMMANDS = {
     "compare": ["compare", "m.npz", "n.npz", "--by-row", "--json", "c.json"],
     "evaluate": ["evaluate", "m.npz", "--items", "i.csv", "--truth", "kind", "--by-row", "--json", "e.json"],
     "blocks": ["blocks", "x.npz", "y.safetensors", "--json", "b.json"],
+    "fit": ["fit", "r.csv", "--objective", "factors", "--rank", "4", "--out", "f.npz"],
 }
 
 
@@ -44,6 +45,8 @@ def files(embaudit):
     Path("i.csv").write_text("item,kind\n" + "".join(f"i{i},k{i % 5}\n" for i in range(1_000)), encoding="utf-8")
     np.savez("x.npz", **X)
     save_file(Y, "y.safetensors")
+    rated = DRAW.permutation(400 * 300)[:6_000]
+    pd.DataFrame({"user": rated // 300, "item": rated % 300, "rating": 1 + rated % 5}).to_csv("r.csv", index=False)
 
 
 @pytest.fixture
@@ -94,6 +97,12 @@ def test_commands_refuse_an_executor_they_do_not_know(command, embaudit):
     result = embaudit(*COMMANDS[command], "--executor", "ray:3")
     assert (result.code, result.err) == (2, f"embaudit: {REFUSED}\n")
     assert not Path(COMMANDS[command][-1]).exists()
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "audit"])
+def test_such_a_name_is_refused_before_anything_is_read(command, embaudit):
+    result = embaudit(*COMMANDS.get(command, ["audit", "m.npz"]), "--executor", "ray:3")
+    assert (result.code, result.err) == (2, f"embaudit: {REFUSED}\n")
 
 
 @pytest.fixture(scope="module")
