@@ -291,7 +291,7 @@ def test_rows_without_direction():
     zero = FactorModel.from_user_item(np.diag([1.0, 1, 0]), [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
     left, right = undirected_rows(evidence(zero))
     text, remedy = (
-        "A zero vector has no cosine; it was left out of every figure.",
+        "A zero vector has no cosine; pairs leave it out, and lists unless a shift gives it a direction.",
         "Give such rows no neighbours instead of arbitrary ones.",
     )
     tail = (Kind.MEASURED,)
@@ -312,7 +312,10 @@ def test_rows_of_a_head_without_direction_are_those_of_all_of_it():
     assert {name: finding.title for name, finding in found.items()} == {
         "no-direction:left": "2 inputs have no direction", "no-direction:right": "1,234 labels have no direction",
     }  # fmt: skip
-    assert found["no-direction:left"].explanation == "A zero vector has no cosine; it was left out of every figure."
+    assert (
+        found["no-direction:left"].explanation
+        == "A zero vector has no cosine; pairs leave it out, and lists unless a shift gives it a direction."
+    )
     assert found["no-direction:right"].explanation == (
         "A row that is zero, or equal to the mean row, has no cosine there; it was left out of such figures."
     )

@@ -698,6 +698,9 @@ def test_a_stretch():
     (claim,) = heads.stretched(of_head(quiet(equivalents=(worst,))))
     assert claim.text.startswith("But random linear gauges of condition number 1.23 move")
     assert list(heads.stretched(of_head(head(equivalents=others[:1])))) == []
+    some = drawn_of_a_head(4)
+    (claim,) = heads.stretched(replace(some, head=replace(some.head, equivalents=(worst,))))
+    assert "by up to 0.25 on average among 4 labels drawn. Only how" in claim.text
     line = FactorModel.from_softmax([[1.0], [2.0], [-1.0]])
     assert list(heads.stretched(of_head(head(line, equivalents=(worst,))))) == []
     plane = FactorModel.from_softmax([[1.0, 2.0], [2.0, 0.0], [-1.0, 0.0]])

@@ -21,7 +21,7 @@ def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
         if not count:
             continue
         title = evidence.model.title(side)
-        text = "A zero vector has no cosine; it was left out of every figure."
+        text = "A zero vector has no cosine; pairs leave it out, and lists unless a shift gives it a direction."
         if of_head is not None:
             text = "A row that is zero, or equal to the mean row, has no cosine there; it was left out of such figures."
         claim = Claim(

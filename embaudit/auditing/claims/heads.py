@@ -6,6 +6,7 @@ from math import isnan
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
+from embaudit.auditing.claims.movement import of_drawn
 from embaudit.foundation.words import ONCE, beside, counted, percent, row_quoted
 from embaudit.gauges import GeneralLinear
 
@@ -137,8 +138,8 @@ def stretched(evidence: Evidence) -> Iterator[Claim]:
     start = "But random" if head.origin_is_free and not origin_matters(head) else "Random"
     text = (
         f"{start} linear gauges of condition number {worst.condition_number:.3g} move cosines by up to "
-        f"{worst.movement.mean_abs:.2f} on average. Only how the head was trained can rule that out, not what it "
-        "predicts."
+        f"{worst.movement.mean_abs:.2f} on average{of_drawn(evidence, 'right')}. "
+        "Only how the head was trained can rule that out, not what it predicts."
     )
     scope = Scope(worst.name, max_condition=worst.condition_number)
     yield Claim("stretched", Kind.SHOWN, LABELS, scope, text, worst.movement.mean_abs, "head", worst.gauge)

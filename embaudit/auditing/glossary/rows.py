@@ -13,7 +13,7 @@ OF_ROWS = (
         "Rows of zeros have no angle to anything. Of a head these are also labels at the mean row.",
         "Libraries that return neighbours of such a row return arbitrary ones.",
         "Give such rows no neighbours.",
-        "Rows of length 0 are counted. They are left out of every figure and of every list. "
+        "Rows of length 0 are counted. They are left out of pairs and of lists. "
         "A shift gives them a direction, so that lists of models with a shift hold them.",
         "The definition of the cosine: it divides by both lengths.",
     ),
