@@ -58,8 +58,9 @@ class Tests:
             )
             for path, context, bits in rows:
                 touched = self.lines["embaudit/" + path.rpartition("/embaudit/")[2]]
-                for line in numbits_to_nums(bits):
-                    touched[line].add(context.rpartition("|")[0])
+                test = context.rpartition("|")[0]
+                for line in numbits_to_nums(bits) if file_of(test) not in UNFIT else ():
+                    touched[line].add(test)
 
     @cached_property
     def breadth(self) -> Counter[str]:
