@@ -237,8 +237,11 @@ def test_the_best_of_what_is_screened_in_principal_axes_in_coordinates_and_in_ra
         assert start.axes is axes[2]
         assert start.logs[0] == target.screens[2][1][at, 0]
     np.testing.assert_array_equal(starts[0].logs, -starts[1].logs)
-    alone = Scripted(screened=lambda _, logs: logs[:, 0])
+    alone, asked = Scripted(screened=lambda _, logs: logs[:, 0]), []
+    afforded = Search._affordable
+    monkeypatch.setattr(Search, "_affordable", lambda *given: asked.append(given[1:]) or afforded(*given))
     assert len(list(search(alone, spread=spread, diagonal=diagonal, n_starts=1)._starts())) == 1 + 1
+    assert asked == [(2 * BATCH, 3, module.FEWEST_AXES)]
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

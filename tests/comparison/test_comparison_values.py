@@ -13,11 +13,13 @@ from embaudit.comparison import compare
 from embaudit.comparison.agreement import agreement
 from embaudit.comparison.fits import fit_gauge
 from embaudit.comparison.folds import Fold
+from embaudit.comparison.given import Given
 from embaudit.comparison.matching import Match, match
 from embaudit.comparison.outcomes import outcomes
 from embaudit.comparison.path import Path
 from embaudit.comparison.seen import pairing
 from embaudit.model import FactorModel
+from embaudit.model.final_norm import FinalNorm
 
 COMPARE = import_module("embaudit.comparison.compare")
 SEEDS = ({"rng": 1}, {"rng": 1})
@@ -96,3 +98,11 @@ def test_results_cannot_be_changed_and_are_themselves_alone():
     model = random_model(n=9, p=9, k=2)
     with pytest.raises(FrozenInstanceError):
         agreement(model, model, everyone(9), everyone(9), rng=np.random.default_rng(0)).top_n = 3
+
+
+def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
+    draw = np.random.default_rng(0)
+    rows, gain, shift, states = (draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3)))
+    norm = FinalNorm("layer", gain, shift)
+    found = Given(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
+    np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)

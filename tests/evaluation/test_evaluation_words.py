@@ -192,6 +192,12 @@ def test_labels_that_tell_nothing_apart_are_refused(labels, rows, message):
         as_truth(labels, rows)
 
 
+@pytest.mark.parametrize("given", [np.array("a"), {"a": "b"}, 5])
+def test_labels_are_a_list(given):
+    with pytest.raises(InputError, match="truth must be a list with the labels of each row"):
+        as_truth(given, 1)
+
+
 def test_gains_are_common_over_all_labels():
     truth = as_truth(["a|b", "b|c", "a|b", "d", None, None], 6)
     found = truth.gains(np.array([0, 4]), np.arange(6))

@@ -12,11 +12,13 @@ import pytest
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.foundation import remote
 from embaudit.foundation.checked import as_vector
 from embaudit.foundation.compiled import compiled
 from embaudit.foundation.executors import place
 from embaudit.foundation.executors.named import _deaf_to_ctrl_c
 from embaudit.foundation.executors.place import Place
+from embaudit.foundation.remote import Copy, copy_of
 from embaudit.foundation.results import Drawn, Result
 
 
@@ -138,3 +140,11 @@ def test_a_copy_of_a_url_is_fetched_where_its_file_is_not_reached(tmp_path, monk
             found.opened()
         words = "'s3://rows' must stay as it is while workers read it; it was written to since."
         assert str(refused.value) == words
+
+
+def test_a_file_is_a_copy_where_it_is_one_or_lies_in_one(tmp_path, monkeypatch):
+    whole, folder = (Copy(f"s3://a/{name}", "1", tmp_path / name) for name in ("whole.npy", "folder"))
+    monkeypatch.setattr(remote, "_copies", {copy.url: copy for copy in (whole, folder)})
+    assert copy_of(str(whole.path)) == (whole, ".")
+    assert copy_of(str(folder.path / "part" / "one.npy")) == (folder, str(Path("part", "one.npy")))
+    assert copy_of(str(tmp_path / "other.npy")) is None

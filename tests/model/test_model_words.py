@@ -218,7 +218,10 @@ def test_roles_by_what_people_call_them():
 
 def test_halves_of_letters_are_kept_as_escapes():
     names = ["\ud7ff", "\ud800", "\udfff", "\ue000", "a"]
-    assert Side(np.eye(5), "item", names=names).names.tolist() == ["\ud7ff", "\\ud800", "\\udfff", "\ue000", "a"]
+    told = ["\ud7ff", "\\ud800", "\\udfff", "\ue000", "a"]
+    assert Side(np.eye(5), "item", names=names).names.tolist() == told
+    for name, text in zip(names, told, strict=True):
+        assert Side(np.eye(1), "item", names=[name]).names.tolist() == [text]
 
 
 def test_sides_keep_what_was_computed_where_rows_stay():

@@ -13,7 +13,14 @@ from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
-from embaudit.ranges import CertifiedNeighbours, certified_neighbours, condition_to_reach, cosine_range, range_summary
+from embaudit.ranges import (
+    CertifiedNeighbours,
+    certificates,
+    certified_neighbours,
+    condition_to_reach,
+    cosine_range,
+    range_summary,
+)
 from embaudit.ranges.cosine_range import reach_for
 from embaudit.report.range_display import RangeDisplay
 
@@ -285,3 +292,13 @@ def test_a_row_without_direction_has_no_entries_in_the_table():
     assert frame["place"].tolist() == [1, 2] * 3
     assert not frame.isna().any().any()
     assert frame.index.tolist() == list(range(6))
+
+
+def test_radii_with_a_shift_are_rounded_down(monkeypatch):
+    model = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((12, 3)))
+    group = Translation(3, max_shift=0.05)
+    exact = certified_neighbours(model, n=2, group=group).radii
+    assert (exact > 1.1).any()
+    monkeypatch.setattr(certificates, "SLACK", 0.1)
+    # Both the budget and the distance of an entry are a tenth longer.
+    assert (certified_neighbours(model, n=2, group=group).radii <= np.maximum(exact / np.sqrt(1.1), 1)).all()

@@ -92,6 +92,13 @@ def test_the_figures_of_a_scene_are_those_of_its_triangle(scale):
     assert 0.2 < foot.mean() < 0.9
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e200])
+def test_rows_along_the_axes_are_as_long_as_they_may_be(scale):
+    scene = _Scene.of(np.array([[3.0, 0.0]]) * scale, np.array([[0.0, 4.0]]) * scale)
+    assert (scene.base * scene.unit).tolist() == pytest.approx([5 * scale])
+    assert scene.tangent.tolist() == pytest.approx([1.0])
+
+
 def test_the_foot_of_a_right_angle_is_not_inside():
     x, y = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[1.0, 2.0], [1.0, -1.0]])
     assert _Scene.of(x, y).inside.tolist() == [False, False]
