@@ -77,11 +77,19 @@ def test_what_is_stated_and_for_what(searches):
     assert searches.ranged[-1]["budgets"] == (1.1, 1.25, 1.5, 2.0), "a budget on the curve is stated once"
 
 
+def test_the_attack_that_takes_longest_begins_first(searches, monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "1")
+    found = limits(MODEL.replace(link="ranking"), ["right"], max_condition=2.0)
+    assert [type(group).__name__ for group, _ in searches.attacked] == ["Affine", "GeneralLinear", "GeneralLinear"]
+    assert [attack.objective for attack in found.attacks] == ["movement", "neighbours", "movement"]
+
+
 def test_one_generator_draws_for_all_but_attacks_which_have_one_each(searches):
     limits(MODEL, ["right"], max_condition=2.0, rng=5)
     assert len({id(asked["rng"]) for asked in searches.ranged}) == 1
-    own = [asked["rng"].bit_generator.seed_seq for _, asked in searches.attacked]
-    assert [(seeds.entropy, seeds.spawn_key) for seeds in own] == [(5, (0,)), (5, (1,))]
+    own = {asked["objective"]: asked["rng"].bit_generator.seed_seq for _, asked in searches.attacked}
+    found = {objective: (seeds.entropy, seeds.spawn_key) for objective, seeds in own.items()}
+    assert found == {"movement": (5, (0,)), "neighbours": (5, (1,))}
     assert searches.ranged[0]["rng"].random() == np.random.default_rng(5).random()
     limits(MODEL, ["right"], max_condition=2.0)
     assert searches.ranged[-1]["rng"].random() == np.random.default_rng(0).random()
