@@ -91,6 +91,15 @@ def test_within_p_values_against_enumeration() -> None:
     assert p_within == pytest.approx(np.mean(np.abs(both) >= abs(both[0]) - 1e-12), abs=0.015)
 
 
+def test_an_order_that_gives_the_sum_at_hand_again_is_as_extreme() -> None:
+    # Each order of two rows gives their sum or its negative.
+    draw = np.random.default_rng(2)
+    for _ in range(20):
+        rows = GroupedRows.sort(*draw.standard_normal((2, 2)), np.zeros(2, dtype=int))
+        p_groups, p_within = within_p_values(rows, 99, np.random.default_rng(0))
+        assert (p_groups.tolist(), p_within) == ([1.0], 1.0)
+
+
 def test_grouping_p_value_against_enumeration() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((2, 8))
