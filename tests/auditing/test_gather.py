@@ -165,8 +165,8 @@ def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
     found = gather(SMALL, n_gauges=1)
     assert {type(rng) for rng in drawn} == {np.random.Generator}
     assert len({id(rng) for rng in drawn}) == 1
-    # Where a map has no gauge, rounding grows with the map.
-    assert asked == [made.amplification for made in found.equivalents]
+    # Where a map has no gauge, rounding grows with the map; which of two visits begins first is not settled.
+    assert sorted(asked) == sorted(made.amplification for made in found.equivalents)
 
 
 def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
