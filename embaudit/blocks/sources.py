@@ -12,7 +12,7 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.foundation.executors import Unchanged
 from embaudit.io.codecs import open_arrays
-from embaudit.io.codecs.arrays import Arrays
+from embaudit.io.codecs.arrays import Arrays, Located
 from embaudit.io.codecs.memory import Memory
 
 
@@ -57,8 +57,7 @@ def _leaves(given: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 def file_of(source: Arrays, name: str) -> Unchanged | None:
     """Tell which file a tensor is read from, as it is now; None for one in memory."""
-    file = getattr(source, "file", None)
-    path = None if file is None else file(name)
+    path = source.file(name) if isinstance(source, Located) else None
     return None if path is None else Unchanged.of(path)
 
 

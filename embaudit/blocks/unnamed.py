@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from embaudit.io.codecs.arrays import UNNAMED, Arrays, Read
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, Located, Read
 
 
 def is_single(source: Arrays) -> bool:
@@ -28,8 +28,7 @@ class _Named:
 
     def file(self, name: str) -> Path | None:  # noqa: ARG002
         """Return the file that the array lies in; None for one in memory."""
-        file = getattr(self._source, "file", None)
-        return None if file is None else Path(file(UNNAMED))
+        return self._source.file(UNNAMED) if isinstance(self._source, Located) else None
 
     def open(self, name: str) -> AbstractContextManager[Read]:  # noqa: ARG002
         """Read the array."""

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeAlias
+from typing import IO, Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,15 @@ class Arrays(Protocol):
 
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Begin to read one array from its beginning, a piece at a time."""
+        ...
+
+
+@runtime_checkable
+class Located(Protocol):
+    """What knows which file an array of it lies in."""
+
+    def file(self, name: str) -> Path | None:
+        """Return the file; None for an array in memory."""
         ...
 
 
