@@ -11,7 +11,7 @@ from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, head_sizes, panel_size
-from embaudit.auditing.limits import Limits, limits
+from embaudit.auditing.limits import Limits, limits_and
 from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
@@ -250,10 +250,8 @@ def gather(
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
         furthest, looked_at = _furthest(equivalents, visited), visited[0][1]
-        bounds, found = at_once(
-            lambda: limits(model, chosen, fibre=fibre, max_condition=max_condition, **tried),
-            lambda: _as_it_is(whole, model, chosen, furthest, looked_at, n_neighbours, rng),
-        )
+        others: tuple[Any, ...] = (whole, model, chosen, furthest, looked_at, n_neighbours, rng)
+        bounds, found = limits_and(lambda: _as_it_is(*others), model, chosen, fibre, max_condition, **tried)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = attacked_models(model, bounds.attacks)
         visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,8 @@ from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import each_kept
-from embaudit.foundation.progress import track
+from embaudit.foundation.pieces import each_kept_among
+from embaudit.foundation.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
 
+T = TypeVar("T")
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
 ROWS = 1_000
@@ -55,6 +55,8 @@ SHIFTED_PAIRS = 500
 """Pairs that an attack with shifts looks at."""
 SHIFTED_ROWS = 100
 """Rows whose lists are certified against shifts too, which takes every excluded row into account."""
+ATTACKED_LISTS = 50
+"""Rows whose lists are attacked; fewer where the rows are long."""
 ATTACKED_ROWS = 50_000
 """Above so many rows neighbour lists are not attacked: each step compares the listed rows with all of them."""
 
@@ -109,6 +111,17 @@ class Limits:
             "certificates": [certificate.to_dict() for certificate in self.certificates],
             "attacks": [attack.to_dict() for attack in self.attacks],
         }
+
+
+class _Plan(NamedTuple):
+    """One attack, and its effort."""
+
+    role: SideName
+    group: GaugeGroup
+    objective: AttackObjective
+    n_starts: int
+    n_steps: int
+    draw: np.random.Generator
 
 
 @dataclass(frozen=True)
@@ -190,46 +203,52 @@ class _Search:
         asked = np.searchsorted(kept, np.unique(first[rows]))
         return certified_neighbours(some, role=role, n=n, rows=asked, group=group)
 
-    def attacks(self, role: SideName) -> Iterator[Attack]:
-        """Attack the mean movement and the neighbour lists of a side, with less effort where steps are dear."""
+    def attacks(self, role: SideName) -> list[_Plan]:
+        """Plan attacks on the mean movement and the lists of a side, with less effort where steps are dear."""
         side, k = self.model.side(role), self.model.rank
         if k > ATTACKED_RANK:
-            return
-        n = min(self.n, len(side.directed) - 2)
-        kinds: list[AttackObjective] = ["movement"]
-        kinds += ["neighbours"] if n > 0 and len(side) <= ATTACKED_ROWS else []
+            return []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        starts, steps, lists = self.n_starts, self.n_steps, 50
-        if k > SPANNED:
-            starts, steps, lists = 1, ceil(steps / 2), LISTS
-        tried: list[tuple[GaugeGroup, AttackObjective, int, int]] = [(linear, kind, starts, steps) for kind in kinds]
+        starts, steps = (1, ceil(self.n_steps / 2)) if k > SPANNED else (self.n_starts, self.n_steps)
+        plans: list[tuple[GaugeGroup, AttackObjective, int, int]]
+        plans = [(linear, kind, starts, steps) for kind in self._objectives(role)]
         if self.shifted(role):
             length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             # Shift and metric take turns, so that each step costs many linear ones.
-            tried.append((affine, "movement", 1, min(3, self.n_steps)))
+            plans.append((affine, "movement", 1, min(3, self.n_steps)))
+        draws = self.draw.spawn(len(plans))
+        return [_Plan(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
-        def attacked(one: tuple[tuple[GaugeGroup, AttackObjective, int, int], np.random.Generator]) -> Attack:
-            (group, kind, n_starts, n_steps), draw = one
+    def _objectives(self, role: SideName) -> list[AttackObjective]:
+        return ["movement", "neighbours"] if self.attacks_lists(role) else ["movement"]
+
+    def attacks_lists(self, role: SideName) -> bool:
+        """Whether the lists of a side are attacked."""
+        side = self.model.side(role)
+        return self._listed(role) > 0 and len(side) <= ATTACKED_ROWS
+
+    def _listed(self, role: SideName) -> int:
+        return min(self.n, len(self.model.side(role).directed) - 2)
+
+    def attack(self, plan: _Plan) -> Attack:
+        """Carry out one of them."""
+        role, shifts, n = plan.role, isinstance(plan.group, Affine), self._listed(plan.role)
+        with reporting(None):  # how many attacks are done tells more than their steps
             found = worst_gauge(
                 self.model,
-                group,
+                plan.group,
                 role=role,
-                objective=kind,
+                objective=plan.objective,
                 n=max(n, 1),
-                n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if isinstance(group, Affine) else self.n_pairs,
-                n_rows=lists,
-                n_starts=n_starts,
-                n_steps=n_steps,
-                rng=draw,
+                n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if shifts else self.n_pairs,
+                n_rows=LISTS if self.model.rank > SPANNED else ATTACKED_LISTS,
+                n_starts=plan.n_starts,
+                n_steps=plan.n_steps,
+                rng=plan.draw,
             )
-            once = float("nan") if kind == "movement" else self._lost(found, role, n)
-            return replace(found, lost_without_twins=once, typical_row=side.median_length)
-
-        # The last takes longest: begun first, it leaves no core idle at the end.
-        each = list(zip(tried, self.draw.spawn(len(tried)), strict=True))[::-1]
-        found = track(each_kept(f"attack on {role}", attacked, each), "searching the worst gauge", len(tried))
-        yield from tuple(found)[::-1]
+            once = float("nan") if plan.objective == "movement" else self._lost(found, role, n)
+        return replace(found, lost_without_twins=once, typical_row=self.model.side(role).median_length)
 
     def _lost(self, attack: Attack, role: SideName, n: int) -> float:
         """Measure what an attack drives out of lists that hold one row of each group of twins."""
@@ -283,11 +302,28 @@ def limits(
     >>> all(attack.achieved <= attack.bound for attack in found.attacks)
     True
     """
+    effort: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": rng}
+    return limits_and(lambda: None, model, roles, fibre, max_condition, **effort)[0]
+
+
+def limits_and(
+    other: Callable[[], T],
+    model: FactorModel,
+    roles: Sequence[Role],
+    fibre: Fibre | None,
+    max_condition: float,
+    *,
+    n_neighbours: int,
+    n_starts: int,
+    n_steps: int,
+    rng: RNG,
+) -> tuple[Limits, T]:
+    """Do other work at the same time, which does not need the limits; return these, and what it returns."""
     if fibre is not None and fibre.reduction is not None:
         model = fibre.reduction.model
     roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
     if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
-        return Limits(rank=model.rank)
+        return Limits(rank=model.rank), other()
     n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
     kappas = tuple(sorted({*CURVE, max_condition}))
     search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng), n_starts, n_steps)
@@ -299,9 +335,14 @@ def limits(
             tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
         )
 
-    def attacked() -> tuple[Attack, ...]:
-        return tuple(attack for side in sides[:1] for attack in search.attacks(side))
-
-    # An attack is a long chain of small steps, whose draws are its own.
-    (ranges, certificates), attacks = at_once(bounds, attacked)
-    return Limits(ranges, certificates, attacks, model.rank)
+    # The longest attack is the last; passes over rows that are too many for attacks on lists take longer yet.
+    plans = [plan for side in sides[:1] for plan in search.attacks(side)][::-1]
+    attacks, ((ranges, certificates), beside) = each_kept_among(
+        f"attack on {''.join(sides[:1])}",
+        search.attack,
+        plans,
+        (bounds, other),
+        others_first=not any(search.attacks_lists(side) for side in sides[:1]),
+        description="searching limits",
+    )
+    return Limits(ranges, certificates, tuple(attacks[::-1]), model.rank), beside

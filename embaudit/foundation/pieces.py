@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.executors import spread
+from embaudit.foundation.executors import at_once, is_elsewhere, spread
+from embaudit.foundation.progress import track
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -94,6 +96,34 @@ def each_kept(
     """
     keeper = _keeper.get()
     return spread(function, items) if keeper is None else _each(keeper, name, function, list(items), known)
+
+
+def each_kept_among(
+    name: str,
+    function: Callable[[S], T],
+    items: Sequence[S],
+    others: Sequence[Callable[[], Any]],
+    *,
+    others_first: bool,
+    description: str,
+) -> tuple[Sequence[T], Sequence[Any]]:
+    """Map as `each_kept` does, and do others `at_once`, which begin first where they take longest.
+
+    Examples
+    --------
+    >>> others = [lambda: "done"]
+    >>> each_kept_among("distances", abs, [-3, 2], others, others_first=False, description="measuring")
+    ((3, 2), ('done',))
+    """
+    if is_elsewhere():
+        mapped = track(each_kept(name, function, items), description, len(items))
+        return tuple(mapped), tuple(other() for other in others)
+    pieces = [partial(kept, f"{name} {number}", partial(function, item)) for number, item in enumerate(items)]
+    if others_first:
+        found = at_once(*others, *pieces, description=description)
+        return found[len(others) :], found[: len(others)]
+    found = at_once(*pieces, *others, description=description)
+    return found[: len(pieces)], found[len(pieces) :]
 
 
 def _each(

@@ -38,6 +38,8 @@ def row_blocks(n_rows: int, n_columns: int, *, budget: int = BLOCK_BYTES) -> Ite
 def worker_count(workers: int | None = None) -> int:
     """Decide how many threads share the work: as asked for, else `EMBAUDIT_WORKERS`, else one a core.
 
+    What is done beside other work has its share of them at most.
+
     Raises
     ------
     InputError
@@ -58,8 +60,9 @@ def worker_count(workers: int | None = None) -> int:
     if given != "":
         if isinstance(given, bool) or not isinstance(given, int) or given < 1:
             raise must_be(name, "an integer >= 1", repr(given))
-        return given
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return min(given, _share())
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, _share())
 
 
 class _OneThread:
@@ -116,7 +119,11 @@ def _is_of_thread(library: Any) -> bool:
 
 
 _one_thread = _OneThread()
-_in_worker = threading.local()
+_beside = threading.local()
+
+
+def _share() -> int:
+    return getattr(_beside, "share", sys.maxsize)
 
 
 @contextmanager
@@ -149,18 +156,32 @@ def is_busy() -> bool:
     ...     is_busy()
     True
     """
-    return getattr(_in_worker, "busy", False)
+    return _share() == 1
 
 
 @contextmanager
 def one_worker() -> Iterator[None]:
     """Keep what runs inside to one thread: the others have work of their own."""
-    before, _in_worker.busy = is_busy(), True
+    with some_workers(1):
+        yield
+
+
+@contextmanager
+def some_workers(share: int) -> Iterator[None]:
+    """Keep what runs inside to some threads, and the BLAS to one: the others have work of their own.
+
+    Examples
+    --------
+    >>> with some_workers(1):
+    ...     worker_count(2)
+    1
+    """
+    before, _beside.share = _share(), share
     try:
         with one_blas_thread():
             yield
     finally:
-        _in_worker.busy = before
+        _beside.share = before
 
 
 def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int | None = None) -> Iterator[T]:
@@ -191,7 +212,7 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int 
         with one_blas_thread():
             return function(item)
 
-    if count == 1 or len(first) < 2 or is_busy():
+    if count == 1 or len(first) < 2:
         return map(limited, chain(first, rest))
     return _threaded(limited, chain(first, rest), count)
 
@@ -211,7 +232,7 @@ def each_done(function: Callable[[S], None], items: Iterable[S]) -> None:
 
 
 def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
-    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_in_worker, "busy", True))
+    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", 1))
     waiting = deque[Future[T]]()
     try:
         for item in items:

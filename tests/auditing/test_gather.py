@@ -134,7 +134,7 @@ def test_what_is_gathered_unless_asked_otherwise():
 
 def test_the_defaults_of_what_is_gathered(monkeypatch):
     asked = {}
-    for name in ("equivalent_models", "MovementProbe", "limits", "fibre_of"):
+    for name in ("equivalent_models", "MovementProbe", "limits_and", "fibre_of"):
         real = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda *a, _real=real, _name=name, **o: asked.setdefault(_name, (a, o)) and _real(*a, **o)
@@ -145,10 +145,10 @@ def test_the_defaults_of_what_is_gathered(monkeypatch):
     sizes = {"n_pairs": 100_000, "n_neighbours": 10, "n_lists": 400}
     assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), sizes)
     assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"uncut": SMALL, "rng": 0})
-    options = asked["limits"][1]
-    assert asked["limits"][0] == (SMALL, ("right", "left", "cross"))
-    assert (options["fibre"], options["max_condition"], options["n_neighbours"]) == (found.fibre, 2.0, 10)
-    assert (options["n_starts"], options["n_steps"]) == (3, 20)
+    (_, *looked_at, fibre, budget), options = asked["limits_and"]
+    assert (fibre, budget) == (found.fibre, 2.0)
+    assert tuple(looked_at) == (SMALL, ("right", "left", "cross"))
+    assert (options["n_neighbours"], options["n_starts"], options["n_steps"]) == (10, 3, 20)
     assert (found.seed, found.max_condition, found.chosen) == (0, 2.0, False)
     assert found.position.rank == 3
     assert found.model is SMALL
@@ -204,10 +204,14 @@ def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
         names.append(name)
         return map(function, items)
 
+    def among(name, function, items, others, **_):
+        names.append(name)
+        return tuple(map(function, items)), tuple(other() for other in others)
+
     rooms = [sys.modules[f"embaudit.auditing.{name}"] for name in ("evidence", "limits", "heads", "audit")]
     monkeypatch.setattr(rooms[1], "ATTACKED_RANK", 3)
     for room in rooms:
-        for name, instead in (("kept", kept), ("each_kept", each)):
+        for name, instead in (("kept", kept), ("each_kept", each), ("each_kept_among", among)):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, instead)
     effort = {"n_gauges": 1, "n_starts": 1, "n_steps": 0}

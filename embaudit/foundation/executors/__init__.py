@@ -2,6 +2,6 @@
 
 from embaudit.foundation.executors.named import named_executor, require_name
 from embaudit.foundation.executors.place import Unchanged
-from embaudit.foundation.executors.spread import at_once, spread, work_on
+from embaudit.foundation.executors.spread import at_once, is_elsewhere, spread, work_on
 
-__all__ = ["Unchanged", "at_once", "named_executor", "require_name", "spread", "work_on"]
+__all__ = ["Unchanged", "at_once", "is_elsewhere", "named_executor", "require_name", "spread", "work_on"]

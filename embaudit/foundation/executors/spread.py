@@ -5,18 +5,19 @@ from __future__ import annotations
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors.named import named_executor
 from embaudit.foundation.executors.task import Store
-from embaudit.foundation.workers import is_busy, one_blas_thread, one_worker, ordered_map, worker_count
+from embaudit.foundation.progress import track
+from embaudit.foundation.workers import is_busy, one_blas_thread, one_worker, ordered_map, some_workers, worker_count
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -99,24 +100,51 @@ def spread(function: Callable[[S], T], items: Iterable[S], *, ahead: int = AHEAD
     return _submitted(place, function, items, ahead)
 
 
-def at_once(work: Callable[[], T], other: Callable[[], S]) -> tuple[T, S]:
-    """Do two things that do not need each other at the same time, and return what both return.
+def is_elsewhere() -> bool:
+    """Whether an executor has the work."""
+    return _chosen.get() is not None
 
-    Either maps as it would alone: where one has a part that cannot be shared, the other keeps the cores busy. They
-    come one after the other where one worker does everything, or an executor has the work. The BLAS keeps to one thread
-    all along: how many it has shows in last digits, which must not depend on which of the two ends first.
+
+@overload
+def at_once(work: Callable[[], T], other: Callable[[], S], /) -> tuple[T, S]: ...
+@overload
+def at_once(*works: Callable[[], Any], description: str = ...) -> tuple[Any, ...]: ...
+def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]:
+    """Do things that do not need each other at the same time, begun in order, and return what they return.
+
+    Workers are shared out among them, so that no more threads compute than there are workers: two that take turns on a
+    core need longer than one after the other. What comes last waits for a worker, so that long ones come first. They
+    are done one after the other where one worker does everything, or an executor has the work. The BLAS keeps to one
+    thread all along: how many it has shows in last digits, which must not depend on what ends first. How many are done
+    is told under a description, if there is one.
 
     Examples
     --------
     >>> at_once(lambda: 1 + 1, lambda: "at once")
     (2, 'at once')
     """
+    count = worker_count()
     with one_blas_thread():
-        if _chosen.get() is not None or is_busy() or worker_count() == 1:
-            return work(), other()
-        with ThreadPoolExecutor(1) as pool:
-            waiting = pool.submit(copy_context().run, other)
-            return work(), waiting.result()
+        if is_elsewhere() or count == 1 or len(works) < 2:
+            return tuple(_told((work() for work in works), description, len(works)))
+        lanes = min(count, len(works))
+        pool = ThreadPoolExecutor(lanes)
+        try:
+            begun = [pool.submit(copy_context().run, _beside_others, work, count // lanes) for work in works]
+            for ended in _told(as_completed(begun), description, len(begun)):
+                ended.result()
+            return tuple(one.result() for one in begun)
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _told(steps: Iterable[T], description: str, count: int) -> Iterator[T]:
+    return track(steps, description, count) if description else iter(steps)
+
+
+def _beside_others(work: Callable[[], T], share: int) -> T:
+    with some_workers(share):
+        return work()
 
 
 def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S], ahead: int) -> Iterator[T]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from embaudit.foundation.executors import at_once, work_on
 from embaudit.foundation.progress import reporting, track
-from embaudit.foundation.workers import one_worker
+from embaudit.foundation.workers import is_busy, one_worker, ordered_map, worker_count
 
 LONG = 20
 """Seconds after which a test that waits fails."""
@@ -29,9 +30,78 @@ def met(barrier: threading.Barrier) -> threading.Thread:
 def test_both_are_at_work_at_once_and_come_back_in_order():
     barrier = threading.Barrier(2)
     first, second = at_once(lambda: met(barrier), lambda: met(barrier))
-    assert first is threading.current_thread()
-    assert second is not first
+    assert len({first, second, threading.current_thread()}) == 3
+    assert not first.is_alive()
     assert not second.is_alive()
+
+
+@pytest.mark.parametrize(("workers", "works", "share"), [(2, 2, 1), (2, 3, 1), (4, 2, 2), (5, 2, 2), (3, 4, 1)])
+def test_no_more_threads_compute_than_there_are_workers(workers, works, share, monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", str(workers))
+    at_work, most, lock = 0, 0, threading.Lock()
+
+    def counted(_):
+        nonlocal at_work, most
+        with lock:
+            at_work += 1
+            most = max(most, at_work)
+        time.sleep(0.01)
+        with lock:
+            at_work -= 1
+        return threading.current_thread()
+
+    def maps():
+        # The map has threads of its own where there is more than one worker for it.
+        return worker_count(), worker_count(9), is_busy(), len(set(ordered_map(counted, range(6), workers=9)))
+
+    found = at_once(*[maps] * works)
+    assert found == ((share, share, share == 1, share),) * works
+    assert most <= workers
+    assert worker_count() == workers
+
+
+def test_they_begin_in_order_and_what_waits_is_not_begun_where_one_fails():
+    begun, two_are = [], threading.Barrier(2)
+
+    def work(number):
+        def do():
+            begun.append(number)
+            if number < 2:
+                two_are.wait(LONG)
+                raise ZeroDivisionError(number)
+            time.sleep(0.05)
+            return number
+
+        return do
+
+    with pytest.raises(ZeroDivisionError):
+        at_once(*map(work, range(40)))
+    assert set(begun[:2]) == {0, 1}
+    assert begun[2:] == list(range(2, len(begun)))
+    assert len(begun) < 10
+
+
+def test_how_many_are_done_is_told_as_they_end_under_a_description():
+    told, last_may_end = [], threading.Event()
+
+    def report(steps, description, total):
+        for step in steps:
+            told.append((description, total))
+            last_may_end.set()
+            yield step
+
+    def long():
+        assert last_may_end.wait(LONG)
+        return "long"
+
+    with reporting(report):
+        assert at_once(long, lambda: "short", description="working") == ("long", "short")
+        assert told == [("working", 2)] * 2
+        assert at_once(lambda: 1, lambda: 2) == (1, 2)
+        assert len(told) == 2
+        with one_worker():
+            assert at_once(lambda: 1, lambda: 2, description="in order") == (1, 2)
+        assert told[2:] == [("in order", 2)] * 2
 
 
 @pytest.mark.parametrize("how", ["one worker", "a worker", "an executor"])
@@ -97,12 +167,18 @@ def test_the_second_hears_who_reports():
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_what_either_raises_is_raised_when_both_have_ended(which):
-    ended = threading.Event()
+    both_begun, ended = threading.Barrier(2), threading.Event()
 
     def fails():
+        both_begun.wait(LONG)
         raise ZeroDivisionError
 
-    pair = [fails, ended.set] if which == 0 else [ended.set, fails]
+    def ends():
+        both_begun.wait(LONG)
+        time.sleep(0.05)
+        ended.set()
+
+    pair = [fails, ends] if which == 0 else [ends, fails]
     with pytest.raises(ZeroDivisionError):
         at_once(*pair)
     assert ended.is_set()

@@ -74,10 +74,10 @@ def test_commands_write_the_same_on_every_executor(name, embaudit, seen):
         if file.endswith(".json"):
             assert json.loads(here.read_text()) == json.loads(there.read_text())
             continue
-        one, other = (np.load(path) for path in (here, there))
-        assert one.files == other.files
-        for array in one.files:
-            np.testing.assert_array_equal(one[array], other[array])
+        with np.load(here) as one, np.load(there) as other:
+            assert one.files == other.files
+            for array in one.files:
+                np.testing.assert_array_equal(one[array], other[array])
 
 
 def test_long_rows_that_workers_map_are_those_of_threads(processes, seen, tmp_path):

@@ -1,0 +1,69 @@
+"""Pieces that are done beside other work: which begins first, where each is done, and what is kept of it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from embaudit.foundation.executors import work_on
+from embaudit.foundation.pieces import each_kept_among, keeping
+from embaudit.foundation.workers import one_worker
+
+
+class Kept(dict):
+    """Keeps in memory."""
+
+    def found(self, name, known):
+        return self.get(name)
+
+    def keep(self, name, value, known):
+        self[name] = value
+
+
+def done_among(items, begun, *, others_first):
+    def noted(name, value):
+        begun.append(name)
+        return value
+
+    others = [lambda: noted("a", 10), lambda: noted("b", 20)]
+    return each_kept_among(
+        "squares", lambda x: noted(x, x**2), items, others, others_first=others_first, description="doing both"
+    )
+
+
+@pytest.mark.parametrize(("others_first", "order"), [(True, ["a", "b", 3, 4, 5]), (False, [3, 4, 5, "a", "b"])])
+def test_what_takes_longest_begins_first_and_comes_back_in_its_place(others_first, order):
+    begun = []
+    with one_worker():
+        assert done_among([3, 4, 5], begun, others_first=others_first) == ((9, 16, 25), (10, 20))
+    assert begun == order
+    assert done_among([3, 4, 5], [], others_first=others_first) == ((9, 16, 25), (10, 20))
+    assert done_among([], [], others_first=others_first) == ((), (10, 20))
+
+
+def test_each_piece_is_kept_under_its_number_and_not_done_again():
+    kept, begun = Kept(), []
+    with keeping(kept):
+        first = done_among([3, 4], begun, others_first=False)
+        del kept["squares 1"]
+        begun.clear()
+        assert done_among([3, 4], begun, others_first=False) == first == ((9, 16), (10, 20))
+    assert sorted(kept) == ["squares 0", "squares 1"]
+    assert sorted(begun, key=str) == [4, "a", "b"]
+
+
+def test_an_executor_does_the_pieces_and_the_others_stay_here():
+    here = threading.current_thread()
+    with ThreadPoolExecutor(1, "elsewhere") as pool, work_on(pool):
+        threads, others = each_kept_among(
+            "threads",
+            lambda _: threading.current_thread(),
+            [1, 2],
+            [threading.current_thread],
+            others_first=True,
+            description="asking",
+        )
+    assert [thread.name for thread in threads] == ["elsewhere_0"] * 2
+    assert others == (here,)
