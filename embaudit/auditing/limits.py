@@ -221,12 +221,8 @@ class _Search:
         return [_Plan(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
     def _objectives(self, role: SideName) -> list[AttackObjective]:
-        return ["movement", "neighbours"] if self.attacks_lists(role) else ["movement"]
-
-    def attacks_lists(self, role: SideName) -> bool:
-        """Whether the lists of a side are attacked."""
-        side = self.model.side(role)
-        return self._listed(role) > 0 and len(side) <= ATTACKED_ROWS
+        attacks_lists = self._listed(role) > 0 and len(self.model.side(role)) <= ATTACKED_ROWS
+        return ["movement", "neighbours"] if attacks_lists else ["movement"]
 
     def _listed(self, role: SideName) -> int:
         return min(self.n, len(self.model.side(role).directed) - 2)
@@ -335,14 +331,9 @@ def limits_and(
             tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
         )
 
-    # The longest attack is the last; passes over rows that are too many for attacks on lists take longer yet.
+    # The longest attack is the last.
     plans = [plan for side in sides[:1] for plan in search.attacks(side)][::-1]
     attacks, ((ranges, certificates), beside) = each_kept_among(
-        f"attack on {''.join(sides[:1])}",
-        search.attack,
-        plans,
-        (bounds, other),
-        others_first=not any(search.attacks_lists(side) for side in sides[:1]),
-        description="searching limits",
+        f"attack on {''.join(sides[:1])}", search.attack, plans, (bounds, other), "searching limits"
     )
     return Limits(ranges, certificates, tuple(attacks[::-1]), model.rank), beside

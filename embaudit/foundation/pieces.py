@@ -103,25 +103,19 @@ def each_kept_among(
     function: Callable[[S], T],
     items: Sequence[S],
     others: Sequence[Callable[[], Any]],
-    *,
-    others_first: bool,
     description: str,
 ) -> tuple[Sequence[T], Sequence[Any]]:
-    """Map as `each_kept` does, and do others `at_once`, which begin first where they take longest.
+    """Map as `each_kept` does, and do others `at_once`.
 
     Examples
     --------
-    >>> others = [lambda: "done"]
-    >>> each_kept_among("distances", abs, [-3, 2], others, others_first=False, description="measuring")
+    >>> each_kept_among("distances", abs, [-3, 2], [lambda: "done"], "measuring")
     ((3, 2), ('done',))
     """
     if is_elsewhere():
         mapped = track(each_kept(name, function, items), description, len(items))
         return tuple(mapped), tuple(other() for other in others)
     pieces = [partial(kept, f"{name} {number}", partial(function, item)) for number, item in enumerate(items)]
-    if others_first:
-        found = at_once(*others, *pieces, description=description)
-        return found[len(others) :], found[: len(others)]
     found = at_once(*pieces, *others, description=description)
     return found[: len(pieces)], found[len(pieces) :]
 

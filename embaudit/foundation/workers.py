@@ -123,7 +123,12 @@ _beside = threading.local()
 
 
 def _share() -> int:
-    return getattr(_beside, "share", sys.maxsize)
+    share: Callable[[], int] | None = getattr(_beside, "share", None)
+    return sys.maxsize if share is None else share()
+
+
+def _one() -> int:
+    return 1
 
 
 @contextmanager
@@ -162,21 +167,21 @@ def is_busy() -> bool:
 @contextmanager
 def one_worker() -> Iterator[None]:
     """Keep what runs inside to one thread: the others have work of their own."""
-    with some_workers(1):
+    with some_workers(_one):
         yield
 
 
 @contextmanager
-def some_workers(share: int) -> Iterator[None]:
-    """Keep what runs inside to some threads, and the BLAS to one: the others have work of their own.
+def some_workers(share: Callable[[], int]) -> Iterator[None]:
+    """Keep what runs inside to so many threads as there are for it when they are asked for, and the BLAS to one.
 
     Examples
     --------
-    >>> with some_workers(1):
+    >>> with some_workers(lambda: 1):
     ...     worker_count(2)
     1
     """
-    before, _beside.share = _share(), share
+    before, _beside.share = getattr(_beside, "share", None), share
     try:
         with one_blas_thread():
             yield
@@ -232,7 +237,7 @@ def each_done(function: Callable[[S], None], items: Iterable[S]) -> None:
 
 
 def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
-    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", 1))
+    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", _one))
     waiting = deque[Future[T]]()
     try:
         for item in items:

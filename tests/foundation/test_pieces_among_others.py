@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from embaudit.foundation.executors import work_on
 from embaudit.foundation.pieces import each_kept_among, keeping
 from embaudit.foundation.workers import one_worker
@@ -22,34 +20,31 @@ class Kept(dict):
         self[name] = value
 
 
-def done_among(items, begun, *, others_first):
+def done_among(items, begun):
     def noted(name, value):
         begun.append(name)
         return value
 
     others = [lambda: noted("a", 10), lambda: noted("b", 20)]
-    return each_kept_among(
-        "squares", lambda x: noted(x, x**2), items, others, others_first=others_first, description="doing both"
-    )
+    return each_kept_among("squares", lambda x: noted(x, x**2), items, others, "doing both")
 
 
-@pytest.mark.parametrize(("others_first", "order"), [(True, ["a", "b", 3, 4, 5]), (False, [3, 4, 5, "a", "b"])])
-def test_what_takes_longest_begins_first_and_comes_back_in_its_place(others_first, order):
+def test_pieces_begin_before_others_and_each_comes_back_in_its_place():
     begun = []
     with one_worker():
-        assert done_among([3, 4, 5], begun, others_first=others_first) == ((9, 16, 25), (10, 20))
-    assert begun == order
-    assert done_among([3, 4, 5], [], others_first=others_first) == ((9, 16, 25), (10, 20))
-    assert done_among([], [], others_first=others_first) == ((), (10, 20))
+        assert done_among([3, 4, 5], begun) == ((9, 16, 25), (10, 20))
+    assert begun == [3, 4, 5, "a", "b"]
+    assert done_among([3, 4, 5], []) == ((9, 16, 25), (10, 20))
+    assert done_among([], []) == ((), (10, 20))
 
 
 def test_each_piece_is_kept_under_its_number_and_not_done_again():
     kept, begun = Kept(), []
     with keeping(kept):
-        first = done_among([3, 4], begun, others_first=False)
+        first = done_among([3, 4], begun)
         del kept["squares 1"]
         begun.clear()
-        assert done_among([3, 4], begun, others_first=False) == first == ((9, 16), (10, 20))
+        assert done_among([3, 4], begun) == first == ((9, 16), (10, 20))
     assert sorted(kept) == ["squares 0", "squares 1"]
     assert sorted(begun, key=str) == [4, "a", "b"]
 
@@ -62,8 +57,7 @@ def test_an_executor_does_the_pieces_and_the_others_stay_here():
             lambda _: threading.current_thread(),
             [1, 2],
             [threading.current_thread],
-            others_first=True,
-            description="asking",
+            "asking",
         )
     assert [thread.name for thread in threads] == ["elsewhere_0"] * 2
     assert others == (here,)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -112,11 +113,11 @@ def at_once(*works: Callable[[], Any], description: str = ...) -> tuple[Any, ...
 def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]:
     """Do things that do not need each other at the same time, begun in order, and return what they return.
 
-    Workers are shared out among them, so that no more threads compute than there are workers: two that take turns on a
-    core need longer than one after the other. What comes last waits for a worker, so that long ones come first. They
-    are done one after the other where one worker does everything, or an executor has the work. The BLAS keeps to one
-    thread all along: how many it has shows in last digits, which must not depend on what ends first. How many are done
-    is told under a description, if there is one.
+    Workers are shared out among those that have not ended, so that no more threads compute than there are workers: two
+    that take turns on a core need longer than one after the other. So what is one long chain comes first, and what can
+    be mapped last. They are done one after the other where one worker does everything, or an executor has the work. The
+    BLAS keeps to one thread all along: how many it has shows in last digits, which must not depend on what ends first.
+    How many are done is told under a description, if there is one.
 
     Examples
     --------
@@ -127,10 +128,10 @@ def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]
     with one_blas_thread():
         if is_elsewhere() or count == 1 or len(works) < 2:
             return tuple(_told((work() for work in works), description, len(works)))
-        lanes = min(count, len(works))
-        pool = ThreadPoolExecutor(lanes)
+        beside = _Beside(count, len(works))
+        pool = ThreadPoolExecutor(min(count, len(works)))
         try:
-            begun = [pool.submit(copy_context().run, _beside_others, work, count // lanes) for work in works]
+            begun = [pool.submit(copy_context().run, beside.do, work) for work in works]
             for ended in _told(as_completed(begun), description, len(begun)):
                 ended.result()
             return tuple(one.result() for one in begun)
@@ -142,9 +143,25 @@ def _told(steps: Iterable[T], description: str, count: int) -> Iterator[T]:
     return track(steps, description, count) if description else iter(steps)
 
 
-def _beside_others(work: Callable[[], T], share: int) -> T:
-    with some_workers(share):
-        return work()
+@dataclass
+class _Beside:
+    """Shares workers out among things that are done at the same time."""
+
+    workers: int
+    left: int
+    """Things that have not ended."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def share(self) -> int:
+        return max(1, self.workers // max(1, self.left))
+
+    def do(self, work: Callable[[], T]) -> T:
+        try:
+            with some_workers(self.share):
+                return work()
+        finally:
+            with self.lock:
+                self.left -= 1
 
 
 def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S], ahead: int) -> Iterator[T]:

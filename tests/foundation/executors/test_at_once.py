@@ -54,10 +54,43 @@ def test_no_more_threads_compute_than_there_are_workers(workers, works, share, m
         # The map has threads of its own where there is more than one worker for it.
         return worker_count(), worker_count(9), is_busy(), len(set(ordered_map(counted, range(6), workers=9)))
 
-    found = at_once(*[maps] * works)
-    assert found == ((share, share, share == 1, share),) * works
+    all_are = threading.Barrier(min(workers, works))
+
+    def before_any_ends():
+        all_are.wait(LONG)
+        found = maps()
+        all_are.wait(LONG)
+        return found
+
+    found = at_once(*[before_any_ends] * works) if works <= workers else at_once(*[maps] * works)
+    assert found[0] == (share, share, share == 1, share)
+    assert works > workers or set(found) == {found[0]}
     assert most <= workers
     assert worker_count() == workers
+
+
+def test_what_goes_on_alone_has_all_workers(monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "4")
+    begun, asked = threading.Barrier(2), threading.Event()
+
+    def ends():
+        begun.wait(LONG)
+        asked.wait(LONG)
+
+    def goes_on():
+        begun.wait(LONG)
+        beside = worker_count()
+        asked.set()
+        end = time.monotonic() + LONG
+        while worker_count() < 4 and time.monotonic() < end:
+            time.sleep(0.001)
+        return (
+            beside,
+            worker_count(),
+            len(set(ordered_map(lambda _: time.sleep(0.01) or threading.get_ident(), range(9)))),
+        )
+
+    assert at_once(ends, goes_on)[1] == (2, 4, 4)
 
 
 def test_they_begin_in_order_and_what_waits_is_not_begun_where_one_fails():
