@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.pieces import each_kept, kept
-from embaudit.foundation.progress import track
+from embaudit.foundation.executors import at_once
+from embaudit.foundation.pieces import each_kept_among, kept
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.movements.movement import QUERIES, share_of
@@ -24,7 +25,10 @@ from embaudit.softmax.projector import projector_cosines_in
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from embaudit.auditing.effort import Effort
+    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
@@ -134,14 +138,16 @@ def head_evidence(
     Labels asked for their nearest ones, or whether they can be the argmax, are then fewer in the same proportion.
     """
     panel = make_panel(model, n_labels, rng, include=pair or ())
-    space = label_coordinates(model, summary=panel.summary)
     sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": min(QUERIES, n_lists)}
-    probe = HeadProbe(panel, rng=rng, **sizes)
-    chosen = most_alike(panel) if pair is None else panel.place(pair)
-    pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
-    made = list(random_heads(panel, n_gauges, max_condition, rng))
-    free = "right" in panel.model.free_shifts
-    visits = each_kept("equal head", probe.measure, made, known=probe.probe.known)
+
+    def drawn() -> tuple[HeadProbe, Indices, bool, list[EquivalentModel]]:
+        probe = HeadProbe(panel, rng=rng, **sizes)
+        pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
+        return probe, pairs, exact, [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
+
+    alike = partial(most_alike, panel) if pair is None else partial(panel.place, pair)
+    works = partial(label_coordinates, model, summary=panel.summary), alike, drawn
+    space, chosen, (probe, pairs, exact, made) = at_once(*works)
     return HeadEvidence(
         model=model,
         affine_rank=space.rank,
@@ -151,17 +157,38 @@ def head_evidence(
         n_aside=panel.n_aside,
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,
-        centred=probe.measure(centring(panel)),
         neighbours=kept("nearest labels", lambda: _neighbours(model, panel, n_neighbours, n_lists, rng), draw=rng),
-        constructions=tuple(probe.construct(chosen)) if free else (),
-        equivalents=tuple(track(visits, "visiting equal heads", len(made))),
-        shifts=shift_summaries(panel, pairs, exact=exact) if free else (),
         argmax=kept("argmaxes", lambda: _argmax(space, model, n_lists, rng), draw=rng),
-        projector=projector_cosines_in(space, panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]),
-        logit_agreement=_agreement(model, panel, pairs),
         panel=panel,
         chosen=chosen,
+        **_of_panel(model, panel, space, probe, chosen, pairs, made, exact=exact),
     )
+
+
+def _of_panel(
+    model: FactorModel,
+    panel: Panel,
+    space: LabelCoordinates,
+    probe: HeadProbe,
+    chosen: tuple[int, int],
+    pairs: Indices,
+    made: list[EquivalentModel],
+    *,
+    exact: bool,
+) -> dict[str, Any]:
+    """Measure equal heads, the first of which is centred, and pairs of the panel."""
+    free = "right" in panel.model.free_shifts
+    places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
+    others: dict[str, Callable[[], Any]] = {
+        "constructions": lambda: tuple(probe.construct(chosen)) if free else (),
+        "shifts": lambda: shift_summaries(panel, pairs, exact=exact) if free else (),
+        "projector": lambda: projector_cosines_in(space, places),
+        "logit_agreement": lambda: _agreement(model, panel, pairs),
+    }
+    (centred, *equal), found = each_kept_among(
+        "equal head", probe.measure, made, list(others.values()), "measuring heads", known=probe.probe.known
+    )
+    return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, found, strict=True))}
 
 
 def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:

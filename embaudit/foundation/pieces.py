@@ -104,6 +104,8 @@ def each_kept_among(
     items: Sequence[S],
     others: Sequence[Callable[[], Any]],
     description: str,
+    *,
+    known: Sequence[NDArray[Any]] = (),
 ) -> tuple[Sequence[T], Sequence[Any]]:
     """Map as `each_kept` does, and do others `at_once`.
 
@@ -113,9 +115,11 @@ def each_kept_among(
     ((3, 2), ('done',))
     """
     if is_elsewhere():
-        mapped = track(each_kept(name, function, items), description, len(items))
+        mapped = track(each_kept(name, function, items, known=known), description, len(items))
         return tuple(mapped), tuple(other() for other in others)
-    pieces = [partial(kept, f"{name} {number}", partial(function, item)) for number, item in enumerate(items)]
+    pieces = [
+        partial(kept, f"{name} {number}", partial(function, item), known=known) for number, item in enumerate(items)
+    ]
     found = at_once(*pieces, *others, description=description)
     return found[: len(pieces)], found[len(pieces) :]
 

@@ -204,7 +204,7 @@ def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
         names.append(name)
         return map(function, items)
 
-    def among(name, function, items, others, **_):
+    def among(name, function, items, others, _, **__):
         names.append(name)
         return tuple(map(function, items)), tuple(other() for other in others)
 
