@@ -160,8 +160,7 @@ def _along_path(a: Floats, g: Floats, t: float) -> Floats | None:
     """
 
     def at(beta: float) -> Floats | None:
-        # Divided by 1 + β, so that the far end of the path is g₊ and nothing overflows.
-        u = np.maximum((a + beta * g) / (1 + beta), 0)
+        u = np.maximum(a + beta * g, 0)
         length = float(np.linalg.norm(u))
         return u / length if length > 0 else None
 
@@ -202,18 +201,17 @@ def _on_two_blocks(a: Floats, g: Floats, t: float) -> Floats:
     fa, fg = a[front], g[front]
     best, value = np.zeros(len(a)), -1.0
     for i in np.flatnonzero(fg >= t):
-        # cos ψ g_i + sin ψ g_j = t for all j at once; larger ψ gives j, the block below t, more.
+        # cos ψ g_i + sin ψ g_j = t for all j below t at once: from ψ = 0 to a right angle it falls through t once.
         reach, angle = np.hypot(fg[i], fg), np.arctan2(fg, fg[i])
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.arccos(np.clip(t / reach, -1, 1))
-        for psi in (angle + spread, angle - spread):
-            psi = np.where((psi >= 0) & (psi <= np.pi / 2) & (fg < t), psi, 0.0)
-            score = fa[i] * np.cos(psi) + fa * np.sin(psi)
-            j = int(np.argmax(score))
-            if score[j] > value:
-                value, best = float(score[j]), np.zeros(len(a))
-                best[front[i]] = np.cos(psi[j])
-                best[front[j]] += np.sin(psi[j])
+            psi = np.where(fg < t, angle + np.arccos(np.clip(t / reach, -1, 1)), 0.0)
+        score = fa[i] * np.cos(psi) + fa * np.sin(psi)
+        j = int(np.argmax(score))
+        if score[j] > value:
+            value, best = float(score[j]), np.zeros(len(a))
+            # Rounding may leave the quadrant by a hair.
+            best[front[i]] = abs(np.cos(psi[j]))
+            best[front[j]] += abs(np.sin(psi[j]))
     return best
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, random_linear, sample_spectrum, within_budget
 from embaudit.gauges.linear import GeneralLinear
 from embaudit.gauges.translation import Translation
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
 
@@ -50,7 +49,7 @@ class Affine(GaugeGroup):
 
     title = "random affine maps"
     rank: int
-    side: Literal["right", "left"] = field(default="right", kw_only=True)
+    side: SideName = field(default="right", kw_only=True)
     max_condition: float | None = field(default=None, kw_only=True)
     max_shift: float | None = field(default=None, kw_only=True)
 

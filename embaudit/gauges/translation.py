@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
 from embaudit.gauges.gauge import EPS, Gauge, require_rank
 from embaudit.gauges.group import GaugeGroup, covers, require_budget, within_budget
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear
 
@@ -45,7 +44,7 @@ class Translation(GaugeGroup):
     kind = "translation"
     title = "random translations"
     rank: int
-    side: Literal["right", "left"] = field(default="right", kw_only=True)
+    side: SideName = field(default="right", kw_only=True)
     max_shift: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:

@@ -171,8 +171,8 @@ class _Sheet:
         self.tally = PairTally(0, 0.0, 0.0, 0, histogram, joint, np.zeros(5))
 
     def add(self, before: Floats, after: Floats, *, upper: bool = False) -> None:
-        """Add cosines, or what of two tiles is above the diagonal."""
-        above = np.triu_indices(len(before), 1, before.shape[-1]) if upper else ...
+        """Add cosines, or what of two square tiles is above the diagonal."""
+        above = np.triu_indices(len(before), 1) if upper else ...
         before, after = before[above].ravel(), after[above].ravel()
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]

@@ -82,7 +82,6 @@ def bisector_and_normal(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     across /= np.linalg.norm(across)
     half = np.arctan(between(x[None], flip * y[None])[0])
     bisector, normal = np.cos(half) * x + np.sin(half) * across, np.cos(half) * across - np.sin(half) * x
-    bisector /= np.linalg.norm(bisector)
     normal -= (bisector @ normal) * bisector
     normal /= np.linalg.norm(normal)
     # Of an obtuse angle x̂ + ŷ and x̂ - ŷ change places.

@@ -137,7 +137,7 @@ def _binned(series: pd.Series[Any], bins: int) -> tuple[NDArray[np.intp], tuple[
 
     values = series.to_numpy(dtype=np.float64, na_value=np.nan)
     edges = np.unique(np.nanquantile(values, np.linspace(0, 1, bins + 1)))
-    codes = np.clip(np.searchsorted(edges, values, side="left") - 1, 0, max(len(edges) - 2, 0))
+    codes = np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
     levels = [f"{a:.4g} to {b:.4g}" for a, b in pairwise(edges)]
     return _used(np.where(pd.isna(series), -1, codes).astype(np.intp), levels)
 

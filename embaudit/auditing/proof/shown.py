@@ -11,7 +11,7 @@ from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.proof.part import Part, dropping, looked_at, seen, table, witness
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.gauges import Gauge, GeneralLinear
+from embaudit.gauges import Gauge
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.softmax.folding import folding
@@ -92,7 +92,7 @@ def shortest(evidence: Evidence, claim: Claim) -> Part:  # noqa: ARG001
 def stretched(evidence: Evidence, claim: Claim) -> Part:
     """Store the linear gauge that moves label cosines furthest."""
     head = _head(evidence)
-    other = next(o for o in head.equivalents if o.kind == GeneralLinear.kind and o.name == claim.scope.models)
+    other = next(o for o in head.equivalents if o.name == claim.scope.models)
     assert other.gauge is not None
     part = witness(head.model, other.gauge).and_(among=table(head.panel.labels))
     return part.giving(condition=other.condition_number, mean=other.movement.mean_abs)
