@@ -88,6 +88,12 @@ def test_budgets_are_carried_into_a_span_and_shifts_to_the_rows_they_move():
     assert _spread(np.zeros((2, 2))).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
+def test_where_no_row_has_a_list_nothing_can_be_driven_out_of_any():
+    model, group = FactorModel.from_vectors(np.zeros((4, 2))), GeneralLinear(2, max_condition=2.0)
+    found = worst.worst_gauge(model, group, objective="neighbours", n=1, rng=0)
+    assert (found.achieved, found.bound, found.n_items, len(found.table)) == (0.0, 0.0, 0, 0)
+
+
 def test_what_has_no_budget_is_told_what_is_missing():
     for group in (Orthogonal(2), GeneralLinear(2), Affine(2, max_condition=2.0), Affine(2, max_shift=2.0)):
         with pytest.raises(InputError) as refused:

@@ -179,6 +179,17 @@ def test_two_labels_are_made_opposite_by_their_middle():
     assert part.arrays["pairs"].tolist() == [[6, 2]]
 
 
+def test_of_several_linear_gauges_the_one_that_is_told_is_stored():
+    found = ea.head_report(random_model(n=None, p=9, k=3, link="softmax"), n_gauges=3)
+    made = {one.name: one for one in found.equivalents}
+    assert [name for name, one in made.items() if one.kind == "linear"] == ["linear 1", "linear 2", "linear 3"]
+    for name in ("linear 1", "linear 2", "linear 3"):
+        claim = Claim("stretched", Kind.SHOWN, "label cosines", Scope(name), "")
+        part = shown.stretched(SimpleNamespace(head=found), claim)
+        np.testing.assert_array_equal(part.arrays["gauge_right"], made[name].gauge.right)
+        assert part.numbers["mean"] == made[name].movement.mean_abs
+
+
 def test_weights_of_labels_that_cannot_lead_are_padded_to_one_width(monkeypatch):
     solved = []
     monkeypatch.setattr(labels, "lead_program", lambda *given: solved.append(len(given[0])) or lead_program(*given))

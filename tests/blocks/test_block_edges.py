@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,16 @@ def test_blocks_are_read_again_where_squares_could_leave_the_range(square, again
     found = ea.block_cosines({"a": [np.sqrt(square), 0.0]}, {"a": [3.0, 4.0]})
     assert found.global_cosine == pytest.approx(0.6, rel=1e-15)
     assert read == ["a"] * again
+
+
+def test_what_is_small_beside_the_sum_so_far_is_added_all_the_same(monkeypatch):
+    """Four squares of 1/4 vanish beside 2^54; of a thousand such pieces a plain sum would lose all."""
+    monkeypatch.setattr(sums, "PIECE", 4)
+    x = np.full(4_004, 0.5)
+    x[:4], y = [2.0**27, 0, 0, 0], np.cos(np.arange(4_004))
+    xx, yy, xy = (math.fsum(one * other) for one, other in ((x, x), (y, y), (x, y)))
+    assert xx - 2.0**54 == 1_000
+    assert ea.block_cosines({"a": x}, {"a": y}).global_cosine == pytest.approx(xy / math.sqrt(xx * yy), rel=1e-15)
 
 
 def test_labels_of_several_kinds_are_told_apart_by_their_text():

@@ -145,6 +145,15 @@ def test_float32_gives_the_float64_answer_to_its_precision():
     assert identified_factors(narrow, "right").dtype == np.float32
 
 
+def test_scores_vanish_by_the_precision_of_the_side_they_are_of():
+    narrow = np.array([[1, -1 + 2**-24], [2, 1]], dtype=np.float32)
+    wide, same = np.array([[1.0, -1 - 1e-9], [2.0, 1.0]]), np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    # Beside numbers of 1 a sum of 6e-8 is rounding in float32, and one of 1e-9 is none in float64.
+    assert np.isnan(identified_cosines(FactorModel(narrow, same), role="left", pairs=[[0, 1]])).all()
+    found = identified_cosines(FactorModel(same.astype(np.float32), wide), role="right", pairs=[[0, 1]])
+    np.testing.assert_allclose(found, -1, atol=1e-15)
+
+
 @pytest.mark.parametrize("role", SIDES)
 def test_one_side_is_not_enough(role):
     with pytest.raises(InputError, match="load the user factors"):

@@ -150,6 +150,15 @@ def test_both_sides_are_asked_up_to_so_many_numbers(monkeypatch, largest, status
     assert (found.status, found.needed) == (status, 10)
 
 
+@pytest.mark.parametrize(("largest", "status"), [(2, "pinned"), (1, "undecided")])
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_proof_by_weights_is_sought_up_to_so_many_rows_of_both_sides(monkeypatch, largest, status, n):
+    monkeypatch.setattr(pinned, "LARGEST", largest * n / 2)
+    plane = np.vstack([np.eye(3)[:2]] * 2)[:n]
+    found = pinned_test(FactorModel(plane, plane, link="cosine"))
+    assert (found.status, "add up to the identity" in found.because) == (status, status == "pinned")
+
+
 def test_a_bias_takes_up_what_all_rows_of_the_other_side_have_of_a_reflected_direction():
     alike = np.hstack([rows(5, 2), np.full((5, 1), 7.0)])
     model = FactorModel(alike, rows(4, 3, 1), right_bias=np.arange(4.0), link="sigmoid")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -231,3 +232,24 @@ def test_two_items_are_done_at_once_and_one_is_done_here():
     assert len(threads) == 2
     assert threading.get_ident() not in threads
     assert list(ordered_map(lambda _: threading.get_ident(), [1], workers=2)) == [threading.get_ident()]
+
+
+def test_what_waits_is_not_begun_once_nobody_asks_for_more(monkeypatch):
+    begun, given_up = [], threading.Event()
+
+    class Watched(ThreadPoolExecutor):
+        def shutdown(self, wait=True, *, cancel_futures=False):
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            given_up.set()
+            super().shutdown(wait=wait)
+
+    def work(item):
+        begun.append(item)
+        return item == 0 or given_up.wait(10)
+
+    monkeypatch.setattr("embaudit.foundation.workers.ThreadPoolExecutor", Watched)
+    results = ordered_map(work, range(20), workers=2)
+    assert next(results)
+    results.close()
+    # The first, and one more in each thread; two others were handed over by then.
+    assert set(begun) <= {0, 1, 2}

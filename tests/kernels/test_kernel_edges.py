@@ -11,6 +11,7 @@ from scipy.stats import binomtest
 from embaudit.kernels import moments, tally
 from embaudit.kernels.copies import LOOKED_AT, _between, _spread
 from embaudit.kernels.intervals import wilson_interval
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import as_pairs, cosine_matrix, pairs_or_all
 from embaudit.kernels.screened import screened
 from embaudit.kernels.stretch import Stretch, plainest
@@ -61,6 +62,14 @@ def test_places_lie_in_the_middle_of_those_chosen():
 )
 def test_what_is_no_diagonal_matrix_stays_as_it_is(given):
     assert plainest(given) is given
+
+
+def test_no_neighbour_is_nearer_than_one_in_the_same_direction():
+    """Unrounded, some of these cosines would be 1 + eps."""
+    x = np.random.default_rng(0).standard_normal((150, 3))
+    found = neighbours(np.vstack([x, 3 * x, 5 * x]), 2)
+    assert found.cosines.max() == 1
+    np.testing.assert_allclose(found.cosines, 1, rtol=1e-15)
 
 
 def test_all_pairs_across_are_those_of_each_row_with_each_column():

@@ -66,6 +66,18 @@ def test_row_sums_add_up_and_know_rows_without_direction():
     assert RowSums.of(unit[:2]).count == 2
 
 
+def test_rows_of_one_number_count_by_their_signs():
+    before, after = (
+        unit_rows(np.array([[3.0], [-2.0], [0.0], [5.0]])),
+        unit_rows(np.array([[1.0], [4.0], [0.0], [7.0]])),
+    )
+    found = RowSums.of(before)
+    assert (found.count, found.total.tolist(), found.gram.tolist()) == (3, [1.0], [[3.0]])
+    sums = pair_sums([found], [RowSums.of(after)], [cross_gram(before, after)])
+    # Cosines of -1, 1 and -1 become 1.
+    assert (sums.total, sums.before, sums.after, sums.product) == (3, -1.0, 3.0, -1.0)
+
+
 def test_cross_products_in_blocks(monkeypatch):
     before, after = two_models(9, 4)
     whole = cross_gram(before, after)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embaudit.kernels import nearest, screened
+from embaudit.kernels.largest import Largest
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Mapped, Seen
@@ -163,6 +164,14 @@ def test_candidates_are_looked_up_a_few_at_a_time(monkeypatch):
     some, _ = screened.screened(x, np.arange(30), 5)
     assert (some.columns == whole.columns).all()
     assert (some.values == whole.values).all()
+
+
+@pytest.mark.parametrize(("bound", "sure"), [(1.0, False), (1.0 - 1e-9, True)])
+def test_a_list_is_open_where_a_row_left_out_may_be_as_near_and_come_first(bound, sure):
+    x, candidates = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]), Largest(1, 1)
+    candidates.merge(np.array([0]), np.array([2]), np.array([bound]))
+    best, settled = screened.settled(x, x[:1], candidates, 1)
+    assert (best.columns.tolist(), best.values.tolist(), settled.tolist()) == ([[2]], [[1.0]], [sure])
 
 
 def test_few_candidates_are_not_enough_where_many_tie():

@@ -192,6 +192,12 @@ def test_an_end_of_zero_across_is_approached_to_half_the_tolerance(tol):
     assert gauge.act(model).cosines("cross", np.array([[0, 0]]))[0] == pytest.approx(2 / (4 / tol + tol / 4), rel=1e-6)
 
 
+def test_a_pair_across_that_is_as_near_to_zero_as_asked_for_is_left_as_it_is():
+    found = cross([[1.0, 0.0]], [[1e-4, 1.0]], ea.gauges.GeneralLinear(2))
+    assert found.witness(0, "lower", 1e-3).condition_number == pytest.approx(1, rel=1e-12)
+    assert found.witness(0, "lower", 1e-5).condition_number > 9
+
+
 @pytest.mark.parametrize("role", ["right", "cross"])
 def test_weights_that_vanish_do_so_by_fourths(role):
     rows = np.array([[1.0, 1.0, 1.0], [1.0, 2.0, 3.0]])

@@ -104,3 +104,7 @@ def test_clear_errors() -> None:
         similarity_reversal(vectors, vectors, list("aabb"))
     with pytest.raises(InputError, match="share must be above 0"):
         similarity_reversal(vectors, vectors, list("aabb"), share=2)
+    with pytest.raises(InputError, match=r"^before must be a matrix"):
+        similarity_reversal(vectors[0], vectors, list("aabb"))
+    with pytest.raises(InputError, match=r"^after must be a matrix"):
+        similarity_reversal(vectors, vectors[0], list("aabb"))

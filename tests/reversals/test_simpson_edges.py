@@ -58,6 +58,13 @@ def test_rows_are_repeated_as_often_as_counted_and_one_at_least_is_left(monkeypa
             expanded(frame.assign(n=counts), "n")
 
 
+@pytest.mark.parametrize("other", [float("nan"), float("inf"), -1, 0.5])
+def test_one_count_that_is_none_is_refused_among_others(other):
+    frame = pd.DataFrame({"x": [1.0, 2.0], "n": [3, other]})
+    with pytest.raises(ea.errors.InputError, match=r"^counts must be whole numbers >= 0; got column 'n' with others"):
+        expanded(frame, "n")
+
+
 def test_groupings_are_counted_only_beyond_the_most():
     frame = pd.DataFrame({"x": range(6), "y": range(6), "a": list("ppqqrr"), "b": list("rsrsrs")})
     for most, notes in ((3, []), (2, ["1 of 3 groupings not tried; name those of interest"])):

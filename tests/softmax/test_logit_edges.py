@@ -77,6 +77,10 @@ def test_labels_that_are_next_to_dependent_need_a_program():
     assert even_input(gaps, np.zeros(3)) is None
 
 
+def test_before_one_other_label_the_shortest_input_lies_along_the_gap():
+    np.testing.assert_allclose(even_input(np.array([[3.0, 4.0, 0.0]]), np.zeros(3)), [0.12, 0.16, 0.0], atol=1e-15)
+
+
 def test_a_panel_needs_two_labels_that_are_asked():
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [2.0, 1.0]])
     for aside, labels in (([0, 1, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 1]), ([0, 0, 0, 0], [0, 1, 2, 3])):
