@@ -57,7 +57,8 @@ def test_what_is_small_beside_the_sum_so_far_is_added_all_the_same(monkeypatch):
     x[:4], y = [2.0**27, 0, 0, 0], np.cos(np.arange(4_004))
     xx, yy, xy = (math.fsum(one * other) for one, other in ((x, x), (y, y), (x, y)))
     assert xx - 2.0**54 == 1_000
-    assert ea.block_cosines({"a": x}, {"a": y}).global_cosine == pytest.approx(xy / math.sqrt(xx * yy), rel=1e-15)
+    found = ea.block_cosines({"a": x}, {"a": y}).global_cosine
+    np.testing.assert_allclose(found, xy / math.sqrt(xx * yy), rtol=2e-15)
 
 
 def test_labels_of_several_kinds_are_told_apart_by_their_text():

@@ -163,6 +163,10 @@ def test_movements_are_of_pairs_that_have_a_cosine(monkeypatch):
     assert _moved(three, three).n_pairs == 3
     monkeypatch.setattr(pinned, "PAIRS", 2)
     assert _moved(three, three).n_pairs == 2
+    # As many as there are are not drawn, but taken: 0 becomes 1, √½ and √½ become -1 and -1.
+    monkeypatch.setattr(pinned, "PAIRS", 3)
+    found = _moved(three, np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, 0.0]]))
+    assert found.mean_abs == pytest.approx((1 + 2 * (1 + np.sqrt(0.5))) / 3, rel=1e-12)
 
 
 def test_a_metric_of_some_directions_leaves_the_others_alone():

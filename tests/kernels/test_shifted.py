@@ -167,16 +167,18 @@ def test_rows_are_scaled_ones_where_their_columns_are_multiplied_and_no_more():
         assert not is_scaled(other)
 
 
-def test_a_block_with_a_row_of_no_usual_length_is_multiplied_twice(monkeypatch):
+def test_a_block_with_a_row_of_no_usual_length_or_hardly_any_once_shifted_is_multiplied_twice(monkeypatch):
     draw = np.random.default_rng(3)
     x, rows, told, real = draw.standard_normal((128, 6)).astype(np.float32), np.arange(9), [], shifted.multiplied
     monkeypatch.setattr(screened, "WIDEST", 64)
     monkeypatch.setattr(screened, "FEWEST", 64)
     monkeypatch.setattr(shifted, "multiplied", lambda *given: told.append(given[1].start) or real(*given))
     shift = draw.standard_normal(6)
-    for change in (0.0, 2e15, 1e-16, None):
+    gone = -shift.astype(np.float32)
+    # Of the last, some digits of the sum with the shift are left, too few to tell a cosine.
+    for row in (0 * x[70], x[70] * np.float32(2e15), x[70] * np.float32(1e-16), gone, gone * np.float32(1 + 3e-6)):
         y = x.copy()
-        y[70] = -shift.astype(np.float32) if change is None else y[70] * np.float32(change)
+        y[70] = row
         told.clear()
         found = screened_both(y, rows, shift, 3, 3)
         assert told == [64, 64]
