@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.equivalents import attacked_models, equivalent_models
 from embaudit.auditing.fibre import Fibre, fibre_of
 from embaudit.auditing.heads import PANEL, head_evidence, head_sizes, panel_size
-from embaudit.auditing.limits import Limits, limits_and
+from embaudit.auditing.limits import Limits, LimitSearch
 from embaudit.auditing.predicted import Predicted, by_prediction
 from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
@@ -19,8 +20,7 @@ from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import each_kept, kept
-from embaudit.foundation.progress import track
+from embaudit.foundation.pieces import Each, all_at_once, kept
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
@@ -34,7 +34,7 @@ from embaudit.softmax.conventions import norm_evidence
 from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.softmax.conventions import NormEvidence
 
+_Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
+_Visits: TypeAlias = "Each[tuple[EquivalentModel, Sample], _Visit]"
 LISTED = 5
 """Neighbours shown side by side."""
 PROBES = 256
@@ -246,15 +248,16 @@ def gather(
     equivalents = _made(model, chosen, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
-        visited = [*_visits("visit", equivalents, checked, probe, draw)]
+        visits = _visits("visit", equivalents, checked, probe, draw)
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
-        furthest, looked_at = _furthest(equivalents, visited), visited[0][1]
-        others: tuple[Any, ...] = (whole, model, chosen, furthest, looked_at, n_neighbours, rng)
-        bounds, found = limits_and(lambda: _as_it_is(*others), model, chosen, fibre, max_condition, **tried)
+        search = LimitSearch.of(model, chosen, fibre, max_condition, **tried)
+        visited, limits = _visited_and_bounded(visits, search)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked = attacked_models(model, bounds.attacks)
-        visited += _visits("second visit", attacked, checked, probe, np.random.default_rng(rng)) if attacked else ()
+        attacked, furthest = attacked_models(model, limits.attacks), _furthest(equivalents, visited)
+        again = _visits("second visit", attacked, checked, probe, np.random.default_rng(rng))
+        as_it_is = partial(_as_it_is, whole, model, chosen, furthest, visited[0][1], n_neighbours, rng)
+        visited_again, found = all_at_once(again, as_it_is, description="visiting the worst")
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(probe, furthest.get(side), side, rows)
     return Evidence(
@@ -263,15 +266,22 @@ def gather(
         seed=rng,
         max_condition=max_condition,
         equivalents=(*equivalents, *attacked),
-        drift=tuple(change for change, _ in visited),
-        movement=tuple(moved for _, moved in visited),
-        limits=bounds,
+        drift=tuple(change for change, _ in (*visited, *visited_again)),
+        movement=tuple(moved for _, moved in (*visited, *visited_again)),
+        limits=limits,
         chosen=bool(show),
         about=about,
         head=head,
         norm=_norm(whole, final_norm, effort, n_neighbours, rng),
         **(found | compared),
     )
+
+
+def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence[_Visit], Limits]:
+    """Visit equal models and seek limits at once: visits multiply while an attack does many small things in turn."""
+    longest, others, bounds = search.parts
+    sought, visited, *rest = all_at_once(longest, visits, others, bounds, description="visiting equal models")
+    return visited, search.limits(sought, *rest)
 
 
 def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[EquivalentModel]:
@@ -286,17 +296,16 @@ def _visits(
     checked: FactorModel,
     probe: MovementProbe,
     draw: np.random.Generator,
-) -> Iterator[tuple[Drift, tuple[Movement, ...]]]:
+) -> _Visits:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
-    looked_at = zip(equivalents, Sample.several(checked, len(equivalents), draw), strict=True)
+    looked_at = list(zip(equivalents, Sample.several(checked, len(equivalents), draw), strict=True))
 
-    def visit(one: tuple[EquivalentModel, Sample]) -> tuple[Drift, tuple[Movement, ...]]:
+    def visit(one: tuple[EquivalentModel, Sample]) -> _Visit:
         equivalent, some = one
         moved = some.drift(equivalent.of(some.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    steps = each_kept(name, visit, looked_at, known=probe.known)
-    yield from track(steps, "visiting equal models", len(equivalents))
+    return Each(name, visit, looked_at, probe.known)
 
 
 def _furthest(

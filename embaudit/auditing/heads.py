@@ -11,7 +11,7 @@ import numpy as np
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import each_kept_among, kept
+from embaudit.foundation.pieces import Each, all_at_once, kept
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.movements.movement import QUERIES, share_of
@@ -185,9 +185,8 @@ def _of_panel(
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
-    (centred, *equal), found = each_kept_among(
-        "equal head", probe.measure, made, list(others.values()), "measuring heads", known=probe.probe.known
-    )
+    heads = Each("equal head", probe.measure, made, probe.probe.known)
+    (centred, *equal), *found = all_at_once(heads, *others.values(), description="measuring heads")
     return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, found, strict=True))}
 
 

@@ -7,8 +7,9 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.pieces import each_kept_among
+from embaudit.foundation.pieces import Each, all_at_once
 from embaudit.foundation.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.ranges import CertifiedNeighbours
 
-T = TypeVar("T")
 CURVE = (1.1, 1.25, 1.5, 2.0)
 """Condition numbers at which ranges and certificates are stated."""
 ROWS = 1_000
@@ -113,6 +113,9 @@ class Limits:
         }
 
 
+_Bounds: TypeAlias = tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]
+
+
 class _Plan(NamedTuple):
     """One attack, and its effort."""
 
@@ -125,10 +128,12 @@ class _Plan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Search:
+class LimitSearch:
     """One search for limits: a model in the dimensions its predictions see, budgets, and effort."""
 
     model: FactorModel
+    roles: tuple[Role, ...]
+    """Kinds of pairs; none where no cosine can move."""
     kappas: tuple[float, ...]
     max_condition: float
     n: int
@@ -136,6 +141,54 @@ class _Search:
     draw: np.random.Generator
     n_starts: int
     n_steps: int
+
+    @classmethod
+    def of(
+        cls,
+        model: FactorModel,
+        roles: Sequence[Role],
+        fibre: Fibre | None,
+        max_condition: float,
+        *,
+        n_neighbours: int,
+        n_starts: int,
+        n_steps: int,
+        rng: RNG,
+    ) -> LimitSearch:
+        """Plan a search; the parameters are those of `limits`."""
+        if fibre is not None and fibre.reduction is not None:
+            model = fibre.reduction.model
+        roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
+        if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
+            roles = []
+        n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
+        kappas, draw = tuple(sorted({*CURVE, max_condition})), as_generator(rng)
+        return cls(model, tuple(roles), kappas, max_condition, n_neighbours, n_pairs, draw, n_starts, n_steps)
+
+    @cached_property
+    def parts(self) -> tuple[Each[_Plan, Attack], Each[_Plan, Attack], Callable[[], _Bounds]]:
+        """What can be done at once: the attack that takes longest, the others, and bounds."""
+        attacked = self._sides[:1]
+        plans, name = [plan for side in attacked for plan in self.attacks(side)], f"attack on {''.join(attacked)}"
+        # The last takes longest.
+        longest = Each(f"longest {name}", self.attack, plans[-1:])
+        return longest, Each(name, self.attack, plans[:-1]), self.bounds
+
+    def limits(self, longest: Sequence[Attack], others: Sequence[Attack], bounds: _Bounds) -> Limits:
+        """Put together what the parts found."""
+        return Limits(*bounds, (*others, *longest), self.model.rank)
+
+    @property
+    def _sides(self) -> list[SideName]:
+        return [role for role in self.roles if role != "cross"]
+
+    def bounds(self) -> _Bounds:
+        """Bound the cosines of all roles, and certify the lists of sides."""
+        roles, sides = self.roles, self._sides
+        return (
+            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in self.ranges(role)),
+            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in self.certificates(side)),
+        )
 
     def shifted(self, role: Role) -> list[SideName]:
         """Sides of a kind of pairs whose rows may be shifted."""
@@ -299,41 +352,5 @@ def limits(
     True
     """
     effort: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": rng}
-    return limits_and(lambda: None, model, roles, fibre, max_condition, **effort)[0]
-
-
-def limits_and(
-    other: Callable[[], T],
-    model: FactorModel,
-    roles: Sequence[Role],
-    fibre: Fibre | None,
-    max_condition: float,
-    *,
-    n_neighbours: int,
-    n_starts: int,
-    n_steps: int,
-    rng: RNG,
-) -> tuple[Limits, T]:
-    """Do other work at the same time, which does not need the limits; return these, and what it returns."""
-    if fibre is not None and fibre.reduction is not None:
-        model = fibre.reduction.model
-    roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
-    if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
-        return Limits(rank=model.rank), other()
-    n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
-    kappas = tuple(sorted({*CURVE, max_condition}))
-    search = _Search(model, kappas, max_condition, n_neighbours, n_pairs, as_generator(rng), n_starts, n_steps)
-    sides: list[SideName] = [role for role in roles if role != "cross"]
-
-    def bounds() -> tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]:
-        return (
-            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in search.ranges(role)),
-            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in search.certificates(side)),
-        )
-
-    # The longest attack is the last.
-    plans = [plan for side in sides[:1] for plan in search.attacks(side)][::-1]
-    attacks, ((ranges, certificates), beside) = each_kept_among(
-        f"attack on {''.join(sides[:1])}", search.attack, plans, (bounds, other), "searching limits"
-    )
-    return Limits(ranges, certificates, tuple(attacks[::-1]), model.rank), beside
+    search = LimitSearch.of(model, roles, fibre, max_condition, **effort)
+    return search.limits(*all_at_once(*search.parts, description="searching limits"))

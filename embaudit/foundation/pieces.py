@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from itertools import chain, islice
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,30 +100,46 @@ def each_kept(
     return spread(function, items) if keeper is None else _each(keeper, name, function, list(items), known)
 
 
-def each_kept_among(
-    name: str,
-    function: Callable[[S], T],
-    items: Sequence[S],
-    others: Sequence[Callable[[], Any]],
-    description: str,
-    *,
-    known: Sequence[NDArray[Any]] = (),
-) -> tuple[Sequence[T], Sequence[Any]]:
-    """Map as `each_kept` does, and do others `at_once`.
+@dataclass(frozen=True)
+class Each(Generic[S, T]):
+    """A function that changes nothing, and what it is to be mapped over; each result is a piece."""
+
+    name: str
+    function: Callable[[S], T]
+    items: Sequence[S]
+    known: Sequence[NDArray[Any]] = ()
+    """Arrays that results may refer to."""
+
+    @property
+    def works(self) -> list[Callable[[], T]]:
+        """One for each item."""
+        return [
+            partial(kept, f"{self.name} {number}", partial(self.function, item), known=self.known)
+            for number, item in enumerate(self.items)
+        ]
+
+
+def all_at_once(*parts: Each[Any, Any] | Callable[[], Any], description: str) -> tuple[Any, ...]:
+    """Do things and mappings `at_once`, and return what each returns, of a mapping all results.
+
+    An executor has mappings alone, one after the other: what is in other things it may have, too.
 
     Examples
     --------
-    >>> each_kept_among("distances", abs, [-3, 2], [lambda: "done"], "measuring")
-    ((3, 2), ('done',))
+    >>> all_at_once(Each("distances", abs, [-3, 2]), lambda: "done", description="measuring")
+    ((3, 2), 'done')
     """
     if is_elsewhere():
-        mapped = track(each_kept(name, function, items, known=known), description, len(items))
-        return tuple(mapped), tuple(other() for other in others)
-    pieces = [
-        partial(kept, f"{name} {number}", partial(function, item), known=known) for number, item in enumerate(items)
-    ]
-    found = at_once(*pieces, *others, description=description)
-    return found[: len(pieces)], found[len(pieces) :]
+        return tuple(_elsewhere(part, description) if isinstance(part, Each) else part() for part in parts)
+    works = [part.works if isinstance(part, Each) else [part] for part in parts]
+    found = iter(at_once(*chain.from_iterable(works), description=description))
+    several = [tuple(islice(found, len(some))) for some in works]
+    return tuple(some if isinstance(part, Each) else some[0] for part, some in zip(parts, several, strict=True))
+
+
+def _elsewhere(each: Each[S, T], description: str) -> tuple[T, ...]:
+    mapped = each_kept(each.name, each.function, each.items, known=each.known)
+    return tuple(track(mapped, description, len(each.items)))
 
 
 def _each(

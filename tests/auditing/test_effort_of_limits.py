@@ -12,7 +12,7 @@ from models import random_model
 
 from embaudit.attacks import Attack
 from embaudit.auditing import limits as module
-from embaudit.auditing.limits import Certificate, Limits, _Search, limits
+from embaudit.auditing.limits import Certificate, Limits, LimitSearch, limits
 from embaudit.foundation.progress import reporting
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
@@ -243,7 +243,7 @@ def test_the_json_of_limits():
         "ranges": [{"a": 1}], "certificates": [certificate.to_dict()], "attacks": [{"a": 1}, {"a": 1}],
     }  # fmt: skip
     assert Limits() == Limits((), (), (), 0)
-    assert flags(Limits) == flags(Certificate) == flags(module._Search) == (True, True, True)
+    assert flags(Limits) == flags(Certificate) == flags(module.LimitSearch) == (True, True, True)
 
 
 @pytest.mark.parametrize("curve", ["curve", "list_curve"])
@@ -265,8 +265,8 @@ def test_progress_is_told_of_each_search():
 
     with reporting(report):
         limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
-    # Three attacks, beside bounds and whatever else is done meanwhile.
-    wanted = {("bounding cosines", 3): 3, ("certifying lists", 2): 2, ("searching limits", 5): 5}
+    # Three attacks, and bounds.
+    wanted = {("bounding cosines", 3): 3, ("certifying lists", 2): 2, ("searching limits", 4): 4}
     assert told == wanted
 
 
@@ -274,7 +274,7 @@ def test_progress_is_told_of_each_search():
 def test_lists_of_one_row_of_each_twins_leave_one_to_exclude(others, n):
     rows = np.random.default_rng(0).standard_normal((others + 1, 2))
     model = FactorModel.from_vectors(rows[[*range(others + 1), 0]])
-    search = _Search(model, (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0), n_starts=1, n_steps=1)
+    search = LimitSearch(model, ("right",), (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0), n_starts=1, n_steps=1)
     first = search._groups("right")
     assert first.tolist() == [*range(others + 1), 0]
     found = search._without_twins("right", first, np.array([1, others + 1]), 9, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import replace
 from inspect import signature
 from types import SimpleNamespace
@@ -16,11 +17,15 @@ from embaudit.auditing import evidence as module
 from embaudit.auditing.effort import EFFORT
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
+from embaudit.auditing.limits import LimitSearch
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.predicted import by_prediction
 from embaudit.auditing.proof.freedom import _shifts
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
+from embaudit.foundation import pieces
+from embaudit.foundation.pieces import Each
+from embaudit.foundation.progress import reporting
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -134,20 +139,21 @@ def test_what_is_gathered_unless_asked_otherwise():
 
 def test_the_defaults_of_what_is_gathered(monkeypatch):
     asked = {}
-    for name in ("equivalent_models", "MovementProbe", "limits_and", "fibre_of"):
+    for name in ("equivalent_models", "MovementProbe", "fibre_of"):
         real = getattr(module, name)
         monkeypatch.setattr(
             module, name, lambda *a, _real=real, _name=name, **o: asked.setdefault(_name, (a, o)) and _real(*a, **o)
         )
+    plan = LimitSearch.of
+    monkeypatch.setattr(LimitSearch, "of", lambda *a, **o: asked.setdefault("limits", (a, o)) and plan(*a, **o))
     found = gather(SMALL)
     assert asked["equivalent_models"][1].pop("rng") is asked["MovementProbe"][1].pop("rng")
     assert asked["equivalent_models"][1] == {"groups": (), "n_gauges": 8, "max_condition": 2.0}
     sizes = {"n_pairs": 100_000, "n_neighbours": 10, "n_lists": 400}
     assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), sizes)
     assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"uncut": SMALL, "rng": 0})
-    (_, *looked_at, fibre, budget), options = asked["limits_and"]
-    assert (fibre, budget) == (found.fibre, 2.0)
-    assert tuple(looked_at) == (SMALL, ("right", "left", "cross"))
+    looked_at, options = asked["limits"]
+    assert looked_at == (SMALL, ("right", "left", "cross"), found.fibre, 2.0)
     assert (options["n_neighbours"], options["n_starts"], options["n_steps"]) == (10, 3, 20)
     assert (found.seed, found.max_condition, found.chosen) == (0, 2.0, False)
     assert found.position.rank == 3
@@ -200,29 +206,27 @@ def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
         names.append(name)
         return work()
 
-    def each(name, function, items, **_):
-        names.append(name)
-        return map(function, items)
+    def all_at_once(*parts, description):
+        names.extend(part.name for part in parts if isinstance(part, Each) and part.items)
+        return real(*parts, description=description)
 
-    def among(name, function, items, others, _, **__):
-        names.append(name)
-        return tuple(map(function, items)), tuple(other() for other in others)
-
+    real = pieces.all_at_once
     rooms = [sys.modules[f"embaudit.auditing.{name}"] for name in ("evidence", "limits", "heads", "audit")]
     monkeypatch.setattr(rooms[1], "ATTACKED_RANK", 3)
     for room in rooms:
-        for name, instead in (("kept", kept), ("each_kept", each), ("each_kept_among", among)):
+        for name, instead in (("kept", kept), ("all_at_once", all_at_once)):
             if hasattr(room, name):
                 monkeypatch.setattr(room, name, instead)
     effort = {"n_gauges": 1, "n_starts": 1, "n_steps": 0}
     gather(FactorModel.from_softmax(ROWS), final_norm=FinalNorm("rms", [1.0, 2.0, 3.0]), **effort)
     assert sorted(names) == [
-        "argmaxes", "attack on right", "equal head", "final norm", "lists beside", "nearest labels", "second visit",
-        "traits", "visit",
+        "argmaxes", "attack on right", "equal head", "final norm", "lists beside", "longest attack on right",
+        "nearest labels", "second visit", "traits", "visit",
     ]  # fmt: skip
     names.clear()
     gather(SMALL, roles=["left"], about="left", **effort)
-    assert sorted(names) == ["attack on left", "lists beside", "second visit", "traits", "visit"]
+    known = ["attack on left", "lists beside", "longest attack on left", "second visit", "traits", "visit"]
+    assert sorted(names) == known
     names.clear()
     monkeypatch.setattr(rooms[-1], "forecast", lambda *_: SimpleNamespace(speed=SimpleNamespace(seconds=lambda _: 1.0)))
     asked = {"groups": (), "roles": None, **vars(EFFORT)}
@@ -230,11 +234,19 @@ def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
     assert names == ["plan"]
 
 
-def test_progress_is_told_of_the_models(monkeypatch):
-    told = []
-    monkeypatch.setattr(module, "track", lambda items, title, n: told.append((title, n)) or items)
-    assert len(gather(SMALL, groups=["linear"], n_gauges=2).drift) == 2
-    assert told == [("visiting equal models", 2)]
+def test_progress_is_told_of_the_models_and_of_what_is_done_meanwhile():
+    told = Counter()
+
+    def report(steps, title, total):
+        for step in steps:
+            told[title, total] += 1
+            yield step
+
+    with reporting(report):
+        assert len(gather(SMALL, groups=["linear"], n_gauges=2).drift) == 2
+    # Two models and bounds, then the model as it is.
+    assert told["visiting equal models", 3] == 3
+    assert told["visiting the worst", 1] == 1
 
 
 def test_what_is_asked_reaches_what_is_measured():

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+
+import numpy as np
 
 from embaudit.foundation.executors import work_on
-from embaudit.foundation.pieces import each_kept_among, keeping
+from embaudit.foundation.pieces import Each, all_at_once, keeping
 from embaudit.foundation.workers import one_worker
 
 
@@ -26,16 +29,19 @@ def done_among(items, begun):
         return value
 
     others = [lambda: noted("a", 10), lambda: noted("b", 20)]
-    return each_kept_among("squares", lambda x: noted(x, x**2), items, others, "doing both")
+    squares = Each("squares", lambda x: noted(x, x**2), items)
+    return all_at_once(squares, *others, description="doing both")
 
 
 def test_pieces_begin_before_others_and_each_comes_back_in_its_place():
     begun = []
     with one_worker():
-        assert done_among([3, 4, 5], begun) == ((9, 16, 25), (10, 20))
+        assert done_among([3, 4, 5], begun) == ((9, 16, 25), 10, 20)
     assert begun == [3, 4, 5, "a", "b"]
-    assert done_among([3, 4, 5], []) == ((9, 16, 25), (10, 20))
-    assert done_among([], []) == ((), (10, 20))
+    assert done_among([3, 4, 5], []) == ((9, 16, 25), 10, 20)
+    assert done_among([], []) == ((), 10, 20)
+    halves, thirds = (Each(name, lambda x, n=n: x / n, [6, 12]) for name, n in (("halves", 2), ("thirds", 3)))
+    assert all_at_once(halves, lambda: None, thirds, description="dividing") == ((3, 6), None, (2, 4))
 
 
 def test_each_piece_is_kept_under_its_number_and_not_done_again():
@@ -44,7 +50,7 @@ def test_each_piece_is_kept_under_its_number_and_not_done_again():
         first = done_among([3, 4], begun)
         del kept["squares 1"]
         begun.clear()
-        assert done_among([3, 4], begun) == first == ((9, 16), (10, 20))
+        assert done_among([3, 4], begun) == first == ((9, 16), 10, 20)
     assert sorted(kept) == ["squares 0", "squares 1"]
     assert sorted(begun, key=str) == [4, "a", "b"]
 
@@ -52,12 +58,22 @@ def test_each_piece_is_kept_under_its_number_and_not_done_again():
 def test_an_executor_does_the_pieces_and_the_others_stay_here():
     here = threading.current_thread()
     with ThreadPoolExecutor(1, "elsewhere") as pool, work_on(pool):
-        threads, others = each_kept_among(
-            "threads",
-            lambda _: threading.current_thread(),
-            [1, 2],
-            [threading.current_thread],
-            "asking",
+        asked = Each("threads", lambda _: threading.current_thread(), [1, 2])
+        first, threads, last = all_at_once(
+            threading.current_thread, asked, threading.current_thread, description="asking"
         )
     assert [thread.name for thread in threads] == ["elsewhere_0"] * 2
-    assert others == (here,)
+    assert first is last is here
+
+
+def test_results_refer_to_arrays_that_are_known():
+    known, asked = [np.arange(3.0)], []
+
+    class Asked(Kept):
+        def found(self, name, known):
+            asked.append(known)
+
+    for pool in (None, ThreadPoolExecutor(1)):
+        with keeping(Asked()), nullcontext() if pool is None else work_on(pool):
+            all_at_once(Each("squares", abs, [3], known), description="squaring")
+    assert [one[0] is known[0] for one in asked] == [True, True]

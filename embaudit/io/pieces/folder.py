@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ OURS = re.compile(r"in-use|\.?(audit\.json|[0-9a-f]{64}\.piece)(\.[0-9a-f]{8}\.p
 """What lies in such a folder; a dot and an end of its own have files that a killed run left half written."""
 MOST = 2**30
 """Bytes of a piece at most; a larger one is made again."""
+_beginning = Lock()
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,11 @@ class Pieces:
 
     def keep(self, name: str, value: tuple[Any, ...], known: Sequence[NDArray[Any]]) -> None:
         """Write a value down whole, or not at all."""
-        # Not before: an audit that is refused begins nothing.
-        if not (self.folder / BEGUN).exists():
-            with written_whole(self.folder / BEGUN, mode="w") as record:
-                json.dump(dict(self.purpose), record, indent=1)
+        # Not before: an audit that is refused begins nothing. Several threads may keep their first piece at once.
+        with _beginning:
+            if not (self.folder / BEGUN).exists():
+                with written_whole(self.folder / BEGUN, mode="w") as record:
+                    json.dump(dict(self.purpose), record, indent=1)
         stored = packed(value, known, self._title(name))
         if len(stored) <= MOST:
             with written_whole(self._path(name), force=True) as file:
