@@ -5,7 +5,7 @@ Work names its pieces; whoever called decides whether and where they are kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -86,20 +86,6 @@ def kept(
     return value
 
 
-def each_kept(
-    name: str, function: Callable[[S], T], items: Iterable[S], *, known: Sequence[NDArray[Any]] = ()
-) -> Iterator[T]:
-    """Map a function that changes nothing over items, as `spread` does; each result is a piece.
-
-    Examples
-    --------
-    >>> list(each_kept("distances", abs, [-3, 2]))
-    [3, 2]
-    """
-    keeper = _keeper.get()
-    return spread(function, items) if keeper is None else _each(keeper, name, function, list(items), known)
-
-
 @dataclass(frozen=True)
 class Each(Generic[S, T]):
     """A function that changes nothing, and what it is to be mapped over; each result is a piece."""
@@ -111,18 +97,23 @@ class Each(Generic[S, T]):
     """Arrays that results may refer to."""
 
     @property
+    def names(self) -> list[str]:
+        """What each piece is called."""
+        return [f"{self.name} {number}" for number in range(len(self.items))]
+
+    @property
     def works(self) -> list[Callable[[], T]]:
         """One for each item."""
         return [
-            partial(kept, f"{self.name} {number}", partial(self.function, item), known=self.known)
-            for number, item in enumerate(self.items)
+            partial(kept, name, partial(self.function, item), known=self.known)
+            for name, item in zip(self.names, self.items, strict=True)
         ]
 
 
 def all_at_once(*parts: Each[Any, Any] | Callable[[], Any], description: str) -> tuple[Any, ...]:
     """Do things and mappings `at_once`, and return what each returns, of a mapping all results.
 
-    An executor has mappings alone, one after the other: what is in other things it may have, too.
+    An executor has all mappings as one, and then what other things give it, one after the other.
 
     Examples
     --------
@@ -130,26 +121,39 @@ def all_at_once(*parts: Each[Any, Any] | Callable[[], Any], description: str) ->
     ((3, 2), 'done')
     """
     if is_elsewhere():
-        return tuple(_elsewhere(part, description) if isinstance(part, Each) else part() for part in parts)
+        mapped = iter(_mapped([part for part in parts if isinstance(part, Each)], description))
+        return tuple(next(mapped) if isinstance(part, Each) else part() for part in parts)
     works = [part.works if isinstance(part, Each) else [part] for part in parts]
     found = iter(at_once(*chain.from_iterable(works), description=description))
     several = [tuple(islice(found, len(some))) for some in works]
     return tuple(some if isinstance(part, Each) else some[0] for part, some in zip(parts, several, strict=True))
 
 
-def _elsewhere(each: Each[S, T], description: str) -> tuple[T, ...]:
-    mapped = each_kept(each.name, each.function, each.items, known=each.known)
-    return tuple(track(mapped, description, len(each.items)))
+def _mapped(several: Sequence[Each[Any, Any]], description: str) -> list[tuple[Any, ...]]:
+    functions = [each.function for each in several]
+
+    def applied(job: tuple[int, Any]) -> Any:
+        number, item = job
+        return functions[number](item)
+
+    jobs = [(number, item) for number, each in enumerate(several) for item in each.items]
+    names = [name for each in several for name in each.names]
+    steps = _kept_each(names, applied, jobs, [each.known for each in several for _ in each.items])
+    found = iter(list(track(steps, description, len(jobs))))
+    return [tuple(islice(found, len(each.items))) for each in several]
 
 
-def _each(
-    keeper: Keeper, name: str, function: Callable[[S], T], items: Sequence[S], known: Sequence[NDArray[Any]]
+def _kept_each(
+    names: Sequence[str], function: Callable[[S], T], items: Sequence[S], known: Sequence[Sequence[NDArray[Any]]]
 ) -> Iterator[T]:
-    names = [f"{name} {number}" for number in range(len(items))]
-    found = [keeper.found(one, known) for one in names]
+    keeper = _keeper.get()
+    if keeper is None:
+        yield from spread(function, items)
+        return
+    found = [keeper.found(*one) for one in zip(names, known, strict=True)]
     made = spread(function, [item for item, there in zip(items, found, strict=True) if there is None])
-    for one, there in zip(names, found, strict=True):
+    for name, referred, there in zip(names, known, found, strict=True):
         value = next(made) if there is None else there[0]
         if there is None:
-            keeper.keep(one, (value,), known)
+            keeper.keep(name, (value,), referred)
         yield value

@@ -55,15 +55,31 @@ def test_each_piece_is_kept_under_its_number_and_not_done_again():
     assert sorted(begun, key=str) == [4, "a", "b"]
 
 
-def test_an_executor_does_the_pieces_and_the_others_stay_here():
-    here = threading.current_thread()
-    with ThreadPoolExecutor(1, "elsewhere") as pool, work_on(pool):
-        asked = Each("threads", lambda _: threading.current_thread(), [1, 2])
-        first, threads, last = all_at_once(
-            threading.current_thread, asked, threading.current_thread, description="asking"
+def test_an_executor_does_all_pieces_side_by_side_and_the_others_stay_here():
+    here, both_are = threading.current_thread(), threading.Barrier(2)
+
+    def named(_):
+        both_are.wait(20)
+        return threading.current_thread().name
+
+    with ThreadPoolExecutor(2, "elsewhere") as pool, work_on(pool):
+        one, other = Each("one", named, [1]), Each("other", named, [2])
+        first, names, others, last = all_at_once(
+            threading.current_thread, one, other, threading.current_thread, description="asking"
         )
-    assert [thread.name for thread in threads] == ["elsewhere_0"] * 2
+    assert {*names, *others} == {"elsewhere_0", "elsewhere_1"}
     assert first is last is here
+
+
+def test_an_executor_keeps_each_piece_and_makes_those_that_are_missing():
+    kept, begun = Kept(), []
+    with ThreadPoolExecutor(2) as pool, work_on(pool), keeping(kept):
+        first = done_among([3, 4], begun)
+        del kept["squares 1"]
+        begun.clear()
+        assert done_among([3, 4], begun) == first == ((9, 16), 10, 20)
+    assert sorted(kept) == ["squares 0", "squares 1"]
+    assert begun == [4, "a", "b"]
 
 
 def test_results_refer_to_arrays_that_are_known():
