@@ -246,7 +246,7 @@ def norm_change(a: Floats, g: Floats, threshold: float, side: SideXY) -> NormCha
     """
     threshold = require_cosine("the global threshold", threshold)
     live = a > 0
-    used, weight = a[live] / np.linalg.norm(a[live]), g[live]
+    used, weight = a[live], g[live]
     before = float(used @ weight)
     sign = -1.0 if before >= threshold else 1.0
     reachable = (-_supremum(-weight), _supremum(weight))

@@ -37,6 +37,7 @@ class _Scene(NamedTuple):
     base: Floats
     dot: Floats
     offset: Floats
+    inward: Floats
     inside: Flags
     nearest: Floats
     corner: Floats
@@ -54,10 +55,13 @@ class _Scene(NamedTuple):
         area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
         # The foot of the origin on the line lies strictly between a and b.
         inside = (dots(x, gap) < 0) & (dots(y, gap) > 0)
-        nearest = np.divide(area, base, out=np.zeros_like(a), where=base > 0)
-        offset = np.divide(dots(x + y, gap) / 2, base, out=np.zeros_like(a), where=base > 0)
+        nearest, offset, inward = (
+            np.divide(part, base, out=np.zeros_like(a), where=base > 0)
+            # The last is how far the foot lies inward of the nearer of a and b.
+            for part in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
+        )
         corner = np.minimum(a, b)
-        return cls(tangent, a, b, area, base, dot, offset, inside, nearest, corner, np.ldexp(1.0, exponent))
+        return cls(tangent, a, b, area, base, dot, offset, inward, inside, nearest, corner, np.ldexp(1.0, exponent))
 
 
 class TranslationReach(NamedTuple):
@@ -254,7 +258,8 @@ def _shortest(scene: _Scene, cosine: Floats) -> Floats:
         rise = scene.nearest * sine - half * cosine
         distance = np.hypot(scene.offset * sine, rise)
         arc = np.abs(scene.dot * sine - scene.area * cosine) / (half + distance)
-        on_arc = cosine * distance + rise >= 0
+    # Compared without a difference of lengths that are nearly equal where one row is far longer than the other.
+    on_arc = scene.nearest * sine >= cosine * scene.inward
     on_arc = np.where(cosine == 1, ~scene.inside, np.where(cosine == -1, scene.inside, on_arc))
     arc = np.where(sine == 0, scene.nearest, arc)
     shortest = np.where(on_arc, arc, scene.corner)

@@ -78,6 +78,8 @@ def test_blocks_that_no_side_shares_have_no_mean():
     alone = block_cosines([[0.3, 0.4], [0.0, 0.0]], [[0.4, 0.3], [0.0, 0.0]])
     assert alone.bounds_without_norms == pytest.approx((0.96, 0.96))
     assert "zero blocks" not in TWO.explain()
+    one = block_cosines([[0.3, 0.4], [0.0, 0.0]], [[0.4, 0.3], [1.0, 0.0]]).explain()
+    assert one.endswith("\nzero blocks: 1 in x only, 0 in y only, 0 in both")
 
 
 def test_a_change_of_norms_in_words_and_numbers():

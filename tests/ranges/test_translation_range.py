@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
@@ -72,6 +72,21 @@ def test_shift_to_reach_agrees_with_its_witness_and_with_the_range_around_it(k: 
     assert more.lower[0] - 1e-9 <= target <= more.upper[0] + 1e-9
     if length > 1e-6:
         assert not less.lower[0] + 1e-9 < target < less.upper[0] - 1e-9
+
+
+@given(st.floats(-154, 154), st.floats(0.05, 1.4), st.floats(0.05, 1.4), st.integers(0, 2**32 - 1))
+@example(154.0, 0.5, 0.6, 0)
+@example(-153.9, 0.6, 0.5, 1)
+@example(17.25, 0.5, 1.2, 2)
+def test_a_row_beside_one_that_is_far_longer_is_turned_alone(power: float, now: float, aim: float, seed: int) -> None:
+    assume(abs(power) > 12)
+    assume(abs(now - aim) > 1e-3)
+    first, other = np.linalg.qr(np.random.default_rng(seed).normal(size=(5, 2)))[0].T
+    short, long = 3 * (np.cos(now) * first + np.sin(now) * other), 10.0**power * first
+    # What one shift adds to the long row turns it by nothing that counts, so that the other has the whole angle.
+    wanted = 3 * np.sin(abs(now - aim)) if power > 0 else 10.0**power * np.sin(abs(now - aim))
+    assert shift_to_reach(long, short, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
+    assert shift_to_reach(short, long, np.cos(aim)) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_the_published_example() -> None:
