@@ -46,8 +46,7 @@ def shared_form(left: Span, right: Span, k: int) -> Floats | None:
     if left.held is None or right.held is None:
         return None
     outside = left.held - right.held @ (right.held.T @ left.held)
-    _, s, vt = np.linalg.svd(outside, full_matrices=True)
-    sines = np.concatenate([s, np.zeros(len(vt) - len(s))])
+    _, sines, vt = np.linalg.svd(outside, full_matrices=False)
     shared = left.held @ vt[sines <= SHARED].T
     g = np.eye(k)
     for _ in range(300 if shared.size else 0):

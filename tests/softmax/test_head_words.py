@@ -143,6 +143,8 @@ def test_inputs_spread_the_logits_of_a_typical_label():
     wanted = LOGIT_SPREAD / distance * np.random.default_rng(0).standard_normal((3, 4))
     np.testing.assert_allclose(probe_inputs(head, 3, rng=0), wanted)
     assert probe_inputs(head).shape == (256, 4)
+    with pytest.raises(InputError, match=r"^n must be an integer from 1 to 100000000; got 100000001\.$"):
+        probe_inputs(head, 100_000_001)
     assert LOGIT_SPREAD == 4.0
 
 
