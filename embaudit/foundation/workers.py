@@ -122,13 +122,27 @@ _one_thread = _OneThread()
 _beside = threading.local()
 
 
+def share_in_force() -> Callable[[], int]:
+    """Return what says how many workers there are for this thread; it raises where nobody waits for its work."""
+    share: Callable[[], int] = getattr(_beside, "share", _all)
+    return share
+
+
 def _share() -> int:
-    share: Callable[[], int] | None = getattr(_beside, "share", None)
-    return sys.maxsize if share is None else share()
+    return share_in_force()()
+
+
+def _all() -> int:
+    return sys.maxsize
 
 
 def _one() -> int:
     return 1
+
+
+def go_on() -> None:
+    """Return where somebody still waits for what this thread does: long loops that map nothing ask at each step."""
+    _share()
 
 
 @contextmanager
@@ -181,7 +195,8 @@ def some_workers(share: Callable[[], int]) -> Iterator[None]:
     ...     worker_count(2)
     1
     """
-    before, _beside.share = getattr(_beside, "share", None), share
+    before = share_in_force()
+    _beside.share = lambda: min(share(), before())
     try:
         with one_blas_thread():
             yield
@@ -214,6 +229,7 @@ def ordered_map(function: Callable[[S], T], items: Iterable[S], *, workers: int 
     first = list(islice(rest, 2))
 
     def limited(item: S) -> T:
+        go_on()
         with one_blas_thread():
             return function(item)
 
@@ -237,7 +253,8 @@ def each_done(function: Callable[[S], None], items: Iterable[S]) -> None:
 
 
 def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
-    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", _one))
+    around = share_in_force()
+    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", lambda: min(1, around())))
     waiting = deque[Future[T]]()
     try:
         for item in items:

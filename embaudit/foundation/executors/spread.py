@@ -18,7 +18,15 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors.named import named_executor
 from embaudit.foundation.executors.task import Store
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import is_busy, one_blas_thread, one_worker, ordered_map, some_workers, worker_count
+from embaudit.foundation.workers import (
+    is_busy,
+    one_blas_thread,
+    one_worker,
+    ordered_map,
+    share_in_force,
+    some_workers,
+    worker_count,
+)
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -117,7 +125,8 @@ def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]
     that take turns on a core need longer than one after the other. So what is one long chain comes first, and what can
     be mapped last. They are done one after the other where one worker does everything, or an executor has the work. The
     BLAS keeps to one thread all along: how many it has shows in last digits, which must not depend on what ends first.
-    How many are done is told under a description, if there is one.
+    How many are done is told under a description, if there is one. Where one raises, or Ctrl-C is pressed, the others
+    end as soon as they ask for workers or whether to go on.
 
     Examples
     --------
@@ -128,7 +137,7 @@ def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]
     with one_blas_thread():
         if is_elsewhere() or count == 1 or len(works) < 2:
             return tuple(_told((work() for work in works), description, len(works)))
-        beside = _Beside(count, len(works))
+        beside = _Beside(count, len(works), share_in_force())
         pool = ThreadPoolExecutor(min(count, len(works)))
         try:
             begun = [pool.submit(copy_context().run, beside.do, work) for work in works]
@@ -136,11 +145,16 @@ def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]
                 ended.result()
             return tuple(one.result() for one in begun)
         finally:
+            beside.is_over = True
             pool.shutdown(cancel_futures=True)
 
 
 def _told(steps: Iterable[T], description: str, count: int) -> Iterator[T]:
     return track(steps, description, count) if description else iter(steps)
+
+
+class _NobodyWaitsError(BaseException):
+    """Ends what was begun beside a thing that failed, or for somebody who pressed Ctrl-C."""
 
 
 @dataclass
@@ -150,10 +164,16 @@ class _Beside:
     workers: int
     left: int
     """Things that have not ended."""
+    around: Callable[[], int]
+    """The share of all of them, where they are done beside others."""
+    is_over: bool = False
+    """Whether nobody waits for any of them."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def share(self) -> int:
-        return max(1, self.workers // max(1, self.left))
+        if self.is_over:
+            raise _NobodyWaitsError
+        return max(1, min(self.workers, self.around()) // max(1, self.left))
 
     def do(self, work: Callable[[], T]) -> T:
         try:

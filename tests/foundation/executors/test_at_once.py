@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from embaudit.foundation.executors import at_once, work_on
 from embaudit.foundation.progress import reporting, track
-from embaudit.foundation.workers import is_busy, one_worker, ordered_map, worker_count
+from embaudit.foundation.workers import go_on, is_busy, one_worker, ordered_map, worker_count
 
 LONG = 20
 """Seconds after which a test that waits fails."""
@@ -215,3 +215,54 @@ def test_what_either_raises_is_raised_when_both_have_ended(which):
     with pytest.raises(ZeroDivisionError):
         at_once(*pair)
     assert ended.is_set()
+
+
+def maps_on(begun: threading.Barrier, ended: list[str]) -> None:
+    begun.wait(LONG)
+    end = time.monotonic() + LONG
+    for _ in ordered_map(lambda _: time.sleep(0.001), iter(lambda: time.monotonic() < end, False)):
+        pass
+    ended.append("by itself")
+
+
+def goes_on(begun: threading.Barrier, ended: list[str]) -> None:
+    begun.wait(LONG)
+    end = time.monotonic() + LONG
+    while time.monotonic() < end:
+        go_on()
+    ended.append("by itself")
+
+
+@pytest.mark.parametrize("workers", ["2", "4"])
+@pytest.mark.parametrize("nested", [False, True])
+@pytest.mark.parametrize("work", [maps_on, goes_on])
+def test_what_nobody_waits_for_ends_on_its_way(work, nested, workers, monkeypatch):
+    # A search of minutes would keep whoever pressed Ctrl-C waiting.
+    monkeypatch.setenv("EMBAUDIT_WORKERS", workers)
+    begun, ended = threading.Barrier(2), []
+
+    def long():
+        return work(begun, ended)
+
+    def fails():
+        begun.wait(LONG)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        at_once((lambda: at_once(long, time.monotonic)) if nested else long, fails)
+    assert ended == []
+    assert worker_count() == int(workers)
+    go_on()
+
+
+def test_threads_of_a_map_end_too_where_nobody_waits_for_it(monkeypatch):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "4")
+    begun, ended = threading.Barrier(3), []
+
+    def fails():
+        begun.wait(LONG)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        at_once(lambda: list(ordered_map(lambda _: goes_on(begun, ended), range(2))), fails)
+    assert ended == []
