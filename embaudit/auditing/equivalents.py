@@ -15,6 +15,7 @@ from embaudit.canonical.form import EXPONENTS
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.workers import go_on
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence
@@ -104,6 +105,7 @@ def equivalent_models(
     for group in chosen:
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
+            go_on()
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
             # The length of a shift means something beside the rows at hand, before the axes change.

@@ -19,6 +19,7 @@ from embaudit.auditing.equivalents import (
     require_kinds,
 )  # fmt: skip
 from embaudit.errors import InputError
+from embaudit.foundation.workers import some_workers
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, Orthogonal, Translation
 from embaudit.model import Link
 from embaudit.model.drift import drift
@@ -222,3 +223,23 @@ def test_one_equivalent_by_default(monkeypatch):
     assert one_equivalent(model, exponent=0.0).name == "exponent 0"
     assert one_equivalent(model, exponent=0.25).name == "exponent 0.25"
     assert one_equivalent(model, exponent=0.25, kind="linear").kind == "canonical"
+
+
+@pytest.mark.parametrize("kind", ["canonical", "linear"])
+def test_no_further_one_is_made_where_nobody_waits(kind, monkeypatch):
+    # Each takes a second or more where rows are long.
+    made, whole = [], module.EquivalentModel.by.__func__
+
+    def by(cls, *given, **options):
+        made.append(given)
+        return whole(cls, *given, **options)
+
+    def nobody_waits():
+        if made:
+            raise KeyboardInterrupt
+        return 1
+
+    monkeypatch.setattr(module.EquivalentModel, "by", classmethod(by))
+    with some_workers(nobody_waits), pytest.raises(KeyboardInterrupt):
+        equivalent_models(MODELS["identity"], groups=[kind], rng=np.random.default_rng(0))
+    assert len(made) == 1
