@@ -208,9 +208,10 @@ def test_mixtures_are_of_other_labels_that_are_no_twins(monkeypatch):
     np.testing.assert_allclose(asked[0][0], SPACE.of(np.array([1, 3, 4, 5, 6])))
     np.testing.assert_allclose(asked[0][1], FIELD.start)
     assert not _are_inside(_Field.of(SPACE, np.array([[0, 1], [2, 3], [4, 4]]))).any(), "four labels span no room"
-    monkeypatch.setattr(contests, "MIXED", 1)
-    monkeypatch.setattr(contests, "MIXTURE_CELLS", 9)
-    assert not _are_inside(FIELD).any(), "three of five labels are too few"
+    for mixed, cells in ((1, 9), (1, 2**24), (32, 9)):
+        monkeypatch.setattr(contests, "MIXED", mixed)
+        monkeypatch.setattr(contests, "MIXTURE_CELLS", cells)
+        assert not _are_inside(FIELD).any(), "three of five labels are too few, by whichever bound"
 
 
 def test_who_enters_a_program_first():
