@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from embaudit.cli import main
+from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +47,20 @@ def pytest_xdist_make_scheduler(config, log):
             return scope(nodeid)
 
     return Together(config, log)
+
+
+@pytest.fixture
+def told():
+    """Count the steps that are reported while the test runs, by what they are called and how many there shall be."""
+    counts = Counter()
+
+    def report(steps, title, total):
+        for step in steps:
+            counts[title, total] += 1
+            yield step
+
+    with reporting(report):
+        yield counts
 
 
 @pytest.fixture(scope="session")

@@ -161,13 +161,12 @@ def head_evidence(
         argmax=kept("argmaxes", lambda: _argmax(space, model, n_lists, rng), draw=rng),
         panel=panel,
         chosen=chosen,
-        **_of_panel(model, panel, space, probe, chosen, pairs, made, exact=exact),
+        **_of_panel(model, space, probe, chosen, pairs, made, exact=exact),
     )
 
 
 def _of_panel(
     model: FactorModel,
-    panel: Panel,
     space: LabelCoordinates,
     probe: HeadProbe,
     chosen: tuple[int, int],
@@ -177,6 +176,7 @@ def _of_panel(
     exact: bool,
 ) -> dict[str, Any]:
     """Measure equal heads, the first of which is centred, and pairs of the panel."""
+    panel = probe.panel
     free = "right" in panel.model.free_shifts
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
     others: dict[str, Callable[[], Any]] = {

@@ -140,6 +140,11 @@ def _one() -> int:
     return 1
 
 
+def _within(around: Callable[[], int], share: Callable[[], int]) -> Callable[[], int]:
+    # Also a share of one is asked for around it: there it is known whether anybody waits.
+    return lambda: min(around(), share())
+
+
 def go_on() -> None:
     """Return where somebody still waits for what this thread does: long loops that map nothing ask at each step."""
     _share()
@@ -196,7 +201,7 @@ def some_workers(share: Callable[[], int]) -> Iterator[None]:
     1
     """
     before = share_in_force()
-    _beside.share = lambda: min(share(), before())
+    _beside.share = _within(before, share)
     try:
         with one_blas_thread():
             yield
@@ -253,8 +258,7 @@ def each_done(function: Callable[[S], None], items: Iterable[S]) -> None:
 
 
 def _threaded(function: Callable[[S], T], items: Iterator[S], count: int) -> Iterator[T]:
-    around = share_in_force()
-    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", lambda: min(1, around())))
+    pool = ThreadPoolExecutor(count, initializer=setattr, initargs=(_beside, "share", _within(share_in_force(), _one)))
     waiting = deque[Future[T]]()
     try:
         for item in items:

@@ -38,7 +38,7 @@ class _Scene(NamedTuple):
     dot: Floats
     offset: Floats
     inward: Floats
-    inside: Flags
+    """How far the foot of the origin on the line through both lies inward of the nearer of them."""
     nearest: Floats
     corner: Floats
     unit: Floats
@@ -53,15 +53,17 @@ class _Scene(NamedTuple):
         a, b, base = (np.sqrt(dots(z, z)) for z in (x, y, gap))
         small = np.where(tangent > 1, 1 / np.where(tangent > 1, tangent, 1), tangent)
         area, dot = a * b * 2 * small / (1 + small * small), dots(x, y)
-        # The foot of the origin on the line lies strictly between a and b.
-        inside = (dots(x, gap) < 0) & (dots(y, gap) > 0)
         nearest, offset, inward = (
             np.divide(part, base, out=np.zeros_like(a), where=base > 0)
-            # The last is how far the foot lies inward of the nearer of a and b.
             for part in (area, dots(x + y, gap) / 2, np.where(a <= b, -dots(x, gap), dots(y, gap)))
         )
         corner = np.minimum(a, b)
-        return cls(tangent, a, b, area, base, dot, offset, inward, inside, nearest, corner, np.ldexp(1.0, exponent))
+        return cls(tangent, a, b, area, base, dot, offset, inward, nearest, corner, np.ldexp(1.0, exponent))
+
+    @property
+    def inside(self) -> Flags:
+        """Whether that foot lies strictly between a and b."""
+        return self.inward > 0
 
 
 class TranslationReach(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +12,6 @@ from models import random_model
 from embaudit.attacks import Attack
 from embaudit.auditing import limits as module
 from embaudit.auditing.limits import Certificate, Limits, LimitSearch, limits
-from embaudit.foundation.progress import reporting
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
 
@@ -255,16 +253,8 @@ def test_a_share_is_stated_for_every_condition_number(monkeypatch, curve):
         limits(MODEL, ["right"], max_condition=2.0)
 
 
-def test_progress_is_told_of_each_search():
-    told = Counter()
-
-    def report(items, title, total):
-        for item in items:
-            told[title, total] += 1
-            yield item
-
-    with reporting(report):
-        limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
+def test_progress_is_told_of_each_search(told):
+    limits(biased(MODEL, "left"), ["right", "left", "cross"], max_condition=2.0)
     # Three attacks, and bounds.
     wanted = {("bounding cosines", 3): 3, ("certifying lists", 2): 2, ("searching limits", 4): 4}
     assert told == wanted

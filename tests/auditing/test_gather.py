@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from dataclasses import replace
 from inspect import signature
 from types import SimpleNamespace
@@ -25,7 +24,6 @@ from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.foundation import pieces
 from embaudit.foundation.pieces import Each
-from embaudit.foundation.progress import reporting
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
@@ -234,16 +232,8 @@ def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
     assert names == ["plan"]
 
 
-def test_progress_is_told_of_the_models_and_of_what_is_done_meanwhile():
-    told = Counter()
-
-    def report(steps, title, total):
-        for step in steps:
-            told[title, total] += 1
-            yield step
-
-    with reporting(report):
-        assert len(gather(SMALL, groups=["linear"], n_gauges=2).drift) == 2
+def test_progress_is_told_of_the_models_and_of_what_is_done_meanwhile(told):
+    assert len(gather(SMALL, groups=["linear"], n_gauges=2).drift) == 2
     # Two models and bounds, then the model as it is.
     assert told["visiting equal models", 3] == 3
     assert told["visiting the worst", 1] == 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -22,7 +21,6 @@ from embaudit.auditing.heads import declare, head_evidence
 from embaudit.auditing.traits import traits_of
 from embaudit.auditing.verdict import statements
 from embaudit.errors import InputError
-from embaudit.foundation.progress import reporting
 from embaudit.kernels import moments
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.model import FactorModel, Softmax
@@ -92,16 +90,8 @@ def test_one_generator_draws_for_a_head(monkeypatch):
     assert asked == [True] * 5
 
 
-def test_progress_is_told_of_the_heads():
-    told = Counter()
-
-    def report(steps, title, total):
-        for step in steps:
-            told[title, total] += 1
-            yield step
-
-    with reporting(report):
-        measured(FactorModel.from_softmax(ROWS))
+def test_progress_is_told_of_the_heads(told):
+    measured(FactorModel.from_softmax(ROWS))
     # Seven equal heads, and four kinds of figures beside them.
     assert told["measuring heads", 11] == 11
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -89,7 +88,8 @@ def test_results_refer_to_arrays_that_are_known():
         def found(self, name, known):
             asked.append(known)
 
-    for pool in (None, ThreadPoolExecutor(1)):
-        with keeping(Asked()), nullcontext() if pool is None else work_on(pool):
+    with keeping(Asked()):
+        all_at_once(Each("squares", abs, [3], known), description="squaring")
+        with ThreadPoolExecutor(1) as pool, work_on(pool):
             all_at_once(Each("squares", abs, [3], known), description="squaring")
     assert [one[0] is known[0] for one in asked] == [True, True]
