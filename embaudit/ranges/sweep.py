@@ -1,4 +1,4 @@
-"""The best interval of high weights among very many coordinates, exactly, without trying all of them.
+"""The best interval of high weights, exactly, without trying all k²/2 of them.
 
 Let `f(w) = Σ w r / √(Σ w p · Σ w q)` with `r = x y, p = x², q = y²`, and λ a positive value of f that is known. Since
 `√(PQ) = min over s > 0 of (s P + Q/s)/2`, some w gives more than λ iff for some s
@@ -9,11 +9,15 @@ and then the best w for that s gives more than λ too. For a fixed s it is plain
 positive, which holds for the ratios `ρ = y/x` between `s/c` and `s c`, with `c = (1 + √(1 − λ²))/λ`. As s grows,
 coordinates enter this window in order of ρ and leave it in that order; so there are at most two windows a coordinate,
 one after each entry and one after each exit. If none gives more than λ, nothing does; else the best of them is the next
-λ.
-Each round takes k log k operations, and a few rounds suffice.
+λ. Such a round takes k log k operations.
+
+Between rounds windows follow their own s: at `s = √(Q/P)` the bound is the value itself, so that the window which is
+best there gives more or is the same. That takes log k operations a step, and leaves little to find for rounds.
 """
 
 from __future__ import annotations
+
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,84 +25,153 @@ from numpy.typing import NDArray
 from embaudit.foundation.checked import Floats
 
 Ints = NDArray[np.intp]
-APART = 4096.0
-"""Between the logarithms of ratios of one pair and those of the next: float64 holds none that are 1,420 apart."""
+NEVER = 2048.0
+"""Stands for the logarithm of a ratio where a weight is never high: float64 holds none above 1,420."""
 
 
-def best_interval(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
-    """Find the best interval [start, stop) of the first `count` coordinates of each pair, and its cos².
+def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[Ints, Ints, Floats]:
+    """Find the interval [start, stop) of coordinates of each pair that gives the largest cosine, and that.
 
     Parameters
     ----------
-    x, y : array of shape (k, m)
-        Coordinates by pairs; the first `count` of each in order of |y/x|, with products above 0.
-    count : array of int (m,)
-        How many these are.
+    x, y : array of shape (m, k)
+        Rows, their coordinates in order of ratios.
+    ratios : array of shape (m, k)
+        ln |y/x| in order, `NEVER` where the product is not above 0.
     square : float
-        High weights over low ones, κ². With all of the first `count` high each cosine is positive.
+        High weights over low ones, κ². With all that may be high each cosine is positive.
 
     Examples
     --------
-    >>> start, stop, value = best_interval(np.ones((2, 1)), np.array([[1.0], [-1.0]]), np.array([1]), 4.0)
-    >>> start, stop, value.round(4)
-    (array([0]), array([1]), array([0.36]))
+    >>> best_interval(np.ones((1, 2)), np.array([[1.0, -1.0]]), np.array([[0, NEVER]]), 4.0)
+    (array([0]), array([1]), array([0.6]))
     """
-    k, m = int(count.max()), x.shape[1]
-    terms = [x * y, x * x, y * y]
-    base = np.stack([term.sum(axis=0) / (square - 1) for term in terms])
-    inside = np.arange(k)[:, None] < count
-    sums = np.zeros((3, m, k + 1))
-    for total, term in zip(sums, terms, strict=True):
-        np.cumsum(np.where(inside, term[:k], 0).T, axis=1, out=total[:, 1:])
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.where(inside, np.log(np.abs(y[:k])) - np.log(np.abs(x[:k])), APART / 2)
-    ratios = np.ascontiguousarray(logs.T)
-    start, stop = np.zeros(m, dtype=np.intp), count.astype(np.intp)
-    value = _cosines(base, sums[:, np.arange(m), count])
-    open_still = np.arange(m)
-    while len(open_still):  # λ grows each time, and takes the value of a window: there is an end
-        rows = open_still
-        first, last, found = _round(base[:, rows], sums[:, rows], ratios[rows], count[rows], value[rows])
-        better = found > value[rows]
-        open_still = rows[better]
-        start[open_still], stop[open_still], value[open_still] = first[better], last[better], found[better]
-    return start, stop, value * np.abs(value)
+    pairs = _Pairs.of(x, y, ratios, square)
+    count = (ratios < NEVER).sum(axis=1)
+    best = pairs.window(np.zeros_like(count), count)
+    open_still = np.arange(len(x))
+    while len(open_still):  # cosines grow each time, and are those of windows: there is an end
+        some = pairs.some(open_still)
+        followed = _followed(some, best.some(open_still))
+        found = followed.or_better(_round(some, followed.cosine))
+        for whole, part in zip(best, found, strict=True):
+            whole[open_still] = part
+        open_still = open_still[found.cosine > followed.cosine]
+    return best.start, best.stop, best.cosine
 
 
-def _cosines(base: Floats, inside: Floats) -> Floats:
-    """Cosines by what the coordinates of an interval add to the sums over all."""
-    dot, p, q = base + inside
+class Windows(NamedTuple):
+    """High weights of each pair, those from `start` to before `stop`, and its cosine with these."""
+
+    start: Ints
+    stop: Ints
+    cosine: Floats
+
+    def some(self, lines: Ints) -> Windows:
+        """Take those of some of the pairs."""
+        return Windows(self.start[lines], self.stop[lines], self.cosine[lines])
+
+    def or_better(self, others: Windows) -> Windows:
+        """Take the others where they give more."""
+        better = others.cosine > self.cosine
+        return Windows(
+            np.where(better, others.start, self.start),
+            np.where(better, others.stop, self.stop),
+            np.where(better, others.cosine, self.cosine),
+        )
+
+
+class _Pairs(NamedTuple):
+    """What windows are computed from; sums are of r, p and q, and in units of κ² - 1."""
+
+    base: Floats
+    """(3, m) sums over all coordinates."""
+    sums: Floats
+    """(3, m, k + 1) sums over the first coordinates: none, one, up to all that may be high."""
+    ratios: Floats
+    """(m, k) logarithms of |y/x|, in order."""
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, ratios: Floats, square: float) -> _Pairs:
+        """Sum up rows."""
+        m, k = len(x), int((ratios < NEVER).sum(axis=1).max())
+        base, sums = np.empty((3, m)), np.zeros((3, m, k + 1))
+        for whole, part, (a, b) in zip(base, sums, ((x, y), (x, x), (y, y)), strict=True):
+            term = a * b
+            term.sum(axis=1, out=whole)
+            np.cumsum(term[:, :k], axis=1, out=part[:, 1:])
+        return cls(base / (square - 1), sums, ratios[:, :k])
+
+    def some(self, lines: Ints) -> _Pairs:
+        """Take some of the pairs."""
+        if len(lines) == len(self.ratios):
+            return self
+        return _Pairs(self.base[:, lines], self.sums[:, lines], self.ratios[lines])
+
+    def window(self, start: Ints, stop: Ints) -> Windows:
+        """Compute the cosine of one window of each pair."""
+        return Windows(start, stop, _cosines(self.totals(start, stop)))
+
+    def totals(self, start: Ints, stop: Ints) -> Floats:
+        """(3, m) weighted sums of one window of each pair."""
+        lines = np.arange(len(start))
+        return np.asarray(self.base + (self.sums[:, lines, stop] - self.sums[:, lines, start]))
+
+
+def _cosines(totals: Floats) -> Floats:
+    dot, p, q = totals
     return np.asarray(dot / np.sqrt(p * q))
 
 
-def _round(base: Floats, sums: Floats, ratios: Floats, count: Ints, value: Floats) -> tuple[Ints, Ints, Floats]:
-    """Return the best of the windows that a value leaves, and its cosine."""
-    level = np.clip(value, 1e-300, 1.0)
-    # A window spans a factor c² of ratios; twice its logarithm is that of c, at most 1,383.
-    width = 2 * np.log((1 + np.sqrt((1 - level) * (1 + level))) / level)
-    left = _left(ratios, width)
-    k, lines = ratios.shape[1], np.arange(len(ratios))
-    entered = np.arange(1, k + 1)
+def _width(cosine: Floats) -> Floats:
+    """Compute the logarithm of the factor c² of ratios that a window spans; c has one of 691 at most."""
+    level = np.clip(cosine, 1e-300, 1.0)
+    return np.asarray(2 * np.log((1 + np.sqrt((1 - level) * (1 + level))) / level))
+
+
+def _followed(pairs: _Pairs, window: Windows) -> Windows:
+    """Go from windows to those that are best at their own s, until no pair gains."""
+    while True:
+        _, p, q = pairs.totals(window.start, window.stop)
+        centre, half = np.log(q / p) / 2, _width(window.cosine) / 2
+        start = _below(pairs.ratios, (centre - half)[:, None])[:, 0]
+        stop = _below(pairs.ratios, (centre + half)[:, None], "right")[:, 0]
+        found = window.or_better(pairs.window(start, stop))
+        if not (found.cosine > window.cosine).any():
+            return window
+        window = found
+
+
+def _round(pairs: _Pairs, cosine: Floats) -> Windows:
+    """Return the best of the windows that a cosine leaves."""
+    left = _left(pairs.ratios, _width(cosine))
+    m, k = left.shape
+    lines, entered = np.arange(m), np.arange(1, k + 1)
     before_exit = np.maximum(_entered(left), entered)
-    flat, each = sums.reshape(3, -1), (k + 1) * lines[:, None]
+    flat, each = pairs.sums.reshape(3, -1), (k + 1) * lines[:, None]
     # Up to each coordinate, from the first that has not left when it enters; and from the next to the last that enters
     # before it leaves.
-    after_entry = sums[:, :, 1:] - flat.take(left + each, axis=1)
-    after_exit = flat.take(before_exit + each, axis=1) - sums[:, :, 1:]
-    cosines = np.hstack([_cosines(base[:, :, None], part) for part in (after_entry, after_exit)])
+    after_entry = pairs.sums[:, :, 1:] - flat.take(left + each, axis=1)
+    after_exit = flat.take(before_exit + each, axis=1) - pairs.sums[:, :, 1:]
+    cosines = np.hstack([_cosines(pairs.base[:, :, None] + part) for part in (after_entry, after_exit)])
     best = cosines.argmax(axis=1)
     enters, place = best < k, best % k
     start = np.where(enters, left[lines, place], entered[place])
     stop = np.where(enters, entered[place], before_exit[lines, place])
-    return np.minimum(start, count), np.minimum(stop, count), cosines[lines, best]
+    return Windows(start, stop, cosines[lines, best])
 
 
 def _left(ratios: Floats, width: Floats) -> Ints:
     """Count for each coordinate those that have left when it enters: whose ratio is smaller by more than a width."""
+    return np.asarray(np.clip(_below(ratios, ratios - width[:, None]), 0, np.arange(ratios.shape[1])))
+
+
+def _below(ratios: Floats, bounds: Floats, side: Literal["left", "right"] = "left") -> Ints:
+    """Count for each pair the ratios below its bounds, or with `side` "right" those up to them."""
     m, k = ratios.shape
-    offset = APART * np.arange(m)[:, None]
-    flat = np.searchsorted((ratios + offset).ravel(), (ratios - width[:, None] + offset).ravel()).reshape(m, k)
-    return np.asarray(np.clip(flat - k * np.arange(m)[:, None], 0, np.arange(k)))
+    lines = np.arange(m)[:, None]
+    apart = 2 * NEVER * lines
+    return np.asarray(np.searchsorted((ratios + apart).ravel(), bounds + apart, side) - k * lines)
 
 
 def _entered(left: Ints) -> Ints:

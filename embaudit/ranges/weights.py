@@ -4,13 +4,10 @@ With `r = x y, p = x², q = y²` maximise `f(w) = Σ w r / √(Σ w p · Σ w q)
 
 *Some w makes f positive.* Then f is quasi-convex where it is positive, its maximum lies at a vertex, and the optimality
 condition `ρ/Σwr > 1/(2Σwp) + ρ²/(2Σwq)` on a coordinate of ratio `ρ = y/x` is quadratic in ρ: the high weights are the
-coordinates with r > 0 whose ratios fill one interval. All intervals are tried, k²/2 of them; in very many dimensions
-see `embaudit.ranges.sweep`.
+coordinates with r > 0 whose ratios fill one interval. `embaudit.ranges.sweep` finds the best of these.
 
 *No w does.* Turn y over and minimise the cosine of a pair with `Σ w r > 0` for every w, which is quasi-convex. See
 `embaudit.ranges.definite`.
-
-Arrays here are (k, m): coordinates by pairs.
 """
 
 from __future__ import annotations
@@ -27,14 +24,12 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed
-from embaudit.ranges.sweep import best_interval
+from embaudit.ranges.sweep import NEVER, best_interval
 
 Ints = NDArray[np.intp]
 
 COMPILED = 200_000
-"""Pairs from which trying all intervals is compiled, where numba is installed: loading it takes half a second."""
-TRIED = 192
-"""Coordinates above which trying all intervals takes longer."""
+"""Pairs from which the search is compiled, where numba is installed: loading it takes half a second."""
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
 
@@ -48,22 +43,20 @@ class Best(NamedTuple):
     """(m, k) between 1 and κ²."""
 
 
-Scan: TypeAlias = Callable[[Floats, Floats, Ints, float], tuple[Ints, Ints, Floats]]
+Search: TypeAlias = Callable[[Floats, Floats, Floats, float], tuple[Ints, Ints, Floats]]
 """Finds the best interval; see `embaudit.ranges.sweep.best_interval`."""
 
 
-def scan_for(rank: int, n_pairs: int) -> Scan:
+def search_for(n_pairs: int) -> Search:
     """Choose how to find the best intervals of very many pairs, a block of them at a time."""
-    if rank > TRIED:
-        return best_interval
     if n_pairs < COMPILED or not has_numba():
-        return _scan
-    from embaudit.ranges.intervals import every_interval
+        return best_interval
+    from embaudit.ranges.compiled_sweep import compiled_best_interval
 
-    return every_interval
+    return compiled_best_interval
 
 
-def largest_cosine(x: Floats, y: Floats, max_condition: float, scan: Scan | None = None) -> Best:
+def largest_cosine(x: Floats, y: Floats, max_condition: float, search: Search = best_interval) -> Best:
     """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
 
     Parameters
@@ -72,8 +65,8 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, scan: Scan | None
         Rows whose squares neither overflow nor vanish; NaN comes back where one is zero.
     max_condition : float
         κ > 1, the condition number of the diagonal gauge whose squares are the weights.
-    scan : callable, optional
-        How to find the best intervals, from `scan_for`.
+    search : callable
+        How to find the best intervals, from `search_for`.
 
     Examples
     --------
@@ -92,27 +85,27 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, scan: Scan | None
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
-        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, scan or scan_for(x.shape[1], 0))
+        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, search)
     if len(definite):
         least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Floats, y: Floats, square: float, scan: Scan) -> Best:
+def _best_vertex(x: Floats, y: Floats, square: float, search: Search) -> Best:
     """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        order = np.argsort(np.where(positive, np.abs(y) / np.abs(x), np.inf), axis=1)
-    p, q = (np.ascontiguousarray(np.take_along_axis(z, order, axis=1).T) for z in (x, y))
-    count = positive.sum(axis=1)
-    start, stop, value = scan(p, q, count, square)
+        ratios = np.where(positive, np.log(np.abs(y)) - np.log(np.abs(x)), NEVER)
+    order = np.argsort(ratios, axis=1)
+    p, q, ratios = (np.take_along_axis(z, order, axis=1) for z in (x, y, ratios))
+    start, stop, cosine = search(p, q, ratios, square)
     plain = np.empty(len(x))
-    fine = np.flatnonzero(value > 1 - 2 * _FINE**2)
-    for rows in row_blocks(len(fine), len(p) ** 2, budget=2**20):
+    fine, count = np.flatnonzero(cosine > 1 - _FINE**2), positive.sum(axis=1)
+    for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):
         part = fine[rows]
-        start[part], stop[part], plain[part] = _fine_scan(p[:, part], q[:, part], count[part], square)
-    place = np.arange(len(p))
+        start[part], stop[part], plain[part] = _fine_scan(p[part].T, q[part].T, count[part], square)
+    place = np.arange(x.shape[1])
     high = (place >= start[:, None]) & (place < stop[:, None])
     weights = np.empty(order.shape)
     np.put_along_axis(weights, order, np.where(high, square, 1.0), axis=1)
@@ -123,46 +116,10 @@ def _best_vertex(x: Floats, y: Floats, square: float, scan: Scan) -> Best:
     return Best(tangent, weights)
 
 
-def _scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
-    """Best interval [start, stop) of the first `count` coordinates and its cos², trying all by growing lengths."""
-    k = int(count.max())
-    terms = [x * y, x * x, y * y]
-    # In units of κ² - 1: what all weights of 1 contribute, then the sums over the interval, which only ever grow.
-    base = [term.sum(axis=0) / (square - 1) for term in terms]
-    terms = [np.where(np.arange(k)[:, None] < count, term[:k], 0) for term in terms]
-    sums = [np.repeat(part[None], k, axis=0) for part in base]
-    shape = (k, x.shape[1])
-    best, value, norms = np.full(shape, -np.inf), np.empty(shape), np.empty(shape)
-    for longer in range(k):
-        n = k - longer
-        for total, term in zip(sums, terms, strict=True):
-            total[:n] += term[longer:]
-        dot, p, q = (total[:n] for total in sums)
-        np.multiply(p, q, out=norms[:n])
-        np.abs(dot, out=value[:n])
-        value[:n] *= dot
-        value[:n] /= norms[:n]
-        np.maximum(best[:n], value[:n], out=best[:n])
-    start = best.argmax(axis=0)
-    return start, *_best_stop(base, terms, start)
-
-
-def _best_stop(base: list[Floats], terms: list[Floats], start: Ints) -> tuple[Ints, Floats]:
-    """Best end of the interval that begins at `start`, and its cos²."""
-    k = len(terms[0])
-    place = start + np.arange(k)[:, None]
-    inside = place < k
-    place[~inside] = 0
-    picked = [np.where(inside, np.take_along_axis(term, place, axis=0), 0) for term in terms]
-    dot, p, q = (part + np.cumsum(term, axis=0) for part, term in zip(base, picked, strict=True))
-    value = np.abs(dot) * dot / (p * q)
-    length = value.argmax(axis=0)
-    return start + length + 1, np.take_along_axis(value, length[None], axis=0)[0]
-
-
 def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, Ints, Floats]:
     """Best interval and its tan θ where cosines are so near 1 that only 1 - cos² tells them apart.
 
+    Arrays are (k, m): coordinates by pairs, the first `count` of each in order of ratios.
     By Lagrange's identity `Σwp Σwq - (Σwr)² = Σ_{i<j} w_i w_j (x_i y_j - x_j y_i)²`, a sum of positive terms.
     """
     k = int(count.max())

@@ -132,9 +132,10 @@ def test_a_stretch_is_refused_where_it_is_no_gauge_of_float64(k):
 
 
 def test_the_best_interval_of_rows_of_one_direction_is_no_more_than_1():
-    x = np.random.default_rng(0).uniform(0.5, 2.0, (7, 200))
-    _, _, value = best_interval(x, x * np.random.default_rng(1).uniform(0.1, 9.0, 200), np.full(200, 7), 4.0)
-    np.testing.assert_allclose(value, 1.0, rtol=1e-14)
+    x = np.random.default_rng(0).uniform(0.5, 2.0, (200, 7))
+    factors = np.random.default_rng(1).uniform(0.1, 9.0, (200, 1))
+    _, _, cosine = best_interval(x, factors * x, np.log(factors) + np.zeros((200, 7)), 4.0)
+    np.testing.assert_allclose(cosine, 1.0, rtol=1e-14)
 
 
 def test_a_shift_to_reach_is_asked_of_rows_of_one_length_and_cosines():

@@ -11,12 +11,12 @@ from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _shadow_limit
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.diagonal import DiagonalReach, weighing
 from embaudit.ranges.half_angle import cosine_of
-from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.linear import bisector_and_normal, magnified
 from embaudit.ranges.reach import as_pair_table
 from embaudit.ranges.summary import summarise
+from embaudit.ranges.sweep import NEVER, best_interval
 from embaudit.ranges.translation import shift_to_reach
-from embaudit.ranges.weights import _fine_scan, _scan, largest_cosine
+from embaudit.ranges.weights import _fine_scan, largest_cosine
 
 
 def ends_of(found):
@@ -154,16 +154,6 @@ def test_weights_become_a_gauge_whose_extremes_are_each_others_inverse():
 # --- steps of the exact intervals, each by itself -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scan", [every_interval, _scan], ids=["each", "together"])
-def test_of_intervals_that_do_as_well_the_first_and_shortest_is_taken(scan):
-    # A coordinate of zeros adds nothing to either sum: with it or without it the cosine is the same.
-    x, y = np.array([[1.0], [0.0], [1.0]]), np.array([[1.0], [0.0], [-0.5]])
-    start, stop, value = scan(x, y, np.array([2]), 4.0)
-    assert (start.tolist(), stop.tolist()) == ([0], [1])
-    # cos² of weights 4, 1, 1: Σ w x y = 3.5, Σ w x² = 5, Σ w y² = 4.25.
-    assert value[0] == pytest.approx(3.5**2 / (5 * 4.25))
-
-
 def test_how_much_larger_a_sine_became():
     found = magnified(np.array([1.0, 0.5, np.inf]), np.array([0.5, 0.5, 0.0]))
     assert found.tolist() == [1 / 0.8, 1.0, 1.0]
@@ -236,11 +226,12 @@ def test_what_tells_cosines_near_one_apart_finds_the_same_intervals():
     draw = np.random.default_rng(0)
     count, x = draw.integers(1, 5, 30), draw.uniform(0.5, 2.0, (4, 30))
     y = x * np.sort(draw.uniform(0.5, 4.0, (4, 30)), axis=0) * np.where(np.arange(4)[:, None] < count, 1.0, -0.1)
-    start, stop, squared = _scan(x, y, count, 9.0)
+    ratios = np.where(np.arange(4)[:, None] < count, np.log(np.abs(y / x)), NEVER)
+    start, stop, cosine = best_interval(x.T, y.T, ratios.T, 9.0)
     again, until, tangent = _fine_scan(x, y, count, 9.0)
     assert start.tolist() == again.tolist()
     assert stop.tolist() == until.tolist()
-    np.testing.assert_allclose(1 / (1 + tangent**2), squared, rtol=1e-12)
+    np.testing.assert_allclose(1 / (1 + tangent**2), cosine**2, rtol=1e-12)
 
 
 def test_where_gain_and_loss_are_level_the_gaining_coordinates_are_heavy():
