@@ -27,6 +27,10 @@ from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
+MAX_PRODUCTS = 2**28
+"""Multiplications that they take, at most: of long rows fewer are compared."""
+FEWEST = 32
+"""Left rows that are compared however long rows are, if so many fit `MAX_SCORES`."""
 MANY = 100_000
 """Right rows above which some stand for all."""
 COLUMNS = 10_000
@@ -102,9 +106,21 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     return float(before.link.sensitivity * bound)
 
 
+def n_compared(n_right: int, rank: int) -> int:
+    """Count the left rows whose scores are compared with so many right ones.
+
+    Examples
+    --------
+    >>> n_compared(1_000, 64), n_compared(1_000, 1_024), n_compared(10_000, 4_096), n_compared(100_000, 64)
+    (1000, 262, 32, 10)
+    """
+    within = max(FEWEST, MAX_PRODUCTS // (n_right * rank))
+    return max(1, min(MAX_SCORES // n_right, within))
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The model of the rows whose predictions are compared: as many scores as `MAX_SCORES`, at most."""
+    """The model of the rows whose predictions are compared: `n_compared` left ones, at most."""
 
     model: FactorModel
     """Of these rows."""
@@ -126,7 +142,7 @@ class Sample:
         (30, 10000, False)
         """
         few = COLUMNS if model.n_right > MANY else model.n_right
-        left = sample_rows(model.n_left, max(1, MAX_SCORES // few), rng)
+        left = sample_rows(model.n_left, n_compared(few, model.rank), rng)
         right = sample_rows(model.n_right, few, rng) if few < model.n_right else None
         exact = len(left) == model.n_left and right is None
         return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
@@ -186,7 +202,7 @@ def drift(
     condition_number : float
         κ of the gauge, which scales the tolerance.
     rng : numpy Generator or int
-        Draws the left rows where there are more than `MAX_SCORES` scores.
+        Draws the left rows where there are more than `n_compared` of them.
 
     Examples
     --------
@@ -200,7 +216,7 @@ def drift(
     """
     require_same_rows(before, after)
     n = before.n_left
-    size = max(1, MAX_SCORES // before.n_right)
+    size = n_compared(before.n_right, before.rank)
     draw = as_generator(rng)
     return _drift(before, after, condition_number, sample_rows(n, size, draw))
 
