@@ -18,6 +18,8 @@ T = TypeVar("T")
 S = TypeVar("S")
 BLOCK_BYTES = 32 * 2**20
 """Working memory of one row block in float64."""
+TURN = 5e-4
+"""Seconds after which a thread leaves the interpreter to one that waits for it: a tenth of what Python allows it."""
 VARIABLE = "EMBAUDIT_WORKERS"
 """Environment variable that says how many threads share the work."""
 
@@ -68,7 +70,8 @@ def worker_count(workers: int | None = None) -> int:
 class _OneThread:
     """Counts the threads that need a BLAS of one thread: the first limits it, the last restores what the host had.
 
-    threadpoolctl alone does not: there each restores what it found, so that overlapping limits leave 1 behind.
+    threadpoolctl alone does not: there each restores what it found, so that overlapping limits leave 1 behind. As long
+    as there are such threads they take quick turns at the interpreter, too.
     """
 
     def __init__(self) -> None:
@@ -76,6 +79,7 @@ class _OneThread:
         self.libraries: list[Any] = []
         self.modules = 0
         self.found: list[int] = []
+        self.turn = TURN
 
     def look(self) -> None:
         """Find the BLAS libraries of the process: a look takes a millisecond, and a new one comes with new modules."""
@@ -93,6 +97,8 @@ class _OneThread:
             if self.holders == 0:
                 self.look()
                 self.found = [library.num_threads for library in self.libraries]
+                self.turn = sys.getswitchinterval()
+                sys.setswitchinterval(min(self.turn, TURN))
             self.holders += 1
             for library in self.libraries:
                 _set_threads(library, 1)
@@ -106,6 +112,8 @@ class _OneThread:
             for library, number in zip(self.libraries, self.found, strict=True):
                 if self.holders == 0 or _is_of_thread(library):
                     _set_threads(library, number)
+            if self.holders == 0:
+                sys.setswitchinterval(self.turn)
 
 
 def _set_threads(library: Any, number: int) -> None:

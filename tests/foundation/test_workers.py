@@ -75,6 +75,25 @@ def test_threads_that_overlap_in_any_order_restore_what_the_host_had():
     assert blas() == {2}
 
 
+@pytest.mark.parametrize(("host", "meanwhile"), [(0.005, 5e-4), (1e-4, 1e-4)])
+def test_threads_that_compute_take_quick_turns_until_the_last_has_left(host, meanwhile):
+    before, one, other = sys.getswitchinterval(), one_blas_thread(), one_blas_thread()
+    sys.setswitchinterval(host)
+    try:
+        seen = []
+        for step in (
+            one.__enter__,
+            other.__enter__,
+            *[lambda of=of: of.__exit__(None, None, None) for of in (one, other)],
+        ):
+            step()
+            seen.append(sys.getswitchinterval())
+        # Kept in whole microseconds.
+        assert seen == pytest.approx([meanwhile, meanwhile, meanwhile, host], abs=1e-6)
+    finally:
+        sys.setswitchinterval(before)
+
+
 def test_the_limit_goes_when_the_work_fails():
     with pytest.raises(ZeroDivisionError), one_blas_thread(), one_blas_thread():
         raise ZeroDivisionError
