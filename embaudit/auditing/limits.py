@@ -171,8 +171,8 @@ class LimitSearch:
         attacked = self._sides[:1]
         plans, name = [plan for side in attacked for plan in self.attacks(side)], f"attack on {''.join(attacked)}"
         # The last takes longest.
-        longest = Each(f"longest {name}", self.attack, plans[-1:])
-        return longest, Each(name, self.attack, plans[:-1]), self.bounds
+        longest = Each(f"longest {name}", self.attack, plans[-1:], is_chain=True)
+        return longest, Each(name, self.attack, plans[:-1], is_chain=True), self.bounds
 
     def limits(self, longest: Sequence[Attack], others: Sequence[Attack], bounds: _Bounds) -> Limits:
         """Put together what the parts found."""

@@ -95,6 +95,8 @@ class Each(Generic[S, T]):
     items: Sequence[S]
     known: Sequence[NDArray[Any]] = ()
     """Arrays that results may refer to."""
+    is_chain: bool = False
+    """Whether each of them is a chain of many small things, as what is no mapping is."""
 
     @property
     def names(self) -> list[str]:
@@ -124,9 +126,13 @@ def all_at_once(*parts: Each[Any, Any] | Callable[[], Any], description: str) ->
         mapped = iter(_mapped([part for part in parts if isinstance(part, Each)], description))
         return tuple(next(mapped) if isinstance(part, Each) else part() for part in parts)
     works = [part.works if isinstance(part, Each) else [part] for part in parts]
-    found = iter(at_once(*chain.from_iterable(works), description=description))
-    several = [tuple(islice(found, len(some))) for some in works]
-    return tuple(some if isinstance(part, Each) else some[0] for part, some in zip(parts, several, strict=True))
+    are_chains = [not isinstance(part, Each) or part.is_chain for part in parts]
+    order = sorted(range(len(parts)), key=lambda number: not are_chains[number])
+    n_chains = sum(len(some) for some, are in zip(works, are_chains, strict=True) if are)
+    in_order = chain.from_iterable(works[number] for number in order)
+    found = iter(at_once(*in_order, description=description, chains=n_chains))
+    several = {number: tuple(islice(found, len(works[number]))) for number in order}
+    return tuple(several[number] if isinstance(part, Each) else several[number][0] for number, part in enumerate(parts))
 
 
 def _mapped(several: Sequence[Each[Any, Any]], description: str) -> list[tuple[Any, ...]]:

@@ -6,6 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
 from embaudit.foundation.executors import work_on
 from embaudit.foundation.pieces import Each, all_at_once, keeping
@@ -32,15 +33,45 @@ def done_among(items, begun):
     return all_at_once(squares, *others, description="doing both")
 
 
-def test_pieces_begin_before_others_and_each_comes_back_in_its_place():
+def test_others_begin_before_pieces_and_each_comes_back_in_its_place():
     begun = []
     with one_worker():
         assert done_among([3, 4, 5], begun) == ((9, 16, 25), 10, 20)
-    assert begun == [3, 4, 5, "a", "b"]
+    assert begun == ["a", "b", 3, 4, 5]
     assert done_among([3, 4, 5], []) == ((9, 16, 25), 10, 20)
     assert done_among([], []) == ((), 10, 20)
     halves, thirds = (Each(name, lambda x, n=n: x / n, [6, 12]) for name, n in (("halves", 2), ("thirds", 3)))
     assert all_at_once(halves, lambda: None, thirds, description="dividing") == ((3, 6), None, (2, 4))
+
+
+@pytest.mark.parametrize(("chained", "order"), [(False, ["a", "b", 1, 2]), (True, [1, 2, "a", "b"])])
+def test_pieces_that_are_chains_keep_their_place_among_others(chained, order):
+    begun = []
+    pieces = Each("pieces", begun.append, [1, 2], is_chain=chained)
+    with one_worker():
+        all_at_once(pieces, lambda: begun.append("a"), lambda: begun.append("b"), description="doing all")
+    assert begun == order
+
+
+@pytest.mark.parametrize("chained", [False, True])
+def test_of_chains_one_is_done_at_a_time_as_long_as_there_are_pieces(monkeypatch, chained):
+    monkeypatch.setenv("EMBAUDIT_WORKERS", "2")
+    events, first = [], threading.Event()
+
+    def chain(name):
+        events.append(name)
+        # The first goes on until what may be done beside it has been.
+        assert name != "one" or first.wait(20)
+
+    def piece(number):
+        events.append(number)
+        if number == 3:
+            first.set()
+
+    pieces = [Each("chains", chain, ["one", "two"], is_chain=chained), Each("pieces", piece, [1, 2, 3])]
+    all_at_once(*pieces, description="doing all")
+    assert (events.index("two") > events.index(3)) == chained
+    assert sorted(events, key=str) == [1, 2, 3, "one", "two"]
 
 
 def test_each_piece_is_kept_under_its_number_and_not_done_again():

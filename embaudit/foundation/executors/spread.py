@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar, copy_context
@@ -117,16 +117,18 @@ def is_elsewhere() -> bool:
 @overload
 def at_once(work: Callable[[], T], other: Callable[[], S], /) -> tuple[T, S]: ...
 @overload
-def at_once(*works: Callable[[], Any], description: str = ...) -> tuple[Any, ...]: ...
-def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]:
+def at_once(*works: Callable[[], Any], description: str = ..., chains: int = ...) -> tuple[Any, ...]: ...
+def at_once(*works: Callable[[], Any], description: str = "", chains: int = 0) -> tuple[Any, ...]:
     """Do things that do not need each other at the same time, begun in order, and return what they return.
 
     Workers are shared out among those that have not ended, so that no more threads compute than there are workers: two
-    that take turns on a core need longer than one after the other. So what is one long chain comes first, and what can
-    be mapped last. They are done one after the other where one worker does everything, or an executor has the work. The
-    BLAS keeps to one thread all along: how many it has shows in last digits, which must not depend on what ends first.
-    How many are done is told under a description, if there is one. Where one raises, or Ctrl-C is pressed, the others
-    end as soon as they ask for workers or whether to go on.
+    that take turns on a core need longer than one after the other. They are done one after the other where one worker
+    does everything, or an executor has the work. The BLAS keeps to one thread all along: how many it has shows in last
+    digits, which must not depend on what ends first. How many are done is told under a description, if there is one.
+    Where one raises, or Ctrl-C is pressed, the others end as soon as they ask for workers or whether to go on.
+
+    The first `chains` of them are chains of many small things, for which threads take turns at the interpreter: as long
+    as there is anything else, one of them is done at a time.
 
     Examples
     --------
@@ -137,13 +139,12 @@ def at_once(*works: Callable[[], Any], description: str = "") -> tuple[Any, ...]
     with one_blas_thread():
         if is_elsewhere() or count == 1 or len(works) < 2:
             return tuple(_told((work() for work in works), description, len(works)))
-        beside = _Beside(count, len(works), share_in_force())
+        beside = _Beside(count, len(works), share_in_force(), deque(range(chains)), deque(range(chains, len(works))))
         pool = ThreadPoolExecutor(min(count, len(works)))
         try:
-            begun = [pool.submit(copy_context().run, beside.do, work) for work in works]
-            for ended in _told(as_completed(begun), description, len(begun)):
-                ended.result()
-            return tuple(one.result() for one in begun)
+            begun = [pool.submit(copy_context().run, beside.do_next, works) for _ in works]
+            found = dict(ended.result() for ended in _told(as_completed(begun), description, len(begun)))
+            return tuple(found[number] for number in range(len(works)))
         finally:
             beside.is_over = True
             pool.shutdown(cancel_futures=True)
@@ -166,6 +167,12 @@ class _Beside:
     """Things that have not ended."""
     around: Callable[[], int]
     """The share of all of them, where they are done beside others."""
+    chains: deque[int]
+    """Which have not begun, of those of which one at a time is done."""
+    others: deque[int]
+    """Which of the others have not begun."""
+    chained: int = 0
+    """Chains that are being done."""
     is_over: bool = False
     """Whether nobody waits for any of them."""
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -175,13 +182,18 @@ class _Beside:
             raise _NobodyWaitsError
         return max(1, min(self.workers, self.around()) // max(1, self.left))
 
-    def do(self, work: Callable[[], T]) -> T:
+    def do_next(self, works: Sequence[Callable[[], Any]]) -> tuple[int, Any]:
+        with self.lock:
+            chained = bool(self.chains) and not (self.chained and self.others)
+            number = (self.chains if chained else self.others).popleft()
+            self.chained += chained
         try:
             with some_workers(self.share):
-                return work()
+                return number, works[number]()
         finally:
             with self.lock:
                 self.left -= 1
+                self.chained -= chained
 
 
 def _submitted(place: _Workplace, function: Callable[[S], T], items: Iterable[S], ahead: int) -> Iterator[T]:

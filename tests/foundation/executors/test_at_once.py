@@ -70,6 +70,14 @@ def test_no_more_threads_compute_than_there_are_workers(workers, works, monkeypa
     assert 1 < most <= workers
 
 
+def test_chains_are_done_side_by_side_where_nothing_else_is_left():
+    barrier, ended = threading.Barrier(2), []
+    found = at_once(*[lambda: met(barrier)] * 2, lambda: ended.append(1), chains=2)
+    assert len(set(found[:2])) == 2
+    assert (found[2], ended) == (None, [1])
+    assert at_once(lambda: 1, lambda: 2, lambda: 3, chains=3) == (1, 2, 3)
+
+
 def test_what_goes_on_alone_has_all_workers(monkeypatch):
     monkeypatch.setenv("EMBAUDIT_WORKERS", "4")
     begun, asked = threading.Barrier(2), threading.Event()
