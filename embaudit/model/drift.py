@@ -27,7 +27,7 @@ from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
-MAX_PRODUCTS = 2**28
+MAX_PRODUCTS = 2**26
 """Multiplications that they take, at most: of long rows fewer are compared."""
 FEWEST = 32
 """Left rows that are compared however long rows are, if so many fit `MAX_SCORES`."""
@@ -112,7 +112,7 @@ def n_compared(n_right: int, rank: int) -> int:
     Examples
     --------
     >>> n_compared(1_000, 64), n_compared(1_000, 1_024), n_compared(10_000, 4_096), n_compared(100_000, 64)
-    (1000, 262, 32, 10)
+    (1000, 65, 32, 10)
     """
     within = max(FEWEST, MAX_PRODUCTS // (n_right * rank))
     return max(1, min(MAX_SCORES // n_right, within))

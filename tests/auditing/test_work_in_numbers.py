@@ -73,7 +73,7 @@ BOTH = 2 * 16 * 60_000 * 8
             333 * 60_000 * 300 + 2 * 20_000 * 300**2 + 2 * 16 * 60_000 * 300,
         ),
         # Of long rows fewer scores are compared.
-        (sizes(1_000, 600, k=1_024, roles=()), 2 * 262 * 1_000 * 1_024),
+        (sizes(1_000, 600, k=1_024, roles=()), 2 * 65 * 1_000 * 1_024),
     ],
 )  # fmt: skip
 def test_products_of_a_visit(found, products):
