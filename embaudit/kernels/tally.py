@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.foundation.checked import Floats, Indices
+from embaudit.foundation.checked import Floats, Indices, frozen
 from embaudit.foundation.compiled import has_numba
 from embaudit.foundation.executors import spread
 from embaudit.kernels.intervals import Z95
@@ -160,6 +160,12 @@ class PairTally:
         return max(0.0, self.mean_abs - half), self.mean_abs + half
 
 
+@lru_cache(maxsize=8)
+def _above_diagonal(n: int) -> Indices:
+    """Number the places above the diagonal of a square, row by row."""
+    return frozen(np.flatnonzero(np.triu(np.ones((n, n), dtype=np.bool_), 1)))
+
+
 class _Sheet:
     """Adds pairs to a tally, with scratch arrays made once: fresh ones for every tile cost more than the arithmetic."""
 
@@ -172,8 +178,8 @@ class _Sheet:
 
     def add(self, before: Floats, after: Floats, *, upper: bool = False) -> None:
         """Add cosines, or what of two square tiles is above the diagonal."""
-        above = np.triu_indices(len(before), 1) if upper else ...
-        before, after = before[above].ravel(), after[above].ravel()
+        above = _above_diagonal(len(before)) if upper else slice(None)
+        before, after = before.ravel()[above], after.ravel()[above]
         n = before.size
         value, (cell, joint, column) = self.value[:n], self.cells[:, :n]
         squares = (float(x @ y) for x, y in ((before, before), (after, after), (before, after)))

@@ -11,7 +11,6 @@ from embaudit.auditing.answer import Word
 from embaudit.auditing.finding import Severity
 from embaudit.report.brief import brief
 from embaudit.report.first_screen import first_screen
-from embaudit.report.shown import shown
 from embaudit.report.summary import audit_content, bias_grids, grids, movement_grids, neighbour_grids, sentences
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
     from embaudit.cli.demonstration import Demonstration
     from embaudit.foundation.results import Result
+    from embaudit.report.content import Content
     from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked
 
@@ -66,9 +66,16 @@ def print_audit(audit: Audit, console: Console) -> None:
         _print_verdict(audit, console, title="verdict")
 
 
+def _content(result: Result) -> Content:
+    # With it come results of every kind, which an audit does not need.
+    from embaudit.report.shown import shown
+
+    return shown(result)
+
+
 def print_brief(result: Result, console: Console) -> None:
     """Print one screen of a result."""
-    content = shown(result)
+    content = _content(result)
     said = (*(part for part in content.parts if isinstance(part, str)), *content.notes[:NOTES])
     console.print(Text(brief(said, content.grids)), soft_wrap=True)
 
@@ -78,7 +85,7 @@ def print_result(result: Result, console: Console, *, full: bool = True) -> None
     if not full:
         print_brief(result, console)
         return
-    content = shown(result)
+    content = _content(result)
     print_grids(content.grids, console)
     for line in (*(part for part in content.parts if isinstance(part, str)), *content.notes):
         console.print(line, markup=False)
