@@ -18,7 +18,7 @@ from embaudit.gauges.gauge import Gauge
 from embaudit.model import SideName
 from embaudit.ranges.half_angle import between, cosine_of, shear, tamed
 from embaudit.ranges.reach import End, Ends, point
-from embaudit.ranges.weights import largest_cosine, search_for
+from embaudit.ranges.weights import largest_cosine
 
 _NEAR = 1e-3
 
@@ -80,10 +80,10 @@ class BoundedDiagonalReach(NamedTuple):
 
     def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends, exact and attained."""
-        x, y, search = tamed(x), tamed(y), search_for(self.n_pairs)
-        upper = largest_cosine(x, y, self.max_condition, search).tangent
+        x, y = tamed(x), tamed(y)
+        upper = largest_cosine(x, y, self.max_condition, self.n_pairs).tangent
         with np.errstate(divide="ignore"):
-            lower = 1 / largest_cosine(x, -y, self.max_condition, search).tangent
+            lower = 1 / largest_cosine(x, -y, self.max_condition, self.n_pairs).tangent
         reached = np.ones(len(x), dtype=np.bool_)
         return Ends(lower, upper, reached, reached)
 

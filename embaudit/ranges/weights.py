@@ -24,12 +24,15 @@ from embaudit.foundation.workers import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed
+from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
 
 Ints = NDArray[np.intp]
 
 COMPILED = 200_000
 """Pairs from which the search is compiled, where numba is installed: loading it takes half a second."""
+LOST = 1e-12
+"""Share of a sum that rounding may take before all intervals are tried."""
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
 
@@ -47,8 +50,10 @@ Search: TypeAlias = Callable[[Floats, Floats, Floats, float], tuple[Ints, Ints, 
 """Finds the best interval; see `embaudit.ranges.sweep.best_interval`."""
 
 
-def search_for(n_pairs: int) -> Search:
-    """Choose how to find the best intervals of very many pairs, a block of them at a time."""
+def search_for(rank: int, square: float, n_pairs: int = 0) -> Search:
+    """Choose how to find the best intervals of so many pairs, a block of them at a time."""
+    if np.sqrt(rank) * square * EPS > LOST:
+        return every_interval
     if n_pairs < COMPILED or not has_numba():
         return best_interval
     from embaudit.ranges.compiled_sweep import compiled_best_interval
@@ -56,7 +61,7 @@ def search_for(n_pairs: int) -> Search:
     return compiled_best_interval
 
 
-def largest_cosine(x: Floats, y: Floats, max_condition: float, search: Search = best_interval) -> Best:
+def largest_cosine(x: Floats, y: Floats, max_condition: float, n_pairs: int = 0) -> Best:
     """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
 
     Parameters
@@ -65,8 +70,8 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, search: Search = 
         Rows whose squares neither overflow nor vanish; NaN comes back where one is zero.
     max_condition : float
         κ > 1, the condition number of the diagonal gauge whose squares are the weights.
-    search : callable
-        How to find the best intervals, from `search_for`.
+    n_pairs : int
+        How many are asked for in all, by which the way is chosen.
 
     Examples
     --------
@@ -85,21 +90,21 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, search: Search = 
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
-        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, search)
+        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, n_pairs)
     if len(definite):
         least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Floats, y: Floats, square: float, search: Search) -> Best:
+def _best_vertex(x: Floats, y: Floats, square: float, n_pairs: int) -> Best:
     """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(positive, np.log(np.abs(y)) - np.log(np.abs(x)), NEVER)
     order = np.argsort(ratios, axis=1)
     p, q, ratios = (np.take_along_axis(z, order, axis=1) for z in (x, y, ratios))
-    start, stop, cosine = search(p, q, ratios, square)
+    start, stop, cosine = search_for(x.shape[1], square, n_pairs)(p, q, ratios, square)
     plain = np.empty(len(x))
     fine, count = np.flatnonzero(cosine > 1 - _FINE**2), positive.sum(axis=1)
     for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):
@@ -137,7 +142,8 @@ def _fine_scan(x: Floats, y: Floats, count: Ints, square: float) -> tuple[Ints, 
         within[:n] = within[1 : n + 1] + gaps[places[:n], last]
         apart[:n] += rows[last] / step + within[:n]
         dot[:n] += (x * y)[last]
-        value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where((dot[:n] > 0) & (last[:, None] < count), apart[:n] / dot[:n] ** 2, np.inf)
         better = value < best[:n]
         best[:n][better] = value[better]
         stop[:n] = np.where(better, last[:, None] + 1, stop[:n])

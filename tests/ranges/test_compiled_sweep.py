@@ -21,9 +21,12 @@ def test_ranges_are_the_same(monkeypatch, positive):
     np.testing.assert_allclose(found.upper, plain.upper, atol=1e-14)
 
 
-@pytest.mark.parametrize(("pairs", "there", "name"), [
-    (200_000, True, "compiled_best_interval"), (199_999, True, "best_interval"), (200_000, False, "best_interval"),
+@pytest.mark.parametrize(("square", "pairs", "there", "name"), [
+    (4.0, 200_000, True, "compiled_best_interval"), (4.0, 199_999, True, "best_interval"),
+    (4.0, 200_000, False, "best_interval"), (562.0, 0, True, "best_interval"), (564.0, 0, True, "every_interval"),
+    (564.0, 200_000, True, "every_interval"),
 ])  # fmt: skip
-def test_the_way_is_chosen_by_pairs_and_what_is_installed(monkeypatch, pairs, there, name):
+def test_the_way_is_chosen_by_budget_and_pairs_and_what_is_installed(monkeypatch, square, pairs, there, name):
     monkeypatch.setattr(weights, "has_numba", lambda: there)
-    assert weights.search_for(pairs).__name__ == name
+    # √64 · 2⁻⁵² of 562.9 is the share that rounding may take.
+    assert weights.search_for(64, square, pairs).__name__ == name

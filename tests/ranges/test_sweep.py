@@ -9,7 +9,10 @@ from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range, sweep
 from embaudit.ranges.compiled_sweep import compiled_best_interval
+from embaudit.ranges.half_angle import cosine_of
+from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
+from embaudit.ranges.weights import largest_cosine
 
 
 def sorted_pairs(k, m, slope, spread, square, seed):
@@ -45,7 +48,7 @@ def best_of_all(x, y, ratios, square):
     return best
 
 
-@pytest.mark.parametrize("search", [best_interval, compiled_best_interval])
+@pytest.mark.parametrize("search", [best_interval, compiled_best_interval, every_interval])
 @pytest.mark.parametrize("k", [2, 3, 5, 40, 300])
 @pytest.mark.parametrize("square", [1.0001, 1.21, 4.0, 1e4])
 @pytest.mark.parametrize(("slope", "spread"), [(0, 0), (0.3, 2), (2, 0), (30, 3), (-0.5, 1)])
@@ -94,11 +97,23 @@ def test_rounds_mostly_confirm(monkeypatch):
     assert sum(rounds[1:]) < 50
 
 
-@pytest.mark.parametrize("search", [best_interval, compiled_best_interval])
+@pytest.mark.parametrize("search", [best_interval, compiled_best_interval, every_interval])
 def test_ratios_as_far_apart_as_float64_holds_do_not_mix_pairs(search):
     draw = np.random.default_rng(3)
     x, y, ratios = in_order(*(np.exp(draw.uniform(-170, 170, (50, 6))) for _ in range(2)))
     np.testing.assert_allclose(search(x, y, ratios, 4.0)[2], best_of_all(x, y, ratios, 4.0), rtol=1e-10, atol=1e-300)
+
+
+@pytest.mark.parametrize("k", [20, 70, 250])
+def test_weights_far_apart_of_coordinates_far_apart_lose_nothing_to_rounding(k):
+    draw = np.random.default_rng(k)
+    x, y = (np.exp(8 * draw.standard_normal((40, k))) * draw.choice([-1, 1], size=(40, k)) for _ in range(2))
+    kappa = 1e8
+    ordered = in_order(x, y)
+    expected = best_of_all(*ordered, kappa**2)
+    np.testing.assert_allclose(cosine_of(largest_cosine(x, y, kappa).tangent), expected, atol=1e-12)
+    # Differences of sums over all coordinates do: sums within a window are far below these.
+    assert np.abs(cosines_of(*ordered[:2], *best_interval(*ordered, kappa**2)[:2], kappa**2) - expected).max() > 1e-9
 
 
 @pytest.mark.parametrize("k", [12, 400])
