@@ -41,6 +41,12 @@ def best_interval(x: Floats, y: Floats, ratios: Floats, square: float) -> tuple[
     square : float
         High weights over low ones, κ². With all that may be high each cosine is positive.
 
+    Returns
+    -------
+    start, stop : array of int (m,)
+        Equal where no weight need be high, but for rounding.
+    cosine : array of shape (m,)
+
     Examples
     --------
     >>> best_interval(np.ones((1, 2)), np.array([[1.0, -1.0]]), np.array([[0, NEVER]]), 4.0)
@@ -87,7 +93,7 @@ class _Pairs(NamedTuple):
     base: Floats
     """(3, m) sums over all coordinates."""
     sums: Floats
-    """(3, m, k + 1) sums over the first coordinates: none, one, up to all that may be high."""
+    """(3, m, k + 1) sums over the first coordinates: none, one, up to all that may be high in any of the pairs."""
     ratios: Floats
     """(m, k) logarithms of |y/x|, in order."""
 

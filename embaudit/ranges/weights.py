@@ -31,8 +31,8 @@ Ints = NDArray[np.intp]
 
 COMPILED = 200_000
 """Pairs from which the search is compiled, where numba is installed: loading it takes half a second."""
-LOST = 1e-12
-"""Share of a sum that rounding may take before all intervals are tried."""
+LOST = 1e-10
+"""Share of a sum that rounding might take, from which on all intervals are tried; cosines lose a hundredth of it."""
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
 

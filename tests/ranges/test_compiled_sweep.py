@@ -23,10 +23,10 @@ def test_ranges_are_the_same(monkeypatch, positive):
 
 @pytest.mark.parametrize(("square", "pairs", "there", "name"), [
     (4.0, 200_000, True, "compiled_best_interval"), (4.0, 199_999, True, "best_interval"),
-    (4.0, 200_000, False, "best_interval"), (562.0, 0, True, "best_interval"), (564.0, 0, True, "every_interval"),
-    (564.0, 200_000, True, "every_interval"),
+    (4.0, 200_000, False, "best_interval"), (56_200.0, 0, True, "best_interval"), (56_400.0, 0, True, "every_interval"),
+    (56_400.0, 200_000, True, "every_interval"),
 ])  # fmt: skip
 def test_the_way_is_chosen_by_budget_and_pairs_and_what_is_installed(monkeypatch, square, pairs, there, name):
     monkeypatch.setattr(weights, "has_numba", lambda: there)
-    # √64 · 2⁻⁵² of 562.9 is the share that rounding may take.
+    # √64 · 2⁻⁵² of 56,295 is the share that rounding may take.
     assert weights.search_for(64, square, pairs).__name__ == name

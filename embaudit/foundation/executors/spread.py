@@ -128,7 +128,7 @@ def at_once(*works: Callable[[], Any], description: str = "", chains: int = 0) -
     Where one raises, or Ctrl-C is pressed, the others end as soon as they ask for workers or whether to go on.
 
     The first `chains` of them are chains of many small things, for which threads take turns at the interpreter: as long
-    as there is anything else, one of them is done at a time.
+    as anything else has not begun, one of them is done at a time.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class _Beside:
     around: Callable[[], int]
     """The share of all of them, where they are done beside others."""
     chains: deque[int]
-    """Which have not begun, of those of which one at a time is done."""
+    """Which have not begun, of those of which one at a time is done as long as there are others."""
     others: deque[int]
     """Which of the others have not begun."""
     chained: int = 0
