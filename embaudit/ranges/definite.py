@@ -120,7 +120,7 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
     m, k = x.shape
     pairs = _Pairs(np.ascontiguousarray(x.T), np.ascontiguousarray(y.T), max_condition**2)
     rows, best = np.arange(m), np.ones((m, k))
-    excess = np.full(m, np.inf)
+    excess, reached = np.full(m, np.inf), np.full(m, -np.inf)
     low, high = _Side(k, m, 0.0), _Side(k, m, np.inf)
     trial = np.ones((k, m))
     offset, s = pairs.best_slope(pairs.moments(trial))
@@ -130,7 +130,9 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
         below = _sums(trial, misfit * misfit) / (2 * s * _sums(trial, pairs.product))
         level, vertex = pairs.highest(misfit, s, below)
         excess[rows] = np.minimum(excess[rows], level)
-        best[rows] = trial.T
+        # At the slope that is best for them, weights reach the value that bounds e from below.
+        further = stationary & (below > reached[rows])
+        best[rows[further]], reached[rows[further]] = trial.T[further], below[further]
         active = ~(stationary & (level - below <= _GAP * level))
         slope = _sums(vertex * misfit, s * pairs.x + pairs.y)
         if not active.any():

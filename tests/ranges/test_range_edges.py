@@ -239,6 +239,15 @@ def test_where_gain_and_loss_are_level_the_gaining_coordinates_are_heavy():
     assert (found.tangent.tolist(), found.weights.tolist()) == ([1.0], [[4.0, 1.0]])
 
 
+def test_weights_reach_the_cosine_that_they_stand_for_however_far_apart_they_may_be():
+    x = np.array([[0.048324624414523384, 1.029035549437811, 3.9097722167013955e-05]])
+    y = np.array([[-2499.1757985122217, -1.876918992454176, -1.4999798155719431e-05]])
+    found = largest_cosine(x, y, 1e8)
+    w, a, b = (z.astype(np.longdouble) for z in (found.weights, x, y))
+    reached = (w * a * b).sum(axis=1) / np.sqrt((w * a * a).sum(axis=1) * (w * b * b).sum(axis=1))
+    np.testing.assert_allclose(reached.astype(float), cosine_of(found.tangent), rtol=1e-7)
+
+
 def test_axes_of_nearly_parallel_rows_are_exact():
     x, y = np.array([1.0, 0.0]), np.array([1.0, 1e-12])
     for sign in (1.0, -1.0):
