@@ -20,7 +20,7 @@ from embaudit.auditing.heads import PANEL, panel_size
 from embaudit.auditing.limits import ATTACKED_RANK, ATTACKED_ROWS
 from embaudit.kernels.stretch import WIDE
 from embaudit.model import Equivalence, Softmax
-from embaudit.model.drift import COLUMNS, MANY, n_compared
+from embaudit.model.drift import compared
 from embaudit.movements.few_coordinates import rows_drawn
 from embaudit.movements.movement import EXACT_PAIRS, SEARCHED
 from embaudit.movements.panel import SUMMED, WHOLE
@@ -98,8 +98,8 @@ class _Sizes:
         return self.pairs(role) <= EXACT_PAIRS
 
     def _scores(self) -> float:
-        right = COLUMNS if self.rows[0] > MANY else self.rows[0]
-        return right * min(n_compared(right, self.rank), self.rows[1] if len(self.rows) > 1 else 256)
+        left, right = compared(self.rows[1] if len(self.rows) > 1 else 256, self.rows[0], self.rank)
+        return left * right
 
     def besides(self) -> float:
         """Everything but visits and attacks: ranges, traits, and what all visits share."""

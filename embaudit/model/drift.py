@@ -22,19 +22,18 @@ from embaudit.foundation.words import counted
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.passes import CACHE_BYTES
 from embaudit.kernels.rows import sample_rows
+from embaudit.kernels.stretch import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
-MAX_PRODUCTS = 2**26
-"""Multiplications that they take, at most: of long rows fewer are compared."""
-FEWEST = 32
-"""Left rows that are compared however long rows are, if so many fit `MAX_SCORES`."""
 MANY = 100_000
 """Right rows above which some stand for all."""
 COLUMNS = 10_000
 """So many of them."""
+LONG_ROWS = 256
+"""Rows of either side that stand for all where rows are long: to map more takes longer than to measure what moved."""
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -106,21 +105,23 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     return float(before.link.sensitivity * bound)
 
 
-def n_compared(n_right: int, rank: int) -> int:
-    """Count the left rows whose scores are compared with so many right ones.
+def compared(n_left: int, n_right: int, rank: int) -> tuple[int, int]:
+    """Count the left and right rows of a model whose predictions are compared in one sample.
 
     Examples
     --------
-    >>> n_compared(1_000, 64), n_compared(1_000, 1_024), n_compared(10_000, 4_096), n_compared(100_000, 64)
-    (1000, 65, 32, 10)
+    >>> compared(1_000, 9_000, 64), compared(1_000, 500_000, 64), compared(1_000, 9_000, 1_024), compared(9, 20, 1_024)
+    ((111, 9000), (100, 10000), (256, 256), (9, 20))
     """
-    within = max(FEWEST, MAX_PRODUCTS // (n_right * rank))
-    return max(1, min(MAX_SCORES // n_right, within))
+    if rank > WIDE:
+        return min(n_left, LONG_ROWS), min(n_right, LONG_ROWS)
+    few = COLUMNS if n_right > MANY else n_right
+    return min(n_left, max(1, MAX_SCORES // few)), few
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """The model of the rows whose predictions are compared: `n_compared` left ones, at most."""
+    """The model of the rows whose predictions are compared: as many as `compared` says."""
 
     model: FactorModel
     """Of these rows."""
@@ -141,8 +142,8 @@ class Sample:
         >>> some.model.n_left, some.model.n_right, some.exact
         (30, 10000, False)
         """
-        few = COLUMNS if model.n_right > MANY else model.n_right
-        left = sample_rows(model.n_left, n_compared(few, model.rank), rng)
+        most, few = compared(model.n_left, model.n_right, model.rank)
+        left = sample_rows(model.n_left, most, rng)
         right = sample_rows(model.n_right, few, rng) if few < model.n_right else None
         exact = len(left) == model.n_left and right is None
         return cls(model if exact else model.take(left=left, right=right), exact, None if right is None else few)
@@ -202,7 +203,7 @@ def drift(
     condition_number : float
         κ of the gauge, which scales the tolerance.
     rng : numpy Generator or int
-        Draws the left rows where there are more than `n_compared` of them.
+        Draws the left rows where there are more than `MAX_SCORES` scores.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def drift(
     """
     require_same_rows(before, after)
     n = before.n_left
-    size = n_compared(before.n_right, before.rank)
+    size = max(1, MAX_SCORES // before.n_right)
     draw = as_generator(rng)
     return _drift(before, after, condition_number, sample_rows(n, size, draw))
 

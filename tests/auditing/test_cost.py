@@ -87,7 +87,7 @@ LISTED, SCORED = 400 * 8, 2 * 1_000_000 * 8
         # Not all are held: rows of the pairs are, 20,000 of them are summed, and all are mapped for the lists.
         (50_001, 8, 50_001 * (64 + 399 * 8 + 64) + 2 * 20_000 * 64 + 2 * 19 * 50_001 * 8),
         (1_000, 256, 1_000 * (256**2 + 400 * 256) + 1_000**2 / 2 * 512 + 512 * 256_000),
-        (1_000, 257, 1_000 * 400 * 257 + 1_000**2 / 2 * 257 + 514 * 256_000),
+        (1_000, 257, 1_000 * 400 * 257 + 1_000**2 / 2 * 257 + 514 * 256**2),
     ],
 )
 def test_products_of_one_visit_follow_what_is_held_and_drawn(right, k, products):

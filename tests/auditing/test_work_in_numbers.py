@@ -70,10 +70,10 @@ BOTH = 2 * 16 * 60_000 * 8
         (sizes(60, 40, k=300), (60 * 60 + 40 * 40) * 300 + 300 * (1_800 + 800 + 2_400) + 2 * 2_400 * 300),
         (
             sizes(60_000, k=300, roles=("right",), n_pairs=10_000),
-            333 * 60_000 * 300 + 2 * 20_000 * 300**2 + 2 * 16 * 60_000 * 300,
+            333 * 60_000 * 300 + 2 * 20_000 * 300**2 + 2 * 256 * 256 * 300,
         ),
-        # Of long rows fewer scores are compared.
-        (sizes(1_000, 600, k=1_024, roles=()), 2 * 65 * 1_000 * 1_024),
+        # Of long rows few of either side.
+        (sizes(1_000, 600, k=1_024, roles=()), 2 * 256 * 256 * 1_024),
     ],
 )  # fmt: skip
 def test_products_of_a_visit(found, products):

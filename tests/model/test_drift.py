@@ -112,17 +112,18 @@ def test_as_many_columns_stand_for_all_as_there_are_beyond_many(monkeypatch):
     assert len({id(one) for one in several}) == len(several) == 3
 
 
-@pytest.mark.parametrize(("scores", "products", "fewest", "rows"), [
-    (300, 15 * 6 * 9, 1, 9), (300, 15 * 6 * 9 - 1, 1, 8), (300, 15 * 6 * 9, 10, 10), (15 * 8, 15 * 6 * 9, 10, 8),
+@pytest.mark.parametrize(("wide", "long_rows", "shape", "exact"), [
+    (6, 3, (20, 15), True), (5, 3, (3, 3), False), (5, 17, (17, 15), False), (5, 20, (20, 15), True),
 ])  # fmt: skip
-def test_of_long_rows_fewer_are_compared(monkeypatch, scores, products, fewest, rows):
-    for name, value in (("MAX_SCORES", scores), ("MAX_PRODUCTS", products), ("FEWEST", fewest)):
-        monkeypatch.setattr(module, name, value)
+def test_of_long_rows_few_of_either_side_are_compared(monkeypatch, wide, long_rows, shape, exact):
+    monkeypatch.setattr(module, "WIDE", wide)
+    monkeypatch.setattr(module, "LONG_ROWS", long_rows)
     model = make("identity")
     assert (model.n_left, model.n_right, model.rank) == (20, 15, 6)
     found = module.Sample.of(model, np.random.default_rng(0))
-    assert (found.model.n_left, found.exact, found.n_columns) == (rows, False, None)
-    assert drift(model, model, condition_number=1.0).n_rows == rows
+    assert ((found.model.n_left, found.model.n_right), found.exact) == (shape, exact)
+    measured = found.drift(found.model, 1.0)
+    assert (measured.n_rows, measured.n_columns, measured.ok) == (shape[0], None if shape[1] == 15 else 3, True)
 
 
 def test_a_change_of_just_the_tolerance_is_rounding():
