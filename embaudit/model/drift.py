@@ -150,7 +150,7 @@ class Sample:
 
     @classmethod
     def several(cls, model: FactorModel, count: int, rng: np.random.Generator) -> list[Sample]:
-        """Draw several; of a small model there is one, whose scores are computed once.
+        """Draw several; of a small model there is one, whose scores are computed once, and one of long rows.
 
         Examples
         --------
@@ -161,7 +161,7 @@ class Sample:
         """
         found: list[Sample] = []
         while len(found) < count:
-            found.append(found[0] if found and found[0].exact else cls.of(model, rng))
+            found.append(found[0] if found and (found[0].exact or model.rank > WIDE) else cls.of(model, rng))
         return found
 
     @cached_property

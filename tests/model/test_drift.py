@@ -122,6 +122,8 @@ def test_of_long_rows_few_of_either_side_are_compared(monkeypatch, wide, long_ro
     assert (model.n_left, model.n_right, model.rank) == (20, 15, 6)
     found = module.Sample.of(model, np.random.default_rng(0))
     assert ((found.model.n_left, found.model.n_right), found.exact) == (shape, exact)
+    one, other = module.Sample.several(model, 2, np.random.default_rng(0))
+    assert (one is other) == (exact or wide < 6)
     measured = found.drift(found.model, 1.0)
     assert (measured.n_rows, measured.n_columns, measured.ok) == (shape[0], None if shape[1] == 15 else 3, True)
 
