@@ -32,7 +32,7 @@ Ints = NDArray[np.intp]
 COMPILED = 200_000
 """Pairs from which the search is compiled, where numba is installed: loading it takes half a second."""
 LOST = 1e-10
-"""Share of a sum that rounding might take, from which on all intervals are tried; cosines lost a 500th of it at most."""
+"""Share of a sum that rounding might take, from which all intervals are tried; cosines lost a 500th of it at most."""
 _FINE = 1e-3
 """Below this half-angle tangent intervals are compared by 1 - cos², summed without cancellation."""
 
