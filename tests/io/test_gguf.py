@@ -14,6 +14,7 @@ from llama_files import LAYER, RMS, gguf_file
 from embaudit.errors import InputError
 from embaudit.io import final_norm_of, load, look, norm_of
 from embaudit.io.codecs import gguf as codec
+from embaudit.io.codecs import held
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def test_rounded_numbers_are_undone_a_block_of_rows_at_a_time(tmp_path: Path, mo
         cuts.append((n_rows, n_columns))
         return (slice(start, min(start + 300, n_rows)) for start in range(0, n_rows, 300))
 
-    monkeypatch.setattr(codec, "row_blocks", cut)
+    monkeypatch.setattr(held, "row_blocks", cut)
     tracemalloc.start()
     found = file["token_embd.weight"]
     peak = tracemalloc.get_traced_memory()[1]

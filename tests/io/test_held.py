@@ -18,6 +18,7 @@ from embaudit.io.codecs import held as module
 from embaudit.io.codecs.gguf import Gguf
 from embaudit.io.codecs.held import as_stored, held, widened
 from embaudit.io.codecs.safetensors import Safetensors, widen_bfloat16
+from embaudit.kernels import scratch
 
 ROWS = np.random.default_rng(0).standard_normal((37, 5)).astype(np.float16)
 WIDE = ROWS.astype(np.float32)
@@ -35,12 +36,12 @@ def floats(raw):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(module, "HELD", 4 * ROWS.size - 1)
+    monkeypatch.setattr(scratch, "HELD", 4 * ROWS.size - 1)
     monkeypatch.setattr(module, "row_blocks", lambda n, _k: (slice(i, min(i + 8, n)) for i in range(0, n, 8)))
 
 
 def test_what_is_held_lies_in_memory(monkeypatch):
-    monkeypatch.setattr(module, "HELD", 4 * ROWS.size)
+    monkeypatch.setattr(scratch, "HELD", 4 * ROWS.size)
     found = widened(ROWS, floats)
     assert not isinstance(found, np.memmap)
     assert (found == WIDE).all()
@@ -62,7 +63,7 @@ def test_where_there_is_no_room_it_is_held(tmp_path, monkeypatch):
     def full(**_options):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module.tempfile, "TemporaryFile", full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
     found = widened(ROWS, floats)
     assert not isinstance(found, np.memmap)
     assert (found == WIDE).all()
@@ -85,19 +86,19 @@ def test_tensors_of_checkpoints_are_widened_so(tmp_path: Path):
 
 @pytest.mark.parametrize("most", [0, 1 << 26])
 def test_rows_come_in_blocks_of_any_size(most, monkeypatch):
-    monkeypatch.setattr(module, "HELD", most)
+    monkeypatch.setattr(scratch, "HELD", most)
     blocks = [WIDE[:5], WIDE[5:5], WIDE[5:]]
-    found = held(WIDE.shape, np.float64, lambda: iter(blocks))
+    found = held(WIDE.shape, np.float64, iter(blocks))
     assert isinstance(found, np.memmap) is (most == 0)
     assert found.dtype == np.float64
     assert found.tolist() == WIDE.tolist()
-    for shape, said in (((36, 5), None), ((38, 5), "37 of 38 rows")):
+    for shape, said in (((36, 5), "37 of 36 rows"), ((38, 5), "37 of 38 rows")):
         with pytest.raises(ValueError, match=said):
-            held(shape, np.float32, lambda: iter(blocks))
+            held(shape, np.float32, iter(blocks))
 
 
 def test_only_what_is_of_another_type_is_widened(monkeypatch):
-    monkeypatch.setattr(module, "HELD", 0)
+    monkeypatch.setattr(scratch, "HELD", 0)
     whole = np.arange(6, dtype=np.int8).reshape(3, 2)
     assert as_stored(WIDE) is WIDE
     assert as_stored(names := np.array(["a"])) is names
@@ -117,7 +118,7 @@ def test_rounded_tensors_are_undone_there(kind, tmp_path, monkeypatch):
         write()
     writer.close()
     in_memory = Gguf(tmp_path / "m.gguf")["output.weight"]
-    monkeypatch.setattr(module, "HELD", 0)
+    monkeypatch.setattr(scratch, "HELD", 0)
     on_disk = Gguf(tmp_path / "m.gguf")["output.weight"]
     assert [lies_on_disk(x) for x in (in_memory, on_disk)] == [False, True]
     assert np.abs(on_disk - rows).max() < 0.03
@@ -150,7 +151,7 @@ NAMES = [f"{kind}{suffix}" for kind in ("lists", "wide", "packed", "packed_wide"
 def test_tables_are_decoded_there(name, tmp_path, monkeypatch):
     path = written(tmp_path / name, WIDE)
     in_memory = load(path).right
-    monkeypatch.setattr(module, "HELD", 0)
+    monkeypatch.setattr(scratch, "HELD", 0)
     found = load(path)
     assert [lies_on_disk(x) for x in (in_memory, found.right)] == [False, True]
     assert found.right.tolist() == in_memory.tolist() == WIDE.tolist()
@@ -184,7 +185,7 @@ def test_a_stream_without_its_end_is_refused(tmp_path):
 def test_arrays_of_other_types_are_widened_there(kind, tmp_path, monkeypatch):
     raw = (100 * WIDE / np.abs(WIDE).max()).astype(kind)
     np.save(tmp_path / "v.npy", raw)
-    monkeypatch.setattr(module, "HELD", 0)
+    monkeypatch.setattr(scratch, "HELD", 0)
     found = load(tmp_path / "v.npy").right
     assert lies_on_disk(found)
     assert found.tolist() == raw.tolist()

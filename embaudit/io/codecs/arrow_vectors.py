@@ -100,7 +100,7 @@ def matrix(path: Path, column: str, name: str) -> NDArray[Any]:
         first = next(parts(), None)
         if first is None:
             raise ValueError("no rows")
-        return held((_rows(path), first.shape[1]), storage_of(first.dtype), parts)
+        return held((_rows(path), first.shape[1]), storage_of(first.dtype), parts())
     except InputError:
         raise
     except BROKEN as error:
@@ -124,7 +124,7 @@ def side_by_side(path: Path, columns: Sequence[str], dtype: DTypeLike) -> NDArra
             yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in chosen])
 
     try:
-        return held((_rows(path), len(columns)), storage_of(np.dtype(dtype)), parts)
+        return held((_rows(path), len(columns)), storage_of(np.dtype(dtype)), parts())
     except InputError:
         raise
     except BROKEN as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import mmap
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Place, Read, Tensor
-from embaudit.io.codecs.held import held
+from embaudit.io.codecs.held import decoded
 from embaudit.io.codecs.memory import Memory
 from embaudit.io.codecs.safetensors import numbers_at
 from embaudit.io.files import first_bytes
@@ -128,7 +127,7 @@ class Gguf:
         return kind.name, entry.shape, Place(self.path, base + entry.start, dtype, shape)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `held` holds it.
+        """Read one tensor; float32 stays on disk, what is shorter becomes float32, as `decoded` holds it.
 
         Raises
         ------
@@ -140,11 +139,8 @@ class Gguf:
             return numbers_at(place, PLAIN[kind])
         *rows, width = shape
         flat = (prod(rows), width)
-
-        def undone() -> Iterator[NDArray[np.float32]]:
-            return (self.undone(name, self.blocks(name, part)) for part in row_blocks(*flat))
-
-        return held(flat, np.float32, undone).reshape(shape)
+        undone = decoded(flat, np.float32, lambda part: self.undone(name, self.blocks(name, part)))
+        return undone.reshape(shape)
 
     def blocks(self, name: str, rows: slice) -> NDArray[np.uint8]:
         """Read some rows of a rounded tensor as they are stored.

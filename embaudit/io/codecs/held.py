@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import storage_of
-from embaudit.foundation.workers import row_blocks
-
-HELD = 2**26
-"""Bytes up to which decoded numbers are held in memory."""
+from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.kernels.scratch import scratch
 
 
-def held(shape: tuple[int, ...], dtype: DTypeLike, blocks: Callable[[], Iterable[NDArray[Any]]]) -> NDArray[Any]:
-    """Hold an array whose rows come in blocks, in order.
-
-    What is large is written to a temporary file without a name and mapped from there, so that the operating system
-    may drop it from memory. Where that file finds no room, the blocks begin anew and memory has to hold them.
+def held(shape: tuple[int, ...], dtype: DTypeLike, blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
+    """Hold an array whose rows come in blocks, in order, where `scratch` finds room for it.
 
     Raises
     ------
@@ -30,42 +23,46 @@ def held(shape: tuple[int, ...], dtype: DTypeLike, blocks: Callable[[], Iterable
 
     Examples
     --------
-    >>> held((3, 1), np.float32, lambda: [np.array([[1.0], [2.0]]), np.array([[3.0]])])
+    >>> held((3, 1), np.float32, [np.array([[1.0], [2.0]]), np.array([[3.0]])])
     array([[1.],
            [2.],
            [3.]], dtype=float32)
     """
-    if prod(shape) * np.dtype(dtype).itemsize > HELD:
-        try:
-            return _on_disk(shape, np.dtype(dtype), blocks())
-        except OSError:
-            pass
-    found, done = np.empty(shape, dtype=dtype), 0
-    for block in blocks():
-        found[done : done + len(block)] = block
-        done += len(block)
-    _require_rows(done, shape)
+    found, done = scratch(shape, dtype), 0
+    for block in blocks:
+        rows = slice(done, done + len(block))
+        done = rows.stop
+        if done <= shape[0]:
+            found[rows] = block
+    if done != shape[0]:
+        raise ValueError(f"{done} of {shape[0]} rows")
+    return _read_only(found)
+
+
+def decoded(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], NDArray[Any]]) -> NDArray[Any]:
+    """Hold a matrix any rows of which can be had at any time: threads decode and write them side by side.
+
+    Examples
+    --------
+    >>> decoded((3, 1), np.int64, lambda rows: np.arange(rows.start, rows.stop)[:, None]).ravel()
+    array([0, 1, 2])
+    """
+    found = scratch(shape, dtype)
+
+    def fill(rows: slice) -> None:
+        found[rows] = block(rows)
+
+    each_done(fill, row_blocks(*shape))
+    return _read_only(found)
+
+
+def _read_only(found: NDArray[Any]) -> NDArray[Any]:
+    found.flags.writeable = False
     return found
 
 
-def _on_disk(shape: tuple[int, ...], dtype: np.dtype[Any], blocks: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    done = 0
-    with tempfile.TemporaryFile(prefix="embaudit-") as file:
-        for block in blocks:
-            file.write(np.ascontiguousarray(block, dtype=dtype).data)
-            done += len(block)
-        file.flush()
-        _require_rows(done, shape)
-        return np.memmap(file, dtype=dtype, mode="r", shape=shape)
-
-
-def _require_rows(done: int, shape: tuple[int, ...]) -> None:
-    if done != shape[0]:
-        raise ValueError(f"{done} of {shape[0]} rows")
-
-
 def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
-    """Widen numbers to the type that models hold them in, as `held` does; those of that type stay where they are.
+    """Widen numbers to the type that models hold them in, as `decoded` does; those of that type stay where they are.
 
     Examples
     --------
@@ -79,7 +76,7 @@ def as_stored(raw: NDArray[Any]) -> NDArray[Any]:
 def widened(
     raw: NDArray[Any], widen: Callable[[NDArray[Any]], NDArray[Any]], kind: DTypeLike = np.float32
 ) -> NDArray[Any]:
-    """Widen a matrix as `held` does, a block of rows at a time; a vector is held in memory.
+    """Widen a matrix as `decoded` does, a block of rows at a time; a vector is held in memory.
 
     Examples
     --------
@@ -88,4 +85,5 @@ def widened(
     """
     if raw.ndim != 2:
         return widen(raw)
-    return held(raw.shape, kind, lambda: (widen(raw[rows]) for rows in row_blocks(*raw.shape)))
+    rows, columns = raw.shape
+    return decoded((rows, columns), kind, lambda part: widen(raw[part]))
