@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -116,6 +117,21 @@ def test_ids_keep_their_kind(tmp_path: Path) -> None:
     # An id that is no integer, far below where the first look ends.
     path.write_text("user,item\n" + "".join(f"{n},{n % 7}\n" for n in range(20_000)) + "x1,3\n")
     assert read_interactions(path).user_ids[-1] == "x1"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ids_keep_their_kind_on_any_number_of_cores(tmp_path: Path, threads: int) -> None:
+    """What the parser says of the first id that is no integer is worded otherwise by one thread."""
+    (tmp_path / "a.csv").write_text("user,item,rating\n1,7,3\nann,8,2\n")
+    before = pa.cpu_count()
+    pa.set_cpu_count(threads)
+    try:
+        assert read_interactions(tmp_path / "a.csv").user_ids.tolist() == ["1", "ann"]
+        (tmp_path / "a.csv").write_text("user,item,rating\n1,7,3\nann,8,x\n")
+        with pytest.raises(InputError, match=r"column rating of .* must be numbers; got 'x' in line 3"):
+            read_interactions(tmp_path / "a.csv")
+    finally:
+        pa.set_cpu_count(before)
 
 
 @settings(max_examples=40)

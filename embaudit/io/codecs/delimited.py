@@ -364,7 +364,8 @@ def _adapted(source: Delimited, columns: Mapping[int, Cell], types: dict[int, st
     """Loosen what could not be parsed, or say where the file is wrong."""
     if "invalid UTF8" in error and source.encoding == "utf8":
         return replace(source, encoding="latin1")
-    failed = re.search(r"In CSV column #(\d+): CSV conversion error to int64", error)
+    # One thread alone knows the row, too.
+    failed = re.search(r"In CSV column #(\d+): (?:Row #\d+: )?CSV conversion error to int64", error)
     if failed and columns[int(failed[1])] == "id":
         types[int(failed[1])] = "string"
         return source
