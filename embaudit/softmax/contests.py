@@ -5,21 +5,24 @@ other label. Its answer and its *lead* do not depend on the gauge: the lead of a
 label as a share of the gap to the last one, `min_l (s − s_l) / max_l (s − s_l)`, and only differences of logits
 enter it. Three certificates settle a contest, each one checked against every label:
 
-- an input that wins it (the label's own direction, then points of Gilbert's algorithm for the nearest point of
-  `conv{z − z_l}` to the origin, then the optimum of a linear program);
+- an input that wins it (the label's own direction, then the point of `conv{z − z_l}` nearest to the origin over labels
+  that came close to winning so far, then the optimum of a linear program);
 - weights that write the label as a mixture of others, so that it lies in their convex hull and no input can win;
+- weights that mix `z − z_l` to a point p so short that it bounds every lead: an input x has no gap to the next label
+  above `‖p‖ ‖x‖`, and as `Σ z = 0` and `Σ z zᵀ / V = I`, one of `2 ‖x‖` to the last if its label is the first;
 - a linear program over some of the other labels in which no input has a lead.
 
 Of affinely independent labels none is asked: inputs give them any logits at all, 1 for the leaders, 0 for the others.
 
 Sources: Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have Unargmaxable Classes in Theory but Rarely in
-Practice", ACL 2022 (the linear program); Gilbert, SIAM J. Control 4, 1966.
+Practice", ACL 2022 (the linear program); Kelley, J. SIAM 8, 1960 (what cuts off the last answer enters the next).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +33,19 @@ from embaudit.foundation.progress import track
 from embaudit.kernels.largest import Largest
 from embaudit.softmax.coordinates import LabelCoordinates
 from embaudit.softmax.mixtures import are_mixtures
+from embaudit.softmax.nearest_points import nearest_point
 from embaudit.softmax.programs import best_leads
 
 MARGIN = 1e-6
 """A lead up to here is taken for rounding."""
 MAX_CELLS = 2**20
 """Entries of the largest linear program, labels × dimensions: a few seconds each."""
-GILBERT_STEPS = 12
+ROUNDS = 8
+"""Times that the labels which come closest join those that a nearest point is sought for."""
+RIVALS = 64
+"""Labels that join them at a time."""
+RIVAL_CELLS = 2**21
+"""Entries of the coordinates of those of all contests, at most."""
 MIXED = 32
 """Labels a dimension that a mixture may draw on."""
 MIXTURE_CELLS = 2**24
@@ -93,12 +102,51 @@ class _Field:
         ends = taken, taken if second is first else second[which]
         return _Field(self.space, self.members[which], self.start[which], self.tie[which], ends)
 
+    @property
+    def n_rivals(self) -> int:
+        """Labels that come closest, of which each contest takes note."""
+        return max(1, min(RIVALS, RIVAL_CELLS // (self.start.size or 1)))
+
+    def differences(self, labels: Indices) -> Floats:
+        """Coordinates of the leaders less those of labels (m, c), at right angles to the tie, (m, c, r + 1).
+
+        The labels may end in -1, places that nothing filled: there the first one stands again.
+        """
+        known = np.where(labels < 0, labels[:, :1], labels)
+        other = self.space.of(known.ravel()).reshape(*known.shape, -1)
+        return self._across(self.start[:, None] - other)
+
+    @property
+    def upward(self) -> Floats:
+        """The direction of τ, at right angles to the tie, (m, 1, r + 1)."""
+        axis = -self.tie[:, -1:] * self.tie
+        axis[:, -1] = np.where(self.tie.any(axis=1), np.square(self.tie[:, :-1]).sum(axis=1), 1)
+        return axis[:, None]
+
+    @property
+    def halfspaces(self) -> Floats:
+        """What stands for τ >= 0 among differences: `upward`, and nothing, (m, 0, r + 1), without a bias."""
+        return self.upward[:, : int(self.space.residual.any())]
+
     def untied(self, inputs: Floats) -> Floats:
-        """Project inputs onto those that tie the leaders, and onto τ >= 0."""
-        along = np.einsum("ij,ij->i", inputs, self.tie)
-        projected = inputs - along[:, None] * self.tie
+        """Project inputs onto those that tie the leaders and have τ >= 0."""
+        projected, upward = self._across(inputs[:, None])[:, 0], self.upward[:, 0]
+        below = np.minimum(projected[:, -1], 0)
+        # Leaders of equal rows and other biases tie far out alone, where τ is 0.
+        step = np.divide(below, upward[:, -1], out=np.zeros(len(self)), where=upward[:, -1] > 0)
+        projected -= step[:, None] * upward
         projected[:, -1] = np.maximum(projected[:, -1], 0)
-        return np.asarray(projected)
+        return projected
+
+    def untied_by(self, inputs: Floats) -> Floats:
+        """How far inputs are from those that tie the leaders and have τ >= 0, (m,): far, where the two hardly meet."""
+        along, sizes = np.einsum("ij,ij->i", inputs, self.tie), np.linalg.norm(self.tie[:, :-1], axis=1)
+        slope = np.divide(np.abs(self.tie[:, -1]), sizes, out=np.zeros(len(self)), where=sizes > 0)
+        return np.asarray(np.abs(along) * (1 + slope))
+
+    def _across(self, vectors: Floats) -> Floats:
+        along = np.einsum("icj,ij->ic", vectors, self.tie)
+        return np.asarray(vectors - along[..., None] * self.tie[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +207,7 @@ def _compared(
         best.add(tile, labels.start)
     # Σ ‖z‖² = r V bounds the longest row of coordinates.
     longest = np.sqrt((space.rank + 1) * space.n_labels)
-    slack = 4 * longest * np.abs(np.einsum("ij,ij->i", inputs, field.tie))
+    slack = 4 * longest * field.untied_by(inputs)
     return _Survey(own.min(axis=0) - best.values[:, 0], own.min(axis=0) - lowest, best.columns, slack)
 
 
@@ -209,25 +257,47 @@ def _rounds(
 ) -> Iterator[tuple[Indices, NDArray[np.int8], Floats]]:
     """Yield answers, cheapest certificate first; `status` is read back to see what is still open."""
     point = field.untied(field.start)
-    survey = _survey(field, point, 1)
-    closest = survey.closest[:, 0]
+    survey = _survey(field, point, field.n_rivals)
     yield np.arange(len(field)), _from_lead(survey.lead, margin), survey.lead
     rest = np.flatnonzero(status == OPEN)
     if len(rest):
         yield rest, np.where(_are_inside(field.take(rest)), NO, OPEN).astype(np.int8), np.zeros(len(rest))
-    for _ in range(GILBERT_STEPS):
-        rest = np.flatnonzero(status == OPEN)
-        if not len(rest):
-            return
-        part = field.take(rest)
-        point[rest] = _gilbert(part, point[rest], closest[rest])
-        survey = _survey(part, point[rest], 1)
-        closest[rest] = survey.closest[:, 0]
-        yield rest, _from_lead(survey.lead, margin), survey.lead
+    yield from _by_nearest_points(field, point, survey.closest, margin, status)
     rest = np.flatnonzero(status == OPEN)
     if len(rest):
         answers, lead = _by_programs(field.take(rest), point[rest], margin, max_cells, title)
         yield rest, answers, lead
+
+
+def _by_nearest_points(
+    field: _Field, point: Floats, closest: Indices, margin: float, status: NDArray[np.int8]
+) -> Iterator[tuple[Indices, NDArray[np.int8], Floats]]:
+    """Move the inputs of open contests to points nearest to the origin, among the labels that came closest so far."""
+    rest, corners = np.arange(len(field)), [np.zeros((0, point.shape[1]))] * len(field)
+    for _ in range(ROUNDS):
+        still = status[rest] == OPEN
+        rest, closest, corners = rest[still], closest[still], list(compress(corners, still))
+        if not len(rest):
+            return
+        part = field.take(rest)
+        nearest, bounds, corners = _nearest(part, corners, closest)
+        point[rest] = part.untied(nearest)
+        survey = _survey(part, point[rest], part.n_rivals)
+        closest = survey.closest
+        yield rest, np.where(bounds <= margin, NO, _from_lead(survey.lead, margin)), survey.lead
+
+
+def _nearest(field: _Field, corners: list[Floats], closest: Indices) -> tuple[Floats, Floats, list[Floats]]:
+    """Find the nearest points with more labels, bounds of any lead, and the corners that the points need."""
+    found = []
+    for halfspace, before, entering in zip(field.halfspaces, corners, field.differences(closest), strict=True):
+        labels = np.vstack([before, entering])
+        point, weights = nearest_point(np.vstack([halfspace, labels]))
+        own = weights[len(halfspace) :]
+        bound = np.linalg.norm(point) / (2 * own.sum()) if own.any() else np.inf
+        found.append((point, bound, labels[own > 0]))
+    points, bounds, needed = zip(*found, strict=True)
+    return np.array(points), np.array(bounds), list(needed)
 
 
 def _from_lead(lead: Floats, margin: float) -> NDArray[np.int8]:
@@ -248,23 +318,14 @@ def _are_inside(field: _Field) -> Flags:
     return are_mixtures(points, targets)
 
 
-def _gilbert(field: _Field, point: Floats, closest: Indices) -> Floats:
-    """One step towards the point of `conv{z − z_l}` nearest to the origin, along the worst label's difference."""
-    difference = field.untied(field.start - field.space.of(closest))
-    step = point - difference
-    length = np.einsum("ij,ij->i", step, step)
-    share = np.einsum("ij,ij->i", point, step)
-    t = np.clip(np.divide(share, length, out=np.zeros_like(share), where=length > 0), 0, 1)
-    return np.asarray(point - t[:, None] * step)
-
-
 def _by_programs(
     field: _Field, point: Floats, margin: float, max_cells: int, title: str
 ) -> tuple[NDArray[np.int8], Floats]:
     """Solve linear programs over growing sets of labels until each contest is settled or its program too large."""
     status, lead = np.full(len(field), OPEN, dtype=np.int8), np.zeros(len(field))
     room = max_cells // point.shape[1]
-    if not room:
+    # Over no more labels than dimensions, inputs have any gaps: nearest points come further.
+    if room <= field.space.rank:
         return status, lead
     rest = np.arange(len(field))
     entrants = _first_entrants(field, point, room)
@@ -278,7 +339,10 @@ def _by_programs(
         status[rest] = np.where(bounds <= margin, NO, _from_lead(survey.lead, margin))
         open_still = []
         for i, j in enumerate(rest):
-            new = np.setdiff1d(_competing(field.space, survey.closest[i]), np.append(entrants[j], field.members[j]))
+            known = np.append(entrants[j], field.members[j])
+            new = np.setdiff1d(_competing(field.space, survey.closest[i]), known)
+            # A lead is a share of the gap to the last label, which is none of the closest.
+            new = new if len(new) else np.setdiff1d(field.space.competitors, known)
             grown = np.append(entrants[j], new)
             if status[j] == OPEN and len(new) and len(grown) <= room:
                 entrants[j] = grown

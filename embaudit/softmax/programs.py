@@ -1,8 +1,8 @@
 """The linear program of a contest: the largest lead that an input can give, by HiGHS.
 
-`max t  such that  t <= D x <= 1,  x_last >= 0` with one row of D for each other label, its part along the tied
-direction taken out. It is solved through its dual, `min Σμ  such that  Dᵀ(μ − λ) = 0 (>= 0 in the last coordinate),
-Σλ = 1, λ, μ >= 0`, which has one row a dimension, and is several times faster than the primal.
+`max t  such that  t <= D x <= 1,  c·x = 0,  x_last >= 0` with one row of D for each other label and c the direction in
+which leaders are tied. It is solved through its dual, `min Σμ  such that  Dᵀ(μ − λ) + α c = 0 (>= 0 in the last
+coordinate), Σλ = 1, λ, μ >= 0`, which has one row a dimension, and is several times faster than the primal.
 """
 
 from __future__ import annotations
@@ -61,7 +61,9 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
         return 1.0, even
     solution = lead_program(differences, tie)
     x = np.append(np.asarray(solution.eqlin.marginals[:-1]), _lifted(solution))
-    return max(0.0, float(solution.fun)), x - (x @ tie) * tie
+    x -= (x @ tie) * tie
+    x[-1] = max(0.0, x[-1])
+    return max(0.0, float(solution.fun)), x
 
 
 def even_input(differences: Floats, tie: Floats) -> Floats | None:
@@ -108,19 +110,18 @@ def lead_program(differences: Floats, tie: Floats) -> Any:
     """
     from scipy.optimize import linprog
 
-    n, width = differences.shape
-    d = differences - np.outer(differences @ tie, tie)
-    cost = np.concatenate([np.zeros(n), np.ones(n)])
-    balance = np.hstack([-d.T, d.T])
-    equal = np.vstack([balance[:-1], np.concatenate([np.ones(n), np.zeros(n)])])
-    last = -balance[-1:] if d[:, -1].any() else None
+    (n, width), free = differences.shape, tie[:, None][:, : int(tie.any())]
+    cost = np.concatenate([np.zeros(n), np.ones(n), np.zeros(free.shape[1])])
+    balance = np.hstack([-differences.T, differences.T, free])
+    equal = np.vstack([balance[:-1], np.arange(len(cost)) < n])
+    last = -balance[-1:] if balance[-1].any() else None
     solution = linprog(
         cost,
         A_ub=last,
         b_ub=None if last is None else [0.0],
         A_eq=equal,
         b_eq=np.append(np.zeros(width - 1), 1.0),
-        bounds=(0, None),
+        bounds=[(0, None)] * (2 * n) + [(None, None)] * free.shape[1],
         method="highs-ds",
         # Such dense programs have nothing to simplify: looking for it took two thirds of the time.
         options={"presolve": False, "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9},

@@ -52,8 +52,7 @@ def _keys(space: LabelCoordinates) -> Floats:
 
 def _tolerance(space: LabelCoordinates) -> float:
     """What rounding can make of equal rows once they are centred and whitened, by a map of orthogonal columns."""
-    largest = max(float(np.abs(space.rows[part]).max()) for part in row_blocks(*space.rows.shape))
-    return float(ROUNDING * np.sqrt(space.rows.shape[1]) * largest * np.linalg.norm(space.whitening, axis=0).max())
+    return float(ROUNDING * space.longest * np.linalg.norm(space.whitening, axis=0).max())
 
 
 def _first_of_each(order: Indices, joined: Flags) -> Indices:

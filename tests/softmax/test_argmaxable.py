@@ -169,7 +169,7 @@ def test_of_affinely_independent_labels_nothing_is_asked(monkeypatch):
 
 def test_a_growing_program_gives_the_answers_of_the_whole_one(monkeypatch):
     """With entrants added a few at a time, answers and hull agree; too little room leaves them open, never wrong."""
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     monkeypatch.setattr(contests, "ADDED", 4)
     monkeypatch.setattr(contests, "_first_entrants", lambda f, p, room: [np.arange(3) for _ in range(len(f))])
     rows = np.random.default_rng(4).standard_normal((300, 3)) * [1.0, 1.0, 0.2]
@@ -238,7 +238,8 @@ def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
     assert some.to_dict()["n_asked"] == 3
 
 
-def test_progress_is_announced(announced):
+def test_progress_is_announced(announced, monkeypatch):
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     argmaxable(random_head(3, 60, 3))
     (first, count), *_ = announced
     assert first == "argmaxable labels"
@@ -301,7 +302,7 @@ def test_a_twin_with_a_smaller_bias_never_leads_and_one_with_a_larger_bias_does(
 
 def test_twins_are_asked_once_and_kept_out_of_linear_programs(monkeypatch):
     head = with_twins(random_head(8, 60, 6), dict.fromkeys(range(60), 1))
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     found, alone = argmaxable(head), argmaxable(random_head(8, 60, 6))
     assert (found.tied == np.tile(alone.can_lead, 2)).all()
     assert (found.cannot == np.tile(alone.cannot, 2)).all()

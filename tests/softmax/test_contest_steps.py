@@ -7,11 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from head_examples import random_head
+from scipy.optimize import linprog, minimize
 
 from embaudit.errors import InputError
 from embaudit.kernels import moments
 from embaudit.model import FactorModel
-from embaudit.softmax import contests, coordinates
+from embaudit.softmax import argmaxable, contests, coordinates
 from embaudit.softmax.contests import (
     NO,
     OPEN,
@@ -21,12 +22,13 @@ from embaudit.softmax.contests import (
     _Field,
     _first_entrants,
     _from_lead,
-    _gilbert,
+    _nearest,
     _Survey,
     _survey,
     hold,
 )
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
+from embaudit.softmax.nearest_points import nearest_point
 from embaudit.softmax.programs import best_lead
 
 HEAD = random_head(3, 9, 3, bias=True)
@@ -45,8 +47,31 @@ def test_leaders_stand_in_their_middle_and_are_tied_along_their_difference():
     assert FIELD.take(np.array([1])).members.tolist() == [[2, 7]]
     moved = FIELD.untied(INPUTS)
     along = INPUTS - np.outer(INPUTS[1] @ FIELD.tie[1] * np.array([0, 1, 0]), FIELD.tie[1])
-    along[:, -1] = np.maximum(along[:, -1], 0)
-    np.testing.assert_allclose(moved, along)
+    np.testing.assert_allclose(moved[[0, 2], :-1], along[[0, 2], :-1])
+    np.testing.assert_allclose(moved[[0, 2], -1], np.maximum(along[[0, 2], -1], 0))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_inputs_move_to_the_nearest_that_tie_the_leaders(seed):
+    inputs = np.random.default_rng(seed).standard_normal((3, SPACE.rank + 1))
+    moved = FIELD.untied(inputs)
+    for i in range(3):
+        allowed = {"type": "eq", "fun": lambda x, i=i: x @ FIELD.tie[i]}, {"type": "ineq", "fun": lambda x: x[-1]}
+        nearest = minimize(lambda x, i=i: np.sum((x - inputs[i]) ** 2), moved[i], constraints=allowed, method="SLSQP")
+        np.testing.assert_allclose(moved[i], nearest.x, atol=1e-5)
+        assert abs(moved[i] @ FIELD.tie[i]) <= 1e-14
+        assert moved[i, -1] >= 0
+
+
+def test_leaders_of_equal_rows_tie_far_out():
+    head = random_head(3, 9, 3, bias=True)
+    rows = np.array(head.right)
+    rows[7] = rows[2]
+    field = _Field.of(label_coordinates(head.replace(right=rows)), np.array([[2, 7]]))
+    np.testing.assert_allclose(np.abs(field.tie[0]), [0, 0, 0, 1], atol=1e-12)
+    for inputs in (INPUTS[:1], -INPUTS[:1]):
+        moved = field.untied(inputs)
+        np.testing.assert_allclose(moved, [[*inputs[0, :-1], 0.0]], atol=1e-12)
 
 
 def test_wide_heads_are_whitened_by_a_triangle(monkeypatch):
@@ -83,7 +108,9 @@ def check_gaps(found, field, inputs, twins):
         assert found.least[i] == pytest.approx(gaps[nearest[0]])
         assert found.largest[i] == pytest.approx(gaps[nearest[-1]])
         assert found.closest[i].tolist() == nearest[:3]
-        slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * abs(inputs[i] @ field.tie[i])
+        *sides, last = field.tie[i]
+        far = abs(inputs[i] @ field.tie[i]) * (1 + (abs(last) / np.linalg.norm(sides) if last else 0))
+        slack = 4 * np.sqrt((SPACE.rank + 1) * 9) * far
         assert found.slack[i] == pytest.approx(slack, abs=1e-12)
 
 
@@ -181,18 +208,153 @@ def test_a_lead_is_a_share_where_the_leaders_lead_by_more_than_slack():
     assert _from_lead(np.array([0.0, 0.1, 0.2]), 0.1).tolist() == [OPEN, OPEN, YES]
 
 
-def test_a_step_ends_where_the_way_to_the_worst_difference_is_nearest_to_the_origin():
-    point, closest = FIELD.untied(FIELD.start), np.array([5, 5, 1])
-    found = _gilbert(FIELD, point, closest)
-    ends = FIELD.untied(FIELD.start - SPACE.of(closest))
-    shares = np.linspace(0, 1, 20_001)[:, None]
-    for i in range(3):
-        way = (1 - shares) * point[i] + shares * ends[i]
-        at = np.argmin((way**2).sum(axis=1))
-        np.testing.assert_allclose(found[i], way[at], atol=1e-3)
-        assert np.linalg.norm(found[i]) <= np.linalg.norm(way[at]) + 1e-12
-    still = _gilbert(FIELD, ends, closest)
-    np.testing.assert_allclose(still, ends)
+def test_differences_are_at_right_angles_to_the_tie():
+    labels = np.array([[5, 1, -1], [5, 1, 3], [1, -1, -1]])
+    found = FIELD.differences(labels)
+    for i, row in enumerate([[5, 1, 5], [5, 1, 3], [1, 1, 1]]):
+        whole = FIELD.start[i] - SPACE.of(np.array(row))
+        np.testing.assert_allclose(found[i], whole - np.outer(whole @ FIELD.tie[i], FIELD.tie[i]), atol=1e-13)
+    np.testing.assert_allclose(found[1] @ FIELD.tie[1], 0, atol=1e-13)
+    up = np.eye(SPACE.rank + 1)[-1]
+    np.testing.assert_allclose(FIELD.upward[[0, 2], 0], [up, up])
+    np.testing.assert_allclose(FIELD.upward[1, 0], up - up @ FIELD.tie[1] * FIELD.tie[1])
+    np.testing.assert_array_equal(FIELD.halfspaces, FIELD.upward)
+    assert _Field.of(SPACE.without_bias(), MEMBERS).halfspaces.shape == (3, 0, SPACE.rank + 1)
+
+
+def test_rivals_are_as_many_as_memory_allows_for(monkeypatch):
+    assert FIELD.start.shape == (3, 4)
+    for cells, n in ((12 * 64, 64), (12 * 64 - 1, 63), (12 * 65, 64), (24, 2), (11, 1), (0, 1)):
+        monkeypatch.setattr(contests, "RIVAL_CELLS", cells)
+        assert FIELD.n_rivals == n
+    assert FIELD.take(np.arange(0)).n_rivals == 1
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_input_leads_by_more_than_its_nearest_point_allows_for(seed, bias):
+    """Against every label, whichever few the hull is of."""
+    n, r = 14, 2
+    space = label_coordinates(random_head(seed, n, r, bias=bias))
+    field = _Field.of(space, np.array([[i, (i + i % 2 * 5) % n] for i in range(n)]))
+    draw, z = np.random.default_rng(seed), space.of(np.arange(n))
+    closest = np.array([draw.permutation(np.setdiff1d(np.arange(n), pair))[:6] for pair in field.members])
+    points, bounds, corners = _nearest(field, [np.zeros((0, r + 1))] * n, closest)
+    below = 0
+    for i, pair in enumerate(field.members):
+        x = draw.standard_normal((3_000, r + 1)) * [1, 1, bias]
+        x -= np.outer(x @ field.tie[i], field.tie[i])
+        x = x[x[:, -1] >= -1e-15]
+        gaps = np.delete((x @ z[pair[0]])[:, None] - x @ z.T, pair, axis=1)
+        lead = gaps.min(axis=1) / gaps.max(axis=1)
+        assert lead[gaps.max(axis=1) > 0].max() <= bounds[i] * (1 + 1e-9)
+        below += bounds[i] < 1
+        others = field.differences(closest)[i]
+        assert (others @ points[i]).min() >= points[i] @ points[i] - 1e-10
+        assert points[i][-1] >= -1e-12
+        # What is left out is not missed.
+        again, _ = nearest_point(np.vstack([field.halfspaces[i], corners[i]]))
+        np.testing.assert_allclose(again, points[i], atol=1e-9)
+        assert len(corners[i]) <= len(others)
+    assert below
+    more, tighter, _ = _nearest(field, corners, closest[:, :1])
+    np.testing.assert_allclose(more, points, atol=1e-9, err_msg="a corner that was there changes nothing")
+    np.testing.assert_allclose(tighter, bounds, rtol=1e-6, atol=1e-9)
+
+
+def can_share(head, pair):
+    """Whether a finite input ties two labels before all others, by a program in the rows and biases as stored."""
+    rows, bias = np.asarray(head.right), np.asarray(head.right_bias)
+    others = np.setdiff1d(np.arange(len(rows)), pair)
+    first, second = pair
+    solved = linprog(
+        [*np.zeros(rows.shape[1]), -1],
+        A_ub=np.column_stack([rows[others] - rows[first], np.ones(len(others))]), b_ub=bias[first] - bias[others],
+        A_eq=[[*(rows[first] - rows[second]), 0.0]], b_eq=[bias[second] - bias[first]],
+        bounds=[(None, None)] * rows.shape[1] + [(None, 1)],
+    )  # fmt: skip
+    return solved.status == 0 and -solved.fun > 1e-7
+
+
+@pytest.mark.parametrize("rounds", [0, 8])
+@pytest.mark.parametrize("seed", range(8))
+def test_pairs_share_the_lead_as_rows_and_biases_say(monkeypatch, seed, rounds):
+    monkeypatch.setattr(contests, "ROUNDS", rounds)
+    head = random_head(seed, 16, 2 + seed % 2, bias=True)
+    pairs = np.array([[i, j] for i in range(16) for j in range(i)])
+    found = hold(label_coordinates(head), pairs, title="")
+    assert (found.status == [YES if can_share(head, pair) else NO for pair in pairs]).all()
+    assert {YES, NO} == set(found.status.tolist())
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("seed", range(4))
+def test_pairs_of_almost_equal_rows_do_not_lead_where_their_only_ties_are_far_out(seed, eps):
+    draw = np.random.default_rng(seed)
+    rows, bias = draw.standard_normal((20, 1)), draw.standard_normal(20)
+    bias[:2] += 3
+    rows[1] = rows[0] + eps
+    # One input ties them: there the others are told by hand.
+    x = (bias[0] - bias[1]) / eps
+    ahead = bias[0] + rows[0, 0] * x - (bias[2:] + rows[2:, 0] * x)
+    found = hold(label_coordinates(FactorModel.from_softmax(rows, bias=bias)), np.array([[0, 1]]), title="")
+    assert found.status[0] in ([YES, OPEN] if ahead.min() > 0 else [NO, OPEN])
+    assert found.lead[0] <= max(0, ahead.min() / ahead.max()) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("margin", [0.3, 0.1, 0.01])
+def test_no_label_stays_open_for_a_large_margin(margin):
+    """The label of the largest gap, which a lead is a share of, is none of the closest."""
+    head = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((90, 6)))
+    found, z = argmaxable(head, margin=margin), label_coordinates(head).of(np.arange(90))
+    leads = np.array([best_lead(z[i] - np.delete(z, i, axis=0), np.zeros(7))[0] for i in range(90)])
+    assert found.decided.all()
+    assert found.can_lead.tolist() == (leads > margin).tolist()
+    assert 0 < found.n_can < 90
+
+
+def test_a_hull_of_the_upward_direction_alone_bounds_nothing(monkeypatch):
+    space = label_coordinates(random_head(3, 9, 3, bias=True))
+    field = _Field.of(space, np.array([[0, 0]]))
+    monkeypatch.setattr(_Field, "differences", lambda field, labels: 40 * field.upward)
+    points, bounds, corners = _nearest(field, [np.zeros((0, 4))], np.array([[5]]))
+    assert (points.tolist(), bounds.tolist()) == ([[0, 0, 0, 1]], [np.inf])
+    assert [len(one) for one in corners] == [0]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("n", "r"), [(30, 2), (60, 4), (90, 7)])
+def test_nearest_points_alone_answer_as_programs_do(monkeypatch, n, r, bias):
+    monkeypatch.setattr(contests, "_are_inside", lambda field: np.zeros(len(field), dtype=bool))
+    monkeypatch.setattr(contests, "_by_programs", lambda f, *_: (np.full(len(f), OPEN), np.zeros(len(f))))
+    monkeypatch.setattr(contests, "RIVALS", 8)
+    space = label_coordinates(random_head(n, n, r, bias=bias))
+    draw = np.random.default_rng(r)
+    pairs = np.array([draw.choice(n, 2, replace=False) for _ in range(n)])
+    members = np.vstack([np.column_stack([np.arange(n)] * 2), pairs])
+    found, field, z = hold(space, members, title=""), _Field.of(space, members), space.of(np.arange(n))
+    best = np.array([
+        best_lead(field.start[i] - np.delete(z, members[i], axis=0), field.tie[i])[0] for i in range(len(members))
+    ])  # fmt: skip
+    decided = found.status != OPEN
+    assert (found.status[decided] == np.where(best > 1e-6, YES, NO)[decided]).all()
+    assert decided.mean() > 0.95
+    assert {YES, NO} <= set(found.status.tolist())
+    won = found.status == YES
+    assert (found.lead[won] <= best[won] + 1e-9).all()
+    assert not found.lead[~won].any()
+    # Programs find the largest leads; these are of the same size.
+    assert np.median(found.lead[won] / best[won]) > 0.4
+
+
+def test_a_bound_of_just_the_margin_settles_a_contest(monkeypatch):
+    field = _Field.of(SPACE, np.array([[0, 0], [1, 1]]))
+    still = field.untied(field.start)
+    for bounds, expected in (([1e-3, 1.1e-3], [NO, OPEN]), ([1.1e-3, 1e-3], [OPEN, NO])):
+        monkeypatch.setattr(contests, "_nearest", lambda f, c, n, b=bounds: (0 * still, np.array(b), c))
+        rounds = contests._by_nearest_points(field, still.copy(), np.array([[3], [4]]), 1e-3, np.full(2, OPEN))
+        rest, answers, leads = next(rounds)
+        assert (rest.tolist(), answers.tolist(), leads.tolist()) == ([0, 1], expected, [0.0, 0.0])
 
 
 def test_mixtures_are_of_other_labels_that_are_no_twins(monkeypatch):
@@ -238,7 +400,7 @@ def test_answers_are_those_of_one_program_each(monkeypatch):
     assert ((found.lead > 0) == (found.status == YES)).all()
     monkeypatch.setattr(contests, "CHUNK", 4)
     assert hold(SPACE, members, title="").status.tolist() == found.status.tolist()
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     by_programs = hold(SPACE, members, title="")
     assert by_programs.status.tolist() == found.status.tolist()
     # Where not even one label fits into a program, what it would settle stays open.

@@ -21,7 +21,7 @@ from embaudit.softmax import (
     projector_cosines,
     shared_halves,
 )  # fmt: skip
-from embaudit.softmax.contests import NO, OPEN, _competing, _Field, _first_entrants, _gilbert, hold
+from embaudit.softmax.contests import NO, OPEN, _competing, _Field, _first_entrants, hold
 from embaudit.softmax.coordinates import label_coordinates, of_ordinary_size, require_different
 from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.programs import best_lead, best_leads, even_input
@@ -115,15 +115,6 @@ def test_two_leaders_are_one_where_rounding_parts_them(apart, tied):
     assert _Field.of(space, np.array([[4, 4]])).tie.tolist() == [[0.0, 0.0, 0.0]]
 
 
-def test_a_step_goes_no_further_than_the_difference_and_never_back():
-    space = label_coordinates(random_head(3, 9, 3))
-    field = _Field.of(space, np.array([[0, 0], [1, 1]]))
-    closest = np.array([5, 6])
-    ends = field.untied(field.start - space.of(closest))
-    np.testing.assert_allclose(_gilbert(field, 3 * ends, closest), ends)
-    np.testing.assert_allclose(_gilbert(field, 0.5 * ends, closest), 0.5 * ends)
-
-
 @pytest.mark.parametrize(("n", "size"), [(16, 15), (17, 8)])
 def test_all_labels_enter_a_program_where_they_are_few(n, size):
     space = label_coordinates(random_head(3, n, 3))
@@ -136,7 +127,7 @@ def test_all_labels_enter_a_program_where_they_are_few(n, size):
 
 def test_a_bound_of_just_the_margin_is_no_lead(monkeypatch):
     space = label_coordinates(random_head(3, 9, 3))
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     monkeypatch.setattr(contests, "_are_inside", lambda field: np.zeros(len(field), dtype=bool))
     asked, bounds = [], [1e-3, np.nextafter(1e-3, 1)]
 
@@ -154,7 +145,7 @@ def test_a_bound_of_just_the_margin_is_no_lead(monkeypatch):
 
 
 def test_a_program_may_be_just_as_large_as_allowed(monkeypatch):
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     monkeypatch.setattr(contests, "ADDED", 4)
     monkeypatch.setattr(contests, "_are_inside", lambda field: np.zeros(len(field), dtype=bool))
     monkeypatch.setattr(contests, "_first_entrants", lambda f, p, room: [np.arange(3) for _ in range(len(f))])
@@ -174,7 +165,7 @@ def test_a_program_may_be_just_as_large_as_allowed(monkeypatch):
 
 
 def test_labels_without_an_answer_are_told_as_such(monkeypatch):
-    monkeypatch.setattr(contests, "GILBERT_STEPS", 0)
+    monkeypatch.setattr(contests, "ROUNDS", 0)
     head = FactorModel.from_softmax(np.vstack([CROSS[:4], 1e-3 * rng().standard_normal((60, 2))]))
     found = argmaxable(head)
     assert (found.n_can, found.n_cannot, found.n_undecided) == (4, 60, 0)

@@ -122,4 +122,5 @@ def test_rows_that_rounding_parts_are_those_of_twins(apart, twins):
     rows[3, 0] += apart * _tolerance(space) / np.linalg.norm(space.whitening[0])
     moved = label_coordinates(FactorModel.from_softmax(rows))
     assert first_twins(moved, None).tolist() == [0, 1, 2, 0 if twins else 3, 4]
-    assert _tolerance(space) == ROUNDING * np.sqrt(2) * 3.0 * np.linalg.norm(space.whitening, axis=0).max()
+    longest = np.linalg.norm(rows[2])
+    assert _tolerance(space) == pytest.approx(ROUNDING * longest * np.linalg.norm(space.whitening, axis=0).max())

@@ -48,7 +48,8 @@ OF_HEADS = (
         "The rows of these labels lie inside the hull of the others, or at its edge.",
         "Greedy decoding hardly ever emits them, whatever the input is.",
         "Lengthen those rows, or give the head more dimensions or a bias.",
-        "A linear program for each label asked finds the largest lead over all inputs.",
+        "For each label asked an input that leads is sought, or a proof that none does. The point of a convex hull "
+        "nearest to the origin tells, and a linear program where that leaves it open.",
         "Demeter, Kimmel, Downey: Stolen Probability (ACL 2020).",
     ),
     Code(
