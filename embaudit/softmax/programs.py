@@ -41,7 +41,7 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
     lead : float
         From 0 (no input leads) to 1.
     input : array of shape (r + 1,)
-        Its last coordinate is not negative.
+        It does not see the tie, and its last coordinate is not negative.
 
     Raises
     ------
@@ -61,8 +61,6 @@ def best_lead(differences: Floats, tie: Floats) -> tuple[float, Floats]:
         return 1.0, even
     solution = lead_program(differences, tie)
     x = np.append(np.asarray(solution.eqlin.marginals[:-1]), _lifted(solution))
-    x -= (x @ tie) * tie
-    x[-1] = max(0.0, x[-1])
     return max(0.0, float(solution.fun)), x
 
 

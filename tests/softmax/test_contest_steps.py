@@ -376,6 +376,29 @@ def test_mixtures_are_of_other_labels_that_are_no_twins(monkeypatch):
         assert not _are_inside(FIELD).any(), "three of five labels are too few, by whichever bound"
 
 
+def test_mixtures_are_settled_before_any_nearest_point_is_sought(monkeypatch):
+    monkeypatch.setattr(contests, "_by_nearest_points", lambda *_: iter(()))
+    monkeypatch.setattr(contests, "_by_programs", lambda f, *_: (np.full(len(f), OPEN), np.zeros(len(f))))
+    rows = np.vstack([np.eye(2), -np.eye(2), 1e-3 * np.random.default_rng(0).standard_normal((30, 2))])
+    space = label_coordinates(FactorModel.from_softmax(rows))
+    found = hold(space, np.column_stack([np.arange(34)] * 2), title="")
+    assert found.status.tolist() == [YES] * 4 + [NO] * 30
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_inputs_of_programs_do_not_see_the_tie(seed):
+    draw = np.random.default_rng(seed)
+    tie = draw.standard_normal(5)
+    tie /= np.linalg.norm(tie)
+    differences = draw.standard_normal((30, 5)) + 3 * draw.standard_normal(5)
+    lead, x = best_lead(differences, tie)
+    assert abs(x @ tie) <= 1e-12 * max(1.0, np.linalg.norm(x))
+    assert x[-1] >= 0
+    gaps = differences @ x
+    assert gaps.max() <= 1 + 1e-8
+    assert gaps.min() == pytest.approx(lead, abs=1e-8)
+
+
 def test_who_enters_a_program_first():
     point = FIELD.untied(FIELD.start)
     everyone = _first_entrants(FIELD, point, 100)
