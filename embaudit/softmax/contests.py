@@ -3,7 +3,7 @@
 A *contest* asks whether one label, or two labels tied with each other, can have a larger logit than every
 other label. Its answer and its *lead* do not depend on the gauge: the lead of an input is the gap to the next
 label as a share of the gap to the last one, `min_l (s − s_l) / max_l (s − s_l)`, and only differences of logits
-enter it. Three certificates settle a contest, each one checked against every label:
+enter it. Four certificates settle a contest, each one checked against every label:
 
 - an input that wins it (the label's own direction, then the point of `conv{z − z_l}` nearest to the origin over labels
   that came close to winning so far, then the optimum of a linear program);

@@ -71,7 +71,9 @@ def test_where_there_is_no_room_it_is_held(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("small")
 def test_vectors_are_held():
-    assert not isinstance(widened(np.ones(1000, dtype=np.float16), floats), np.memmap)
+    found = widened(np.ones(1000, dtype=np.float16), floats)
+    assert not isinstance(found, np.memmap)
+    assert (found.dtype, found.tolist()) == (np.float32, [1.0] * 1000)
 
 
 @pytest.mark.usefixtures("small")

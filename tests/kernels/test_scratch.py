@@ -30,10 +30,11 @@ def test_without_room_it_is_held(monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module, "HELD", 0)
-    monkeypatch.setattr(os, "posix_fallocate", full)
-    assert not isinstance(scratch((3, 5), np.float32), np.memmap)
-    monkeypatch.setattr(tempfile, "TemporaryFile", full)
-    assert not isinstance(scratch((3, 5), np.float32), np.memmap)
+    for place, name in ((os, "posix_fallocate"), (tempfile, "TemporaryFile")):
+        monkeypatch.setattr(place, name, full)
+        found = scratch((3, 5), np.float32)
+        assert not isinstance(found, np.memmap)
+        assert (found.shape, found.dtype) == ((3, 5), np.float32)
 
 
 @pytest.mark.parametrize("piece", [1, 59, 60, 61])
