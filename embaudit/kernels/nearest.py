@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows, as_vector
-from embaudit.foundation.executors import spread
+from embaudit.foundation.executors import at_once, spread
 from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
@@ -355,7 +355,7 @@ def neighbours_and_shifted(
     [[[1], [0], [1]], [[-1, -1], [2, -1], [1, -1]]]
     """
     if len(x) < MANY or not is_scaled(x):
-        return neighbours(x, n, rows=rows), neighbours(x, n_shifted, rows=rows, shift=shift)
+        return at_once(lambda: neighbours(x, n, rows=rows), lambda: neighbours(x, n_shifted, rows=rows, shift=shift))
     plain, shifted = list[Largest](), list[Largest]()
     for part in row_blocks(len(rows), x.shape[1]):
         some = rows[part]

@@ -172,8 +172,8 @@ class Sample:
     def drift(self, after: FactorModel, condition_number: float) -> Drift:
         """Measure how far the predictions moved when a gauge made `after` of these rows."""
         require_same_rows(self.model, after)
-        # Of all rows they serve each model; of rows drawn for one model they would only be kept.
-        scores = self.scores if self.exact else None
+        # Of rows that stand for all models they serve each; of rows drawn for one model they would only be kept.
+        scores = self.scores if self.exact or self.model.rank > WIDE else None
         found = _drift(self.model, after, condition_number, np.arange(self.model.n_left), scores)
         return replace(found, exact=self.exact, n_columns=self.n_columns)
 

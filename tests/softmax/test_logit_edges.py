@@ -123,4 +123,5 @@ def test_rows_that_rounding_parts_are_those_of_twins(apart, twins):
     moved = label_coordinates(FactorModel.from_softmax(rows))
     assert first_twins(moved, None).tolist() == [0, 1, 2, 0 if twins else 3, 4]
     longest = np.linalg.norm(rows[2])
-    assert _tolerance(space) == pytest.approx(ROUNDING * longest * np.linalg.norm(space.whitening, axis=0).max())
+    expected = ROUNDING * longest * np.linalg.norm(space.whitening, axis=0).max()
+    assert _tolerance(space) == pytest.approx(expected, rel=1e-12, abs=0)
