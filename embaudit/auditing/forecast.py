@@ -1,4 +1,4 @@
-"""How long an audit will take, from its counts and a measurement of this machine of two tenths of a second at most."""
+"""How long an audit will take, from its counts and a measurement of this machine of a tenth of a second, about."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LONG = 10.0
 """Seconds from which an audit says how long it will take."""
-EACH = 0.06
+EACH = 0.03
 """Seconds that one measurement takes at most, of the two or three there are."""
 COSINES, PRODUCTS = 20_000, 2**28
 """Cosines and products of one round of a measurement."""
@@ -54,7 +54,7 @@ class Speed:
 
 
 def measured_speed(rank: int, stored: Sequence[Matrix] = (), clock: Callable[[], float] = perf_counter) -> Speed:
-    """Measure this machine for two tenths of a second at most: all workers at once, as in an audit.
+    """Measure this machine for a tenth of a second, about: all workers at once, as in an audit.
 
     Parameters
     ----------
