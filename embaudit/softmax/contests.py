@@ -42,6 +42,8 @@ MAX_CELLS = 2**20
 """Entries of the largest linear program, labels × dimensions: a few seconds each."""
 ROUNDS = 8
 """Times that the labels which come closest join those that a nearest point is sought for."""
+LEAST_ROUNDS, PASSED = 2, 2**31
+"""Such times in any head, and entries of the label rows that all of them pass over from there on."""
 RIVALS = 64
 """Labels that join them at a time."""
 RIVAL_CELLS = 2**21
@@ -101,6 +103,11 @@ class _Field:
         taken = first[which]
         ends = taken, taken if second is first else second[which]
         return _Field(self.space, self.members[which], self.start[which], self.tie[which], ends)
+
+    @property
+    def n_rounds(self) -> int:
+        """Times that labels join: fewer where each takes a pass over very many long rows."""
+        return min(ROUNDS, max(LEAST_ROUNDS, PASSED // self.space.rows.size))
 
     @property
     def n_rivals(self) -> int:
@@ -274,7 +281,7 @@ def _by_nearest_points(
 ) -> Iterator[tuple[Indices, NDArray[np.int8], Floats]]:
     """Move the inputs of open contests to points nearest to the origin, among the labels that came closest so far."""
     rest, corners = np.arange(len(field)), [np.zeros((0, point.shape[1]))] * len(field)
-    for _ in range(ROUNDS):
+    for _ in range(field.n_rounds):
         still = status[rest] == OPEN
         rest, closest, corners = rest[still], closest[still], list(compress(corners, still))
         if not len(rest):

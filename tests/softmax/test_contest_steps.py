@@ -222,6 +222,27 @@ def test_differences_are_at_right_angles_to_the_tie():
     assert _Field.of(SPACE.without_bias(), MEMBERS).halfspaces.shape == (3, 0, SPACE.rank + 1)
 
 
+def test_rounds_are_fewer_where_rows_are_many_and_long(monkeypatch):
+    assert FIELD.space.rows.size == 27
+    for passed, rounds in ((27 * 9, 8), (27 * 8, 8), (27 * 8 - 1, 7), (27 * 3, 3), (27 * 3 - 1, 2), (27, 2), (0, 2)):
+        monkeypatch.setattr(contests, "PASSED", passed)
+        assert FIELD.n_rounds == rounds
+    monkeypatch.setattr(contests, "ROUNDS", 1)
+    assert FIELD.n_rounds == 1
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_labels_join_as_often_as_there_are_rounds(monkeypatch, rounds):
+    monkeypatch.setattr(contests, "ROUNDS", rounds)
+    monkeypatch.setattr(contests, "RIVALS", 1)
+    monkeypatch.setattr(contests, "_by_programs", lambda f, *_: (np.full(len(f), OPEN), np.zeros(len(f))))
+    surveys, own = [], contests._survey
+    monkeypatch.setattr(contests, "_survey", lambda field, *rest: surveys.append(len(field)) or own(field, *rest))
+    space = label_coordinates(FactorModel.from_softmax(np.random.default_rng(0).standard_normal((400, 6))))
+    hold(space, np.column_stack([np.arange(400)] * 2), title="")
+    assert len(surveys) == 1 + rounds
+
+
 def test_rivals_are_as_many_as_memory_allows_for(monkeypatch):
     assert FIELD.start.shape == (3, 4)
     for cells, n in ((12 * 64, 64), (12 * 64 - 1, 63), (12 * 65, 64), (24, 2), (11, 1), (0, 1)):
