@@ -145,15 +145,26 @@ def smallest_definite_cosine(x: Floats, y: Floats, max_condition: float) -> tupl
             for held in (pairs, low, high):
                 held.keep(active)
         trial, offset, s, stationary = _next(pairs, low, high, halve=step % 4 == 3)
+    else:
+        # Where the slopes of both sides are one by rounding, what lies between them was never tried at its own.
+        trial, offset, s = _edge(pairs, low, high)
+        misfit = pairs.misfit(offset, s)
+        further = _sums(trial, misfit * misfit) / (2 * s * _sums(trial, pairs.product)) > reached[rows]
+        best[rows[further]] = trial.T[further]
     return np.sqrt(excess / (2 + excess)), best
+
+
+def _edge(pairs: _Pairs, low: _Side, high: _Side) -> tuple[Floats, Floats, Floats]:
+    """Find the best point of the edge between both sides, and its slope."""
+    both = low.known & high.known
+    share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
+    trial = (1 - share) * low.weights + share * high.weights
+    return trial, *pairs.best_slope((1 - share) * low.moments + share * high.moments)
 
 
 def _next(pairs: _Pairs, low: _Side, high: _Side, *, halve: bool) -> tuple[Floats, Floats, Floats, Flags]:
     """Choose weights and slope to try next: the best point of the edge between both sides, or the middle in s."""
-    both = low.known & high.known
-    share = np.where(both, _best_share(low.moments, high.moments), np.where(high.known, 1.0, 0.0))
-    trial = (1 - share) * low.weights + share * high.weights
-    offset, s = pairs.best_slope((1 - share) * low.moments + share * high.moments)
+    (trial, offset, s), both = _edge(pairs, low, high), low.known & high.known
     middle = both & ((s <= low.s) | (s >= high.s) | halve)
     if middle.any():
         near = (np.abs(low.offset) < _CLOSE) & (np.abs(high.offset) < _CLOSE)

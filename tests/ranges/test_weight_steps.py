@@ -185,3 +185,13 @@ def test_the_end_towards_zero_is_no_less_than_any_vertex_and_one_where_it_is_att
     np.testing.assert_allclose(bound[attained], least[attained], rtol=1e-9)
     np.testing.assert_allclose(bound, least, rtol=0.25)
     assert 3 < np.count_nonzero(attained) < 57
+
+
+def test_weights_reach_the_end_where_both_slopes_are_one_by_rounding():
+    """Every edge between the vertices of both sides ends outside of them by rounding."""
+    x, y = np.array([[1.5, 2.5, 0.5]]), np.array([[2.5, 3.5, 0.5]])
+    tangent, weights = smallest_definite_cosine(x, y, 2.0)
+    at = (weights * x * y).sum() / np.sqrt((weights * x * x).sum() * (weights * y * y).sum())
+    assert at == pytest.approx((1 - tangent[0] ** 2) / (1 + tangent[0] ** 2), rel=1e-12)
+    assert at == pytest.approx(0.9916403967057675, rel=1e-12)
+    assert ((weights >= 1) & (weights <= 4)).all()

@@ -57,8 +57,8 @@ def inscribed(t: Any, a: Any, b: Any, r: float) -> tuple[Any, Any]:
     acute = (inner > 0) | (dot >= a * a) | (dot >= b * b)  # two forms of one number, so that neither cancels
     more, less = area + near * base, np.maximum(area * (1 - 16 * EPS) - near * base, 0)
     most = np.where(near < r, np.inf, np.where(acute, more, root - inner) / np.where(acute, inner + root, less))
-    least = np.where(near < r, 0, np.where(acute, less, root - inner) / np.where(acute, inner + root, more))
-    return np.where(base == 0, t, most), np.where(base == 0, t, least)
+    least = np.where(sure := acute & (inner + root > 0), less, root - inner) / np.where(sure, inner + root, more)
+    return np.where(base == 0, t, most), np.where(base == 0, t, np.where(near < r, 0, least))
 
 
 def weighted(x: Any, y: Any, top: Any, s: Any, square: float) -> Any:

@@ -93,6 +93,18 @@ def test_shifts_of_nearly_parallel_rows_keep_their_digits(angle, a, b, r):
     assert np.allclose(found, known, rtol=1e-9, atol=0)
 
 
+@pytest.mark.parametrize("b", [3.0, 4.0, 5.5])
+def test_a_shift_at_right_angles_to_the_shorter_row_is_no_0_by_0(b):
+    """The difference of the rows stands on the shorter one, which is as long as the shift: all of it can be turned."""
+    a = np.sqrt(b**2 + 1)
+    t = np.sqrt((1 - b / a) / (1 + b / a))
+    for scale in (1 - 1e-9, 1.0, 1 + 1e-15):
+        with np.errstate(all="ignore"):  # as whoever calls it does
+            most, least = checker.inscribed(np.array([t]), np.array([a]), np.array([b]), b * scale)
+        assert least[0] == pytest.approx(0, abs=1e-4)
+        assert most[0] > 1e4
+
+
 @pytest.mark.parametrize(("t", "value"), [(0.0, 1), (1.0, 0), (np.inf, -1), (0.5, 0.6), (2.0, -0.6)])
 def test_a_cosine_of_a_half_angle(t, value):
     assert checker.cosine(t) == pytest.approx(value, abs=1e-15)
