@@ -72,23 +72,18 @@ class Tests:
 
         After those that touch its line come the others of their files: what is made once for several tests was touched
         by the first of them alone. A line that runs at import is run within whichever test is the first to need it,
-        which says nothing of the others: it has those of what rooms settle, then those that touch its file, or are
-        named after it, and the others of their files.
+        which says nothing of the others: it has those that touch its file, or are named after it, and the others of
+        their files.
         """
-        called = mutant.line in lines_of_functions(text)
-        touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if called else set()
+        is_called = mutant.line in lines_of_functions(text)
+        touching = self.lines[mutant.path].get(mutant.line, set()) - {""} if is_called else set()
         touching = touching or self._at_home(mutant.path)
         files = {file_of(test) for test in touching}
         beside = {test for test in self.seconds if "::" in test and file_of(test) in files} - touching
-        settled = [] if called else sorted(self._settled)
         of_file = Counter(test for names in self.lines[mutant.path].values() for test in names)
         home = f"tests/{room_of(Path(mutant.path))}/"
-        ordered = [*settled, *self._in_order(touching, of_file, home), *self._in_order(beside, of_file, home)]
+        ordered = [*self._in_order(touching, of_file, home), *self._in_order(beside, of_file, home)]
         return self._in_time(list(dict.fromkeys(ordered))[:MOST])
-
-    @cached_property
-    def _settled(self) -> set[str]:
-        return {test for test in self.seconds if "::" in test and file_of(test).endswith("/test_settings.py")}
 
     def _at_home(self, path: str) -> set[str]:
         own = set().union(*self.lines[path].values()) - {""}

@@ -1,8 +1,7 @@
 """Change the code at random places and see whether the tests notice: `make mutants`.
 
 Each mutant runs tests that touch its line, in a copy of the project. What survives is printed: a place where the code
-could be wrong and no test would say so. Mutants that change nothing anybody can see are listed in `equivalent.txt`
-beside this file, each with its reason.
+could be wrong and no test would say so, or one that changes nothing anybody can see.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import tempfile
 import time
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from fnmatch import fnmatchcase
 from pathlib import Path
 from queue import Queue
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
@@ -33,7 +31,6 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 Chosen: TypeAlias = dict[Mutant, tuple[list[str], float]]
 
-EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 KEPT = ROOT / ".mutation_cache"
 """Where it is kept which tests touch what, as long as neither changes."""
 FEW = 30
@@ -45,8 +42,6 @@ BESIDE = {
     "softmax": ["tests/auditing/test_heads.py", "tests/auditing/test_head_report.py"],
 }
 """Tests of a room that stand outside the folder of its name."""
-SETTINGS = "tests/test_settings.py"
-"""Tests of what every room settles."""
 
 
 def files_of(place: Path) -> list[Path]:
@@ -62,26 +57,8 @@ def tests_of(rooms: Sequence[str]) -> dict[str, Sequence[str]]:
     own = [
         [f"tests/{room}", *BESIDE.get(room, [])] if (ROOT / "tests" / room).is_dir() else ["tests"] for room in rooms
     ]
-    places = dict.fromkeys(place for found in [*own, [SETTINGS]] for place in found)
+    places = dict.fromkeys(place for found in own for place in found)
     return {place: rooms for place in places if not any(place.startswith(f"{other}/") for other in places)}
-
-
-def known_equivalents() -> set[str]:
-    """Read the mutants nobody can notice."""
-    lines = EQUIVALENT.read_text().splitlines()
-    return {line.split("  #")[0].strip() for line in lines if line.strip() and not line.startswith("#")}
-
-
-def without_line(mutant: Mutant) -> str:
-    """Name a mutant in a way that does not move with the lines above it."""
-    path, rest = str(mutant).split("  ", 1)
-    return f"{path.rsplit(':', 1)[0]}  {rest}"
-
-
-def is_known(mutant: Mutant, text: str, known: set[str]) -> bool:
-    """Whether a mutant is listed, wherever in its file or in one line of it; there `*` stands for anything."""
-    line = f"{without_line(mutant)}  in  {text.splitlines()[mutant.line - 1].strip()}"
-    return without_line(mutant) in known or any(fnmatchcase(line, entry) for entry in known if "  in  " in entry)
 
 
 def shared(copies: Sequence[Copy], work: Callable[[Copy, Item], bool], items: Sequence[Item]) -> Iterator[bool]:
@@ -139,11 +116,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     given, start = parser.parse_args(), time.monotonic()
     files = sorted(path for room in given.rooms for path in files_of(ROOT / "embaudit" / room))
-    skipped = known_equivalents()
     texts = {str(path.relative_to(ROOT)): path.read_text() for path in files}
-    everything = [
-        mutant for path, text in texts.items() for mutant in mutants(path, text) if not is_known(mutant, text, skipped)
-    ]
+    everything = [mutant for path, text in texts.items() for mutant in mutants(path, text)]
     sample = random.Random(given.seed).sample(everything, min(given.number, len(everything)))
     rooms = sorted({room_of(path.relative_to(ROOT)) for path in files})
     places = dict.fromkeys(given.tests, rooms) if given.tests else tests_of(rooms)
