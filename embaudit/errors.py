@@ -13,6 +13,12 @@ JOINERS = "\u200c\u200d"
 LONGEST = 300
 """Characters of what was given that an error shows; the longest name a file may have is shorter."""
 
+GONE = {
+    "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
+    "format llama2c": "docs/reading.md has the line that converts it",
+}
+"""Sentences for what earlier versions had, by its old spelling."""
+
 
 def escaped(text: str) -> str:
     r"""Write characters that act instead of being seen as escapes: control, bidi, line ends, lone surrogates.

@@ -94,7 +94,7 @@ class Given:
 
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""
-        beside = ("left", "bias", "left_bias") if path.suffix in (".npy", ".mtx", ".gz") else ()
+        beside = ("left", "bias", "left_bias") if path.suffix == ".npy" else ()
         yield from (self.options[name] for name in (*FILES, *beside) if name in self.options)
         from embaudit.io.tables.ids import split_column
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.files import first_bytes
+from embaudit.io.codecs.unpacked import open_bytes
+from embaudit.io.files import first_bytes, plain_suffix
 from embaudit.io.pickles import pickled_checkpoint
 
 MAGIC = {
@@ -14,7 +17,6 @@ MAGIC = {
     b"ARROW1": ("Arrow", ".feather"),
     b"\x93NUMPY": ("a NumPy array", ".npy"),
     b"\x89HDF\r\n\x1a\n": ("HDF5", ".h5"),
-    b"%%MatrixMarket": ("Matrix Market", ".mtx"),
     b"IxF": ("a FAISS index", ".faiss"),
 }
 """What files of known formats begin with; renaming one helps."""
@@ -40,8 +42,23 @@ ADVICE = {
     ".xz": ("a packed file", _UNPACK),
 }  # fmt: skip
 """By suffix: what a file is, and what to do."""
+_MARKET = "convert it in Python: import numpy, scipy.io; numpy.save('vectors.npy', scipy.io.mmread({path!r}))"
+_MARKET_TABLE = (
+    "convert it in Python: import pyarrow.parquet, scipy.io; m = scipy.sparse.coo_matrix(scipy.io.mmread({path!r})); "
+    "pyarrow.parquet.write_table(pyarrow.table({{'user': m.row, 'item': m.col, 'rating': m.data}}), "
+    "'interactions.parquet')"
+)
+_LLAMA2C = (
+    "convert it in Python: import numpy; x = numpy.fromfile({path!r}, '<f4'); i = x.view('<i4'); n = i[0] * i[5]; "
+    "numpy.savez('head.npz', W=(x[7:7 + n] if n > 0 else x[n:]).reshape(-1, i[0]))"
+)
+_LLAMA2C_LATER = (
+    "export it in version 0, and convert that: python export.py model.bin --version 0 --checkpoint CHECKPOINT.pt"
+)
 ZEROS = bytes(8)
 """What hnswlib writes first, whatever the name: the offset of its lowest level."""
+LLAMA2C = b"24ka"
+"""What llama2.c writes first from version 1 on: 0x616b3432, little-endian."""
 
 
 def refusal(path: Path, suffixes: Iterable[str]) -> InputError:
@@ -77,13 +94,55 @@ def _by_content(path: Path) -> tuple[str, str] | None:
     return next((found for magic, found in MAGIC.items() if beginning.startswith(magic)), None)
 
 
-def refuse_indexes(path: Path) -> None:
-    """Refuse an index of hnswlib, which people call `.bin` as vectors of word2vec are called.
+def refuse_unread(path: Path) -> None:
+    """Refuse formats that are converted first, whatever a file of them is called.
+
+    Raises
+    ------
+    InputError
+        Of Matrix Market, a checkpoint of llama2.c or an index of hnswlib, with the conversion to run instead.
+    """
+    refuse_matrix_market(path, needs="a model or vectors")
+    is_binary = path.suffix.lower() == ".bin"
+    if is_binary and first_bytes(path, len(ZEROS)) == ZEROS:
+        raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)
+    if is_binary and _is_llama2c(path):
+        remedy = (_LLAMA2C_LATER if first_bytes(path).startswith(LLAMA2C) else _LLAMA2C).format(path=str(path))
+        raise must_be("the input", "a model or vectors", f"{path}, a checkpoint of llama2.c", remedy)
+
+
+def refuse_matrix_market(path: Path, *, needs: str) -> None:
+    """Refuse a matrix of Matrix Market by its name or its first bytes.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    needs : str
+        What is to be read from it; a sparse matrix and whatever needs a table become a table of interactions.
 
     Raises
     ------
     InputError
         With the conversion to run instead.
     """
-    if path.suffix.lower() == ".bin" and first_bytes(path, len(ZEROS)) == ZEROS:
-        raise must_be("the input", "a model or vectors", f"{path}, an index of hnswlib by its first bytes", _HNSW)
+    if plain_suffix(path) != ".mtx" and not first_bytes(path).startswith(b"%%MatrixMarket"):
+        return
+    try:
+        with open_bytes(path) as file:
+            is_sparse = b" coordinate " in file.readline(80).lower()
+    except (OSError, EOFError, zlib.error):
+        is_sparse = False
+    remedy = (_MARKET_TABLE if is_sparse or "table" in needs else _MARKET).format(path=str(path))
+    raise must_be("the input", needs, f"{path}, a {'sparse ' * is_sparse}matrix in Matrix Market", remedy)
+
+
+def _is_llama2c(path: Path) -> bool:
+    """Whether a file begins with the mark of later versions, or with the seven sizes of a network."""
+    header = first_bytes(path, 28)
+    if header.startswith(LLAMA2C) or len(header) < 28:
+        return header.startswith(LLAMA2C)
+    dim, hidden, layers, heads, kv_heads, vocab, positions = struct.unpack("<7i", header)
+    # Text read as integers is larger than any size of a network.
+    sizes = (dim, hidden, layers, heads, kv_heads, abs(vocab), positions)
+    return all(0 < size < 2**24 for size in sizes) and dim % heads == 0 and heads % kv_heads == 0

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from embaudit.errors import must_be
-from embaudit.io.advice import refusal, refuse_indexes
+from embaudit.errors import GONE, must_be
+from embaudit.io.advice import refusal, refuse_unread
 from embaudit.io.files import AnyPath, as_path, first_bytes, plain_suffix
 from embaudit.io.pickles import refuse_pickles
 
@@ -60,10 +60,6 @@ FORMATS = (
         ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
     ),
     Format(
-        "mtx", (".mtx",), True, False, "Matrix Market, one dense matrix", "vectors, others beside",
-        ("left", "left_bias", "bias", "embedding", "transpose"), "numpy_arrays",
-    ),
-    Format(
         "safetensors", (".safetensors",), True, True, "checkpoints in one file",
         "a head, factors or vectors", _ARRAYS, "safetensors",
     ),
@@ -97,7 +93,6 @@ FORMATS = (
         "gguf", (".gguf",), True, False, "llama.cpp, Ollama: floats, Q8_0, Q4_0 and others", "a head, token vectors",
         _ARRAYS, "gguf", "gguf", b"GGUF",
     ),
-    Format("llama2c", (".bin",), True, False, "llama2.c, all versions", "a head, token vectors", _ARRAYS, "llama2c"),
     Format("word2vec", (".txt", ".vec"), True, True, "word2vec, fastText, GloVe", "vectors, ids", (), "word2vec"),
     Format(
         "word2vec-binary", (".bin", ".w2v"), True, True, "word2vec in binary", "vectors, ids", (), "word2vec_binary"
@@ -148,7 +143,8 @@ def named(name: str) -> Format:
     for candidate in formats():
         if candidate.name == name:
             return candidate
-    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name))
+    remedy = GONE.get(f"format {name}", "")
+    raise must_be("format", "one of " + ", ".join(f.name for f in formats()), repr(name), remedy)
 
 
 def detected(path: Path) -> Format:
@@ -159,8 +155,8 @@ def detected(path: Path) -> Format:
     InputError
         If none reads it, with what would help.
     """
+    refuse_unread(path)
     refuse_pickles(path)
-    refuse_indexes(path)
     beginning = first_bytes(path)
     for candidate in formats():
         if candidate.magic and beginning.startswith(candidate.magic):

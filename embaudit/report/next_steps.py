@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from embaudit.auditing import Audit
 
 
-BESIDE = (".npy", ".mtx")
-"""Files of one matrix, beside which another one may be given."""
-
-
 @dataclass(frozen=True)
 class Asked:
     """How a model was read, so that a command can read it again.
@@ -118,10 +114,14 @@ embaudit fix h.npz --inputs INPUTS.npy --as prediction --unit --out h-prediction
 
 def _missing(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     """Ask for the other side, where a file beside this one can hold it and nothing that was told rules it out."""
-    suffix = next((suffix for suffix in BESIDE if asked.path.endswith(suffix)), "")
     open_ = is_alone(audit.model) and audit.predictions_hold and audit.answer.word is not Word.YES
-    if suffix and open_ and "--kind" not in asked.reading and audit.model.predicts is not Equivalence.COSINES:
-        other = f"OTHER-SIDE{suffix}"
+    if (
+        asked.path.endswith(".npy")
+        and open_
+        and "--kind" not in asked.reading
+        and audit.model.predicts is not Equivalence.COSINES
+    ):
+        other = "OTHER-SIDE.npy"
         yield f"with the other side (put its file's name for {other})", asked.audit("--left", other)
 
 

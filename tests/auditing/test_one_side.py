@@ -223,9 +223,9 @@ def test_what_to_type_next_is_the_declaration_that_decides(told):
         ("to read every table and finding", "embaudit audit v.npz --full"),
     ]
     whitened = replace(evidence, traits=tuple(replace(one, orthonormal=True) for one in stretched.traits))
-    assert [command for _, command in next_steps(replace(told["neither"], evidence=whitened), Asked("v.mtx"))] == [
-        "embaudit audit v.mtx --left OTHER-SIDE.mtx",
-        "embaudit audit v.mtx --full",
+    assert [command for _, command in next_steps(replace(told["neither"], evidence=whitened), Asked("v.npy"))] == [
+        "embaudit audit v.npy --left OTHER-SIDE.npy",
+        "embaudit audit v.npy --full",
     ]
 
 

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from llama_files import RMS, gguf_file, llama2c_file, tokenizer_bin
+from llama_files import RMS, gguf_file
 from pyarrow import feather, ipc, parquet
 from safetensors.numpy import save_file
-from scipy.io import mmwrite
 
 import embaudit as ea
 from embaudit.blocks import block_cosines
@@ -93,12 +92,6 @@ def _checkpoint(path: Path) -> None:
     (folder / "tokenizer.json").write_text(json.dumps(vocabulary))
 
 
-def _llama2c(path: Path, version: int) -> None:
-    """Write a checkpoint and its tokens."""
-    llama2c_file(path.parent / f"v{version}.bin", RIGHT[:, :2], RIGHT[0, :2], RIGHT[:, 1:], version=version, group=2)
-    tokenizer_bin(path.parent / "tokenizer.bin", NAMES)
-
-
 def _gguf(path: Path) -> None:
     """Write a head in blocks of 32 and what stands before it."""
     head, gain = DRAW.normal(size=(6, 32)), DRAW.normal(size=32)
@@ -140,7 +133,6 @@ DOCUMENTS: tuple[Any, ...] = (
     [{"id": name, "title": name.upper(), "vector": row} for name, row in zip(NAMES, RIGHT.tolist(), strict=True)],
     {"ids": NAMES, "embeddings": RIGHT.tolist()},
 )
-MARKET = "%%MatrixMarket matrix array real general\n%\n6 3\n" + "".join(f"{x}\n" for x in RIGHT.T.ravel())
 LISTS = "id,vector\n" + "".join(f'{name},"{row}"\n' for name, row in zip(NAMES, RIGHT.tolist(), strict=True))
 CODED = {"user": pa.array([str(u) for u, _, _ in RATINGS]).dictionary_encode(), "item": [i for _, i, _ in RATINGS],
          "rating": [r for _, _, r in RATINGS]}  # fmt: skip
@@ -169,13 +161,9 @@ def _models() -> list[Seed]:
         Seed("v.vec.gz", _load("v.vec.gz"), partial(_text, text[1])),
         Seed("v.bin", _load("v.bin"), _binary),
         Seed("v.arrows", _load("v.arrows"), _stream),
-        Seed("v.mtx", _load("v.mtx"), lambda path: mmwrite(path, RIGHT)),
         *(Seed(f"{i}.json", _load(f"{i}.json"), partial(_text, json.dumps(one))) for i, one in enumerate(DOCUMENTS)),
         Seed("v.jsonl", _load("v.jsonl"), partial(_text, "".join(json.dumps(one) + "\n" for one in DOCUMENTS[1]))),
-        Seed("v.mtx.gz", _load("v.mtx.gz"), partial(_text, MARKET)),
         Seed("lists.csv", _load("lists.csv"), partial(_text, LISTS)),
-        *(Seed(f"v{i}.bin", _load(f"v{i}.bin"), partial(_llama2c, version=i)) for i in range(3)),
-        Seed("tokenizer.bin", _load("v2.bin"), partial(_llama2c, version=2)),
         *((Seed("m.gguf", _with_norm("m.gguf"), _gguf),) if find_spec("gguf") else ()),
         Seed("userFactors/part-0.parquet", _load(""), _spark),
         *(

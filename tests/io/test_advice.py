@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+import struct
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,13 +14,11 @@ import pytest
 from pyarrow import feather, parquet
 from safetensors.numpy import save_file
 from scipy.io import mmwrite
+from scipy.sparse import coo_array
 
 from embaudit.errors import InputError
-from embaudit.io import catalogue, formats, load
+from embaudit.io import catalogue, formats, load, read_interactions
 from embaudit.io.advice import ADVICE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = np.array([[1.0, 2.0], [3.0, 4.5], [5.0, 7.0]])
 
@@ -63,9 +64,52 @@ def test_an_index_of_hnswlib_is_not_read_as_words(tmp_path: Path) -> None:
     assert load(path).n_right == 1
 
 
+def conversion_of(sentence: str) -> str:
+    return sentence.partition("convert it in Python: ")[2].removesuffix(".")
+
+
+@pytest.mark.parametrize("name", ["v.mtx", "v.mtx.gz", "other.name"])
+def test_matrix_market_is_converted_first(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path(name)
+    for matrix, kind in ((ROWS, ""), (coo_array(ROWS), "sparse ")):
+        with gzip.open(path, "wb") if name.endswith("gz") else path.open("wb") as file:
+            mmwrite(file, matrix)
+        sentence = refused(path)
+        assert sentence.startswith(f"the input must be a model or vectors; got {name}, a {kind}matrix in Matrix Market")
+        exec(conversion_of(sentence))
+    assert load("vectors.npy").n_right == 3
+    with pytest.raises(InputError, match="the input must be a table; got"):
+        read_interactions(path)
+    np.testing.assert_array_equal(read_interactions("interactions.parquet").matrix.toarray(), ROWS)
+    np.save("q.npy", ROWS)
+    with pytest.raises(InputError, match="in Matrix Market; convert it"):
+        load("q.npy", left=path)
+    with pytest.raises(InputError, match=r"; got 'mtx'; convert it in Python: numpy\.save"):
+        load(path, format="mtx")
+
+
+@pytest.mark.parametrize("vocab", [3, -3])
+def test_a_checkpoint_of_llama2c_is_converted_first(
+    tmp_path: Path, vocab: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # A width of 640 looks like the beginning of a pickle.
+    table, layers = np.random.default_rng(0).normal(size=(3, 640)).astype("<f4"), np.ones(50, "<f4")
+    numbers = [table, layers] if vocab > 0 else [layers, table]
+    header = struct.pack("<7i", 640, 12, 2, 2, 1, vocab, 3)
+    Path("m.bin").write_bytes(header + b"".join(part.tobytes() for part in numbers))
+    exec(conversion_of(refused(Path("m.bin"))))
+    np.testing.assert_array_equal(load("head.npz", kind="head").right, table)
+    Path("m.bin").write_bytes(b"24ka" + bytes(252))
+    assert "export it in version 0" in refused(Path("m.bin"))
+    with pytest.raises(InputError, match=r"; got 'llama2c'; docs/reading\.md has the line that converts it\.$"):
+        load("m.bin", format="llama2c")
+
+
 @pytest.mark.parametrize(
     ("suffix", "kind"),
-    [(".npy", "a NumPy array"), (".parquet", "Parquet"), (".feather", "Arrow"), (".mtx", "Matrix Market")],
+    [(".npy", "a NumPy array"), (".parquet", "Parquet"), (".feather", "Arrow")],
 )
 def test_renaming_is_advised_where_it_helps(tmp_path: Path, suffix: str, kind: str) -> None:
     table = pa.table({"id": list("abc"), "vector": ROWS.tolist()})
@@ -73,7 +117,6 @@ def test_renaming_is_advised_where_it_helps(tmp_path: Path, suffix: str, kind: s
         ".npy": lambda path: np.save(path, ROWS),
         ".parquet": lambda path: parquet.write_table(table, path),
         ".feather": lambda path: feather.write_feather(table, str(path)),
-        ".mtx": lambda path: mmwrite(path, ROWS),
     }
     path, other = tmp_path / f"v{suffix}", tmp_path / "v.vectors"
     write[suffix](path)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import gguf
 import numpy as np
 import pytest
-from llama_files import RMS, gguf_file, llama2c_file
+from llama_files import RMS, gguf_file
 
 from embaudit.io import read, rounding_of
 from embaudit.io.codecs.gguf import Gguf
@@ -79,17 +79,6 @@ def test_floats_have_the_steps_of_their_size(tmp_path: Path, kind: str, exponent
     assert (np.abs(held - rows) <= steps).all()
     np.testing.assert_array_equal(steps[1:], np.abs(held[1:]) * np.float32(2.0**-exponent))
     assert steps[0, 1] == (2.0**-24 if kind == "F16" else 0)
-
-
-def test_steps_of_llama2c(tmp_path: Path) -> None:
-    path = llama2c_file(tmp_path / "m.bin", W[:, :8], np.ones(8), version=2, group=4)
-    found = read(path)
-    rounding = rounding_of(found.model, found.intake)
-    assert (rounding.kind, rounding.name) == ("Q8_0", "tok_embeddings.weight")
-    width = np.abs(W[:, :8].reshape(6, 2, 4)).max(axis=2) / 127
-    np.testing.assert_allclose(rounding.steps(slice(0, 6)), np.repeat(width, 4, axis=1), rtol=1e-6)
-    np.testing.assert_array_equal(rounding.steps(slice(3, 5)), rounding.steps(slice(0, 6))[3:5])
-    assert (np.abs(found.model.right - W[:, :8]) <= rounding.steps(slice(0, 6)) * 0.501).all()
 
 
 def test_what_is_not_rounded_has_no_steps(tmp_path: Path) -> None:

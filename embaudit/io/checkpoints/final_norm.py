@@ -57,7 +57,7 @@ class FoundNorm:
 
 @typed
 def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
-    """Find the final norm of a checkpoint: in safetensors files, GGUF or the layout of llama2.c.
+    """Find the final norm of a checkpoint: in safetensors files or GGUF.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | No
     found = None if name == NONE else opened(where)
     if found is None:
         if name not in (None, NONE):
-            what = "asked of a checkpoint in safetensors files, GGUF or of llama2.c"
+            what = "asked of a checkpoint in safetensors files or GGUF"
             raise must_be("norm", what, path, "leave it out")
         return None
     checkpoint, config = found

@@ -8,10 +8,9 @@ from typing import Any
 
 from embaudit.io.checkpoints.architectures import Architecture
 from embaudit.io.checkpoints.config import Config, config_of
-from embaudit.io.codecs import gguf, llama2c, safetensors
+from embaudit.io.codecs import gguf, safetensors
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.llama2c import Llama2c
 from embaudit.io.codecs.safetensors import Safetensors
 
 OF_GGUF = "output_norm"
@@ -30,9 +29,6 @@ def opened(path: Path) -> tuple[Arrays, Config] | None:
     if gguf.begins(path):
         file = Gguf(path)
         return file, config_of_gguf(file.metadata, shifted=f"{OF_GGUF}.bias" in file.tensors)
-    if llama2c.begins(path):
-        norm = Architecture(llama2c.NORM.removesuffix(".weight"), "rms", epsilon=1e-5)
-        return Llama2c(path), Config({}, norm, "the layout of llama2.c")
     return None
 
 

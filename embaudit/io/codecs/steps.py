@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from embaudit.io.codecs.arrays import Arrays
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.llama2c import Llama2c
 
 LOWEST = {
     "Q8_0": (2, 34, 0x01), "Q4_0": (2, 18, 0x11), "Q4_1": (4, 20, 0x11), "Q5_0": (6, 22, 0x11), "Q5_1": (8, 24, 0x11),
@@ -35,8 +34,6 @@ def steps_of(file: Arrays, name: str, rows: slice) -> NDArray[np.float32] | None
     array of shape (rows, columns) or None
         None where the type has no such steps, or the tensor is not rounded.
     """
-    if isinstance(file, Llama2c):
-        return np.asarray(np.repeat(np.abs(file.scales(name, rows)), file.shape.group, axis=1))
     return _of_gguf(file, name, rows) if isinstance(file, Gguf) else None
 
 

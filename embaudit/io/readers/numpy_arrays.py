@@ -1,4 +1,4 @@
-"""Arrays in files: `.npy` stays on disk, `.npz` is read by the names of its arrays, `.mtx` holds one matrix."""
+"""Arrays in files: `.npy` stays on disk, `.npz` is read by the names of its arrays."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import IO, Any
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
+from embaudit.io.advice import refuse_unread
 from embaudit.io.codecs import npy
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Read
-from embaudit.io.codecs.matrix_market import MatrixMarket
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import Draft
-from embaudit.io.files import existing_file, plain_suffix
+from embaudit.io.files import existing_file
 from embaudit.io.intake import Intake
 from embaudit.io.readers.assemble import assemble, looked
 from embaudit.io.readers.layout import FACTORS, plain
@@ -33,7 +33,7 @@ class Beside:
 
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self.homes = paths
-        self._files: dict[str, Arrays] = {option: _codec(path)(path) for option, path in paths.items()}
+        self._files: dict[str, Arrays] = {option: Npy(path) for option, path in paths.items()}
         self.tensors = {option: file.tensors[UNNAMED] for option, file in self._files.items()}
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -42,10 +42,6 @@ class Beside:
     def open(self, name: str) -> AbstractContextManager[Read]:
         """Read pieces of one of them."""
         return self._files[name].open(UNNAMED)
-
-
-def _codec(path: Path) -> type[Npy | MatrixMarket]:
-    return MatrixMarket if plain_suffix(path) == ".mtx" else Npy
 
 
 def read(path: Path, request: Request) -> FactorModel:
@@ -87,6 +83,8 @@ def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Requ
     """Open a single array and those beside it, and ask for them by their options."""
     beside = {option: getattr(request, option) for option in FILES if getattr(request, option) is not None}
     paths = {"weight": path, **{option: existing_file(name) for option, name in beside.items()}}
+    for other in paths.values():
+        refuse_unread(other)
     files = Beside(paths)
     shape = files.tensors["weight"].shape
     if len(shape) != 2:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_texts
 from embaudit.foundation.workers import row_blocks
+from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import (
     Cell,
@@ -125,6 +126,7 @@ def open_table(
     if where.suffix.lower() in arrow.SUFFIXES:
         names = tuple(arrow.names(where))
         return TableFile(where, names, len(names), None)
+    refuse_matrix_market(where, needs="a table")
     text = sniff(where, sep=sep, header=header, known=frozenset(known))
     return TableFile(where, text.names, text.width, text)
 

@@ -1,4 +1,4 @@
-"""Vectors in JSON, JSON lines and Matrix Market."""
+"""Vectors in JSON and JSON lines."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy import sparse
-from scipy.io import mmwrite
 
 from embaudit.errors import InputError
 from embaudit.io import load, look
@@ -108,67 +106,3 @@ def test_lines_that_are_cut_off(tmp_path: Path, text: str) -> None:
         load(tmp_path / "v.jsonl")
     with pytest.raises(InputError, match='kind must be "vectors" or "head" for JSON, which is one side; got "factors"'):
         load(tmp_path / "v.jsonl", kind="factors")
-
-
-# Matrix Market
-
-
-@pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
-@pytest.mark.parametrize("matrix", [X, np.arange(18).reshape(6, 3)])
-def test_matrix_market(tmp_path: Path, suffix: str, matrix: Any) -> None:
-    path = tmp_path / f"m{suffix}"
-    with gzip.open(path, "wb") if suffix.endswith("gz") else path.open("wb") as file:
-        mmwrite(file, matrix, comment="two\nlines")
-    model = load(path)
-    np.testing.assert_array_equal(model.right, matrix)
-    assert look(path).explain() == (
-        f"Read as mtx: {path} (6 × 3) as right factors. Item ids: none, so rows go by their number."
-    )
-    np.testing.assert_array_equal(load(path, transpose="right").right, matrix.T)
-
-
-def test_files_beside_a_matrix(tmp_path: Path) -> None:
-    mmwrite(tmp_path / "q.mtx", X)
-    mmwrite(tmp_path / "p.mtx", X[:4] + 1)
-    np.save(tmp_path / "b.npy", np.arange(6.0))
-    model = load(tmp_path / "q.mtx", left=str(tmp_path / "p.mtx"), bias=str(tmp_path / "b.npy"))
-    np.testing.assert_allclose(model.scores(), (X[:4] + 1) @ X.T + np.arange(6.0))
-
-
-def test_interactions_in_matrix_market_are_to_be_factorized(tmp_path: Path) -> None:
-    path = tmp_path / "m.mtx"
-    mmwrite(path, sparse.coo_array(np.eye(6, 3)))
-    with pytest.raises(InputError) as refused:
-        load(path)
-    assert str(refused.value) == (
-        f"{path} must be a dense matrix, one vector a row; got a sparse one with 3 of 6 × 3 entries, as interactions "
-        f"are; in Python, factorize it: embaudit.ProductPenaltyMF(50).fit(scipy.io.mmread('{path}').tocsr())."
-    )
-
-
-def test_matrices_that_are_damaged(tmp_path: Path) -> None:
-    path = tmp_path / "m.mtx"
-    mmwrite(path, X)
-    whole = path.read_bytes()
-    for size in (5, 40, 43, 60, 90, len(whole) - 24):
-        path.write_bytes(whole[:size])
-        with pytest.raises(
-            InputError, match=r"m\.mtx must be (a whole Matrix Market file|18 numbers, as it says; got)"
-        ):
-            load(path)
-    for more in (b"x", b"1.0\n", b"1.0\0\0\n", b"1 2\n"):
-        path.write_bytes(whole + more)
-        with pytest.raises(
-            InputError, match=r"m\.mtx must be (a whole Matrix Market file|18 numbers, as it says; got)"
-        ):
-            load(path)
-    mmwrite(path, X * 1j)
-    with pytest.raises(
-        InputError, match="must be a general matrix of real numbers; got a general one of complex numbers"
-    ):
-        load(path)
-    mmwrite(path, np.eye(3), symmetry="symmetric")
-    with pytest.raises(
-        InputError, match="must be a general matrix of real numbers; got a symmetric one of real numbers"
-    ):
-        load(path)
