@@ -6,9 +6,17 @@ def __getattr__(name: str) -> object:
     # Not before: the command needs none of it, and Ctrl-C while it is imported could not be caught.
     import lazy_loader
 
-    found, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-    globals().update(__getattr__=found, __dir__=__dir__, __all__=__all__)
-    return __all__ if name == "__all__" else found(name)
+    from embaudit.errors import GONE
+
+    load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+    def public(name: str) -> object:
+        if remedy := GONE.get(f"name embaudit.{name}"):
+            raise AttributeError(f"embaudit.{name} is gone; {remedy}.")
+        return __all__ if name == "__all__" else load(name)
+
+    globals().update(__getattr__=public, __dir__=__dir__, __all__=__all__)
+    return public(name)
 
 
 def __dir__() -> list[str]:

@@ -37,7 +37,6 @@ from .foundation.executors import work_on as work_on
 from .gauges import Gauge as Gauge
 from .io import load as load
 from .io import save as save
-from .io.pieces import resume_in as resume_in
 from .io.proofs.proof import Proof as Proof
 from .io.proofs.proof import verify as verify
 from .kernels.nearest import neighbours as neighbours

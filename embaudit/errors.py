@@ -16,6 +16,8 @@ LONGEST = 300
 GONE = {
     "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
     "format llama2c": "docs/reading.md has the line that converts it",
+    "name embaudit.resume_in": "run the audit again, it is short enough",
+    "option audit --resume": "run the audit again, it is short enough",
 }
 """Sentences for what earlier versions had, by its old spelling."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -21,13 +20,11 @@ from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.plan import Plan, planned
 from embaudit.auditing.proof.prove import prove
-from embaudit.auditing.purpose import purpose
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.auditing.work import work_of
 from embaudit.foundation.checked import RNG, as_seed
 from embaudit.foundation.durations import as_duration
-from embaudit.foundation.pieces import keeping, kept
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.progress import tell
 from embaudit.foundation.results import Drawn
@@ -35,7 +32,6 @@ from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
-from embaudit.io.pieces import pieces_of
 from embaudit.model import FactorModel, Role
 from embaudit.model.final_norm import FinalNorm
 
@@ -258,18 +254,15 @@ class Audit(Drawn):
 
 
 def _plan(model: FactorModel, asked: Mapping[str, Any], time: float | None) -> Plan | None:
-    """Decide what is done within a time, or say what all takes; who resumes keeps to what was decided before."""
+    """Decide what is done within a time, or say what all takes."""
     effort = Effort(**{name: asked[name] for name in vars(EFFORT)})
     work = partial(work_of, model, groups=asked["groups"], roles=asked["roles"])
     if time is None:
         tell(lambda: announcement(model, work(effort=effort)))
         return None
 
-    def decide() -> Plan:
-        speed = forecast(model, work(effort=effort)).speed
-        return planned(time, effort, lambda one: speed.seconds(work(effort=one)))
-
-    found = kept("plan", decide)
+    speed = forecast(model, work(effort=effort)).speed
+    found = planned(time, effort, lambda one: speed.seconds(work(effort=one)))
     tell(found.explain)
     return found
 
@@ -375,10 +368,7 @@ def audit(
         "rng": seed,
     }
     within = None if time is None else as_duration(time, "time")
-    keeper = pieces_of(lambda: purpose(model, asked | {"time": within}))
-    with nullcontext() if keeper is None else keeping(keeper):
-        plan = _plan(model, asked, within)
+    plan = _plan(model, asked, within)
     asked |= {} if plan is None else vars(plan.effort)
-    with nullcontext() if keeper is None else keeping(keeper.of(asked)):
-        evidence = gather(model, **asked)
+    evidence = gather(model, **asked)
     return Audit(model, replace(evidence, thresholds=reported), source, intake, plan)

@@ -20,7 +20,7 @@ from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import Each, all_at_once, kept
+from embaudit.foundation.pieces import Each, all_at_once
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
@@ -35,8 +35,6 @@ from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.canonical.equivalents import EquivalentModel
@@ -210,11 +208,7 @@ def _norm(
         return None
     labels, draw = labels_looked_at(head, rng, panel_size(head.rank, PANEL, effort.n_lists)), np.random.default_rng(rng)
     sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "n_lists": effort.n_lists, "rng": draw}
-    return kept("final norm", lambda: norm_evidence(head, norm, **sizes), known=_stored(head))
-
-
-def _stored(model: FactorModel) -> list[NDArray[Any]]:
-    return [model.factors(side) for side in model.sides]
+    return norm_evidence(head, norm, **sizes)
 
 
 def gather(
@@ -248,14 +242,14 @@ def gather(
     equivalents = _made(model, chosen, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
-        visits = _visits("visit", equivalents, checked, probe, draw)
+        visits = _visits(equivalents, checked, probe, draw)
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
         search = LimitSearch.of(model, chosen, fibre, max_condition, **tried)
         visited, limits = _visited_and_bounded(visits, search)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked, furthest = attacked_models(model, limits.attacks), _furthest(equivalents, visited)
-        again = _visits("second visit", attacked, checked, probe, np.random.default_rng(rng))
+        again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         as_it_is = partial(_as_it_is, whole, model, chosen, furthest, visited[0][1], n_neighbours, rng)
         visited_again, found = all_at_once(again, as_it_is, description="visiting the worst")
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
@@ -291,7 +285,6 @@ def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[Equiv
 
 
 def _visits(
-    name: str,
     equivalents: Sequence[EquivalentModel],
     checked: FactorModel,
     probe: MovementProbe,
@@ -305,7 +298,7 @@ def _visits(
         moved = some.drift(equivalent.of(some.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    return Each(name, visit, looked_at, probe.known)
+    return Each(visit, looked_at)
 
 
 def _furthest(
@@ -325,14 +318,11 @@ def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideNam
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 
-    def laid() -> dict[str, Any]:
-        shown_in, examples = _examples(model, equal, side, rows, n)
-        predicted = by_prediction(probe, side=side, rows=rows, n=n)
-        biased = side == "right" and counts_bias(model)
-        with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
-        return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
-
-    return kept("lists beside", laid, draw=probe.rng, known=probe.known)
+    shown_in, examples = _examples(model, equal, side, rows, n)
+    predicted = by_prediction(probe, side=side, rows=rows, n=n)
+    biased = side == "right" and counts_bias(model)
+    with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
+    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
 
 
 def _as_it_is(whole: FactorModel, looked_at: FactorModel, *others: Any) -> dict[str, Any]:
@@ -356,7 +346,7 @@ def _traits(
     lists = {record.role: record.lists for record in records if equal and record.lists is not None}
     draw = np.random.default_rng(rng)
     known: dict[str, Any] = {"n_neighbours": n_neighbours, "equal": equal, "lists": lists, "rng": draw}
-    return kept("traits", lambda: all_traits(whole, roles, **known))
+    return all_traits(whole, roles, **known)
 
 
 def _examples(

@@ -11,7 +11,7 @@ import numpy as np
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import Each, all_at_once, kept
+from embaudit.foundation.pieces import Each, all_at_once
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.movements.movement import QUERIES, share_of
@@ -157,8 +157,8 @@ def head_evidence(
         n_aside=panel.n_aside,
         mean_norm=float(np.linalg.norm(panel.mean)),
         median_norm=panel.median_norm,
-        neighbours=kept("nearest labels", lambda: _neighbours(model, panel, n_neighbours, n_lists, rng), draw=rng),
-        argmax=kept("argmaxes", lambda: _argmax(space, model, n_lists, rng), draw=rng),
+        neighbours=_neighbours(model, panel, n_neighbours, n_lists, rng),
+        argmax=_argmax(space, model, n_lists, rng),
         panel=panel,
         chosen=chosen,
         **_of_panel(model, space, probe, chosen, pairs, made, exact=exact),
@@ -185,7 +185,7 @@ def _of_panel(
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
-    heads = Each("equal head", probe.measure, made, probe.probe.known)
+    heads = Each(probe.measure, made)
     (centred, *equal), *found = all_at_once(heads, *others.values(), description="measuring heads")
     return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, found, strict=True))}
 

@@ -169,10 +169,10 @@ class LimitSearch:
     def parts(self) -> tuple[Each[_Plan, Attack], Each[_Plan, Attack], Callable[[], _Bounds]]:
         """What can be done at once: the attack that takes longest, the others, and bounds."""
         attacked = self._sides[:1]
-        plans, name = [plan for side in attacked for plan in self.attacks(side)], f"attack on {''.join(attacked)}"
+        plans = [plan for side in attacked for plan in self.attacks(side)]
         # The last takes longest.
-        longest = Each(f"longest {name}", self.attack, plans[-1:], is_chain=True)
-        return longest, Each(name, self.attack, plans[:-1], is_chain=True), self.bounds
+        longest = Each(self.attack, plans[-1:], is_chain=True)
+        return longest, Each(self.attack, plans[:-1], is_chain=True), self.bounds
 
     def limits(self, longest: Sequence[Attack], others: Sequence[Attack], bounds: _Bounds) -> Limits:
         """Put together what the parts found."""

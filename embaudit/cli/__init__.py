@@ -28,10 +28,14 @@ def main() -> None:
 
 def _run() -> None:
     from embaudit.cli.commands import command
-    from embaudit.errors import InputError
+    from embaudit.errors import GONE, InputError
     from embaudit.foundation.inputs import inputs_noted
 
     try:
+        for word in sys.argv[2:]:
+            option = word.partition("=")[0]
+            if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
+                raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
             command()
     except BrokenPipeError:

@@ -106,17 +106,13 @@ def _promised(
     drawn: AbstractContextManager[Callable[[Audit], None]],
     proof: Path | None,
     gates: Sequence[Path | None],
-    resume: Path | None,
     *,
     force: bool,
 ) -> Iterator[tuple[Callable[..., None], BinaryIO | None, Callable[..., None]]]:
-    """Open every file before the work starts; what is finished of it is kept until the files are there."""
+    """Open every file before the work starts."""
     from embaudit.io import written_whole
-    from embaudit.io.pieces import resume_in
 
     with ExitStack() as stack:
-        if resume:
-            stack.enter_context(resume_in(resume))
         record, draw = stack.enter_context(outputs(*results, force=force)), stack.enter_context(drawn)
         file = stack.enter_context(written_whole(proof, force=force)) if proof else None
         tell = stack.enter_context(told(*gates, force=force))
@@ -168,9 +164,6 @@ def audit(
     groups: Groups = None,
     proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     executor: Workers = None,
-    resume: Annotated[
-        Path | None, typer.Option(help="Folder of what is finished: go on where a run was ended.")
-    ] = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
     threshold: Reported = None,
@@ -195,7 +188,7 @@ def audit(
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
     distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
-    with _promised([json, out], drawn, proof, [sarif, junit, markdown], resume, force=force) as (write, file, tell):
+    with _promised([json, out], drawn, proof, [sarif, junit, markdown], force=force) as (write, file, tell):
         with working(executor, quiet=quiet):
             found = reading.read(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)

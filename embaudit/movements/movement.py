@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -191,14 +190,6 @@ class MovementProbe:
         n = min(lists.indices.shape[1], found.n_rows - int(found.copies.sum()) - 2)
         rows = np.unique(found.first[lists.rows])
         return found.first, neighbours(self.model.factors(side), n, rows=rows, first=found.first) if n > 0 else None
-
-    @property
-    def known(self) -> list[NDArray[Any]]:
-        """Arrays that every `Movement` of this probe refers to."""
-        drawn = [pairs for pairs in self.drawn.values() if pairs is not None]
-        lists = [plan.lists for plan in self.plans if plan.lists is not None]
-        parts = [part for one in lists for part in (one.rows, one.indices, one.cosines, one.runner_up)]
-        return [*(self.model.factors(side) for side in self.sides), *drawn, *parts]
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""

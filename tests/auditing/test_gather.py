@@ -13,7 +13,6 @@ from made import FREE, MODEL, drift, equal, equal_head, evidence, fibre, flags, 
 from models import random_model
 
 from embaudit.auditing import evidence as module
-from embaudit.auditing.effort import EFFORT
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
 from embaudit.auditing.limits import LimitSearch
@@ -22,11 +21,8 @@ from embaudit.auditing.predicted import by_prediction
 from embaudit.auditing.proof.freedom import _shifts
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
-from embaudit.foundation import pieces
-from embaudit.foundation.pieces import Each
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
-from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.bias_columns import beside_bias
 from embaudit.movements.movement import MovementProbe
 
@@ -195,41 +191,6 @@ def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_bot
         assert found.beside_bias == beside_bias(one.right_side, np.array([3, 6]), 2, both=both)
     assert gather(model, groups=["orthogonal"], roles=["left"], about="left", n_gauges=1).beside_bias == ()
     assert gather(SMALL, groups=["orthogonal"], roles=["right"], n_gauges=1).beside_bias == ()
-
-
-def test_pieces_are_kept_under_names_of_their_own(monkeypatch):
-    names = []
-
-    def kept(name, work, **_):
-        names.append(name)
-        return work()
-
-    def all_at_once(*parts, description):
-        names.extend(part.name for part in parts if isinstance(part, Each) and part.items)
-        return real(*parts, description=description)
-
-    real = pieces.all_at_once
-    rooms = [sys.modules[f"embaudit.auditing.{name}"] for name in ("evidence", "limits", "heads", "audit")]
-    monkeypatch.setattr(rooms[1], "ATTACKED_RANK", 3)
-    for room in rooms:
-        for name, instead in (("kept", kept), ("all_at_once", all_at_once)):
-            if hasattr(room, name):
-                monkeypatch.setattr(room, name, instead)
-    effort = {"n_gauges": 1, "n_starts": 1, "n_steps": 0}
-    gather(FactorModel.from_softmax(ROWS), final_norm=FinalNorm("rms", [1.0, 2.0, 3.0]), **effort)
-    assert sorted(names) == [
-        "argmaxes", "attack on right", "equal head", "final norm", "lists beside", "longest attack on right",
-        "nearest labels", "second visit", "traits", "visit",
-    ]  # fmt: skip
-    names.clear()
-    gather(SMALL, roles=["left"], about="left", **effort)
-    known = ["attack on left", "lists beside", "longest attack on left", "second visit", "traits", "visit"]
-    assert sorted(names) == known
-    names.clear()
-    monkeypatch.setattr(rooms[-1], "forecast", lambda *_: SimpleNamespace(speed=SimpleNamespace(seconds=lambda _: 1.0)))
-    asked = {"groups": (), "roles": None, **vars(EFFORT)}
-    assert rooms[-1]._plan(SMALL, asked, 60.0).effort == EFFORT
-    assert names == ["plan"]
 
 
 def test_progress_is_told_of_the_models_and_of_what_is_done_meanwhile(told):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import version
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,7 +20,6 @@ from embaudit.auditing.effort import Effort
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.plan import Plan
-from embaudit.auditing.purpose import purpose
 from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.verdict import statements
 from embaudit.canonical import position
@@ -191,17 +189,6 @@ def test_what_is_asked_for_in_another_form_is_refused_by_its_name(options, words
 def test_thresholds_of_ones_own_are_those_of_the_evidence(gathered):
     assert audit(MODEL, thresholds={"hubs": 0.3}).evidence.thresholds == {**DEFAULTS, "hubs": 0.3}
     assert audit(MODEL).evidence.thresholds == DEFAULTS
-
-
-def test_an_audit_is_told_apart_by_versions_input_and_each_parameter():
-    found = purpose(MODEL, {"n_gauges": 2})
-    assert found["version"] == f"{__version__}, numpy {version('numpy')}, scipy {version('scipy')}"
-    assert list(found) == ["version", "input", "n_gauges"]
-    named = MODEL.replace(right_names=list("abcde"))
-    others = [named, MODEL.replace(objective="product"), MODEL.replace(right_counts=np.arange(5)), MODEL]
-    others += [MODEL.replace(right_ids=np.arange(5)), MODEL.replace(offset=1.0)]
-    assert len({purpose(one, {})["input"] for one in others}) == len(others)
-    assert purpose(MODEL, {"n_gauges": 3})["n_gauges"] != found["n_gauges"]
 
 
 def test_of_vectors_alone_scores_are_spoken_of():

@@ -161,36 +161,6 @@ def test_nothing_changes_where_all_fits(speed):
     assert {**found.to_dict(), "plan": None} == alone.to_dict()
 
 
-@pytest.mark.usefixtures("without_attacks")
-def test_who_resumes_keeps_to_the_plan(speed, tmp_path):
-    class EndedError(Exception):
-        """Ends a run before its pieces are removed."""
-
-    def ended():
-        with ea.resume_in(tmp_path / "pieces"):
-            found.append(ea.audit(MODEL, time=60.0))
-            raise EndedError
-
-    found = []
-    for seconds in (100.0, 1_000.0):
-        speed(seconds)
-        with pytest.raises(EndedError):
-            ended()
-    assert found[0].to_dict() == found[1].to_dict()
-    # Without its plan a run makes another, and takes no piece of the first.
-    first = {path.name for path in (tmp_path / "pieces").glob("*.piece")}
-    for path in (tmp_path / "pieces").glob("*.piece"):
-        if b"embaudit.auditing.plan:Plan" in path.read_bytes():
-            path.unlink()
-    with pytest.raises(EndedError):
-        ended()
-    assert found[2].plan.effort == found[2].plan.effort.cut(0.0) != found[0].plan.effort
-    later = {path.name for path in (tmp_path / "pieces").glob("*.piece")} - first
-    assert len(later) >= len(found[2].evidence.equivalents)
-    with pytest.raises(InputError, match="begun with another time; name"), ea.resume_in(tmp_path / "pieces"):
-        ea.audit(MODEL, time=61.0)
-
-
 @pytest.mark.parametrize("given", [*REFUSED, 0, -3.0, 1e9])
 def test_what_is_no_time_is_refused(given):
     with pytest.raises(InputError, match=r"^time must be a time above 0 and up to 30 days; got .*; write for example"):

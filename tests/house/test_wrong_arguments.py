@@ -64,7 +64,6 @@ CALLS = {
     ea.FactorModel.from_vectors: {"vectors": RIGHT},
     MODEL.cosines: {"role": "right"},
     ea.work_on: {"executor": "threads:2"},
-    ea.resume_in: {"folder": "pieces"},
     MODEL.factors: {"role": "right"},
     MODEL.moments: {"role": "right"},
     MODEL.names: {"role": "right"},
