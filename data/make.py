@@ -15,7 +15,7 @@ import pandas as pd
 
 from embaudit import reproduce, simulate_interactions
 from embaudit.reproduce.nielsen import FIGURE_1, HEADS
-from embaudit.reproduce.pictures import png_bytes
+from embaudit.reproduce.pictures import rendered
 
 HERE = Path(__file__).parent
 
@@ -68,10 +68,10 @@ def figures() -> dict[str, bytes]:
     """The pictures of the README, small enough to be shown on a web page."""
     netflix = reproduce.netflix(size="paper", n_seeds=1)
     return {
-        "figures/netflix.png": png_bytes(netflix.plot().figure_, 100),
-        "figures/netflix_remedies.png": png_bytes(netflix.plot_remedies().figure_, 100),
-        "figures/nielsen.png": png_bytes(reproduce.nielsen().plot().figure_, 100),
-        "figures/simpson.png": png_bytes(reproduce.simpson().plot().figure_, 100),
+        "figures/netflix.png": rendered(netflix.plot().figure_, "png", dpi=100),
+        "figures/netflix_remedies.png": rendered(netflix.plot_remedies().figure_, "png", dpi=100),
+        "figures/nielsen.png": rendered(reproduce.nielsen().plot().figure_, "png", dpi=100),
+        "figures/simpson.png": rendered(reproduce.simpson().plot().figure_, "png", dpi=100),
     }
 
 

@@ -17,15 +17,16 @@ from embaudit.foundation.checked import Indices
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted, two_decimals
 from embaudit.foundation.workers import ordered_map
-from embaudit.reproduce.full_rank import full_rank_checks
+from embaudit.reproduce.drawings import draw_netflix, draw_remedies
 from embaudit.reproduce.netflix_data import OwnInteractions
-from embaudit.reproduce.netflix_display import NetflixDisplay, RemedyDisplay
-from embaudit.reproduce.netflix_models import measure, solve
+from embaudit.reproduce.netflix_models import full_rank_checks, measure, solve
 from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, NetflixSetting, as_setting
-from embaudit.reproduce.pictures import rounded, save_files
+from embaudit.reproduce.pictures import Picture, rounded, save_files
 from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_records, summarise
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
+TABLES = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices")
+"""Tables written as CSV of their own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,18 +130,17 @@ class NetflixFigure:
             f"Eq. 1 keeps {self.setting.rank} dimensions, most of them noise: the last ones change with every seed.",
         ]
 
-    def plot(self) -> NetflixDisplay:
+    def plot(self) -> Picture:
         """Draw the row of heatmaps."""
         labels = () if self.own is None else self.own.labels
-        return NetflixDisplay(self.cosines, self.clusters, self.numbers, labels).plot()
+        return draw_netflix(self.cosines, self.clusters, self.numbers, labels)
 
-    def plot_remedies(self) -> RemedyDisplay:
+    def plot_remedies(self) -> Picture:
         """Draw how well each remedy recovers the clusters, and how far a gauge can move it."""
-        return RemedyDisplay(self.remedies, is_mean=len(self.seeds) > 1).plot()
+        return draw_remedies(self.remedies, is_mean=len(self.seeds) > 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the cosines, ready for JSON."""
-        tables = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices", "per_seed", "remedy_records")
         return {
             "figure": "netflix",
             "embaudit_version": __version__,
@@ -151,21 +151,19 @@ class NetflixFigure:
             "seeds": list(self.seeds),
             "items_left_out": self.n_left_out,
             "remedy_notes": {remedy.name: remedy.note for remedy in REMEDIES},
-            **{name: getattr(self, name) for name in tables},
+            **{name: getattr(self, name) for name in (*TABLES, "per_seed", "remedy_records")},
         }
 
     def save(self, out_dir: str | Path, *, force: bool = False) -> list[Path]:
         """Write two pictures (PNG, PDF), the tables (CSV) and everything together (JSON); see `save_files`."""
-        tables = {
-            "netflix": self.numbers,
-            "netflix_overlaps": self.overlaps,
-            "netflix_spread": self.spread,
-            "netflix_remedies": self.remedies,
-            "netflix_full_rank": self.full_rank,
-            "netflix_choices": self.choices,
-        }
-        pictures = {"netflix": self.plot().figure_, "netflix_remedies": self.plot_remedies().figure_}
-        return save_files(out_dir, pictures=pictures, tables=tables, documents={"netflix": self.to_dict()}, force=force)
+        tables = {name: getattr(self, name) for name in TABLES}
+        return save_files(
+            out_dir,
+            pictures={"netflix": self.plot(), "netflix_remedies": self.plot_remedies()},
+            tables={"netflix" if name == "numbers" else f"netflix_{name}": table for name, table in tables.items()},
+            documents={"netflix": self.to_dict()},
+            force=force,
+        )
 
 
 def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int | None = None) -> NetflixFigure:
@@ -216,55 +214,42 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
-    work = ordered_map(lambda one: _one_seed(setting, one, keep=one == seed), seeds)
-    return _gather(setting, seeds, list(track(work, "fitting", n_seeds)))
+    work = ordered_map(lambda one: _tables_of(setting, one, with_cosines=one == seed), seeds)
+    runs = list(track(work, "fitting", n_seeds))
+    first = runs[0]
+    numbers, records = (
+        pd.concat([run[name].assign(seed=one) for one, run in zip(seeds, runs, strict=True)], ignore_index=True)
+        for name in ("numbers", "remedies")
+    )
+    tables = {
+        "numbers": first["numbers"],
+        "overlaps": first["overlaps"],
+        "per_seed": numbers,
+        "spread": spread(numbers, compare=setting == PAPER),
+        "remedies": summarise(records),
+        "remedy_records": records,
+        "full_rank": full_rank_checks(seed=seed),
+        "choices": unstated_choices(setting, seed),
+    }
+    fields: dict[str, Any] = {name: rounded(table) for name, table in tables.items()}
+    fields |= {name: first[name] for name in ("cosines", "clusters", "n_left_out", "own")}
+    return NetflixFigure(setting=setting, seeds=seeds if first["own"] is None else (), **fields)
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """What one seed contributes; the large arrays of the first only."""
-
-    seed: int
-    numbers: pd.DataFrame
-    overlaps: pd.DataFrame
-    remedies: pd.DataFrame
-    cosines: dict[str, NDArray[np.float32]] | None
-    clusters: Indices
-    n_left_out: int
-    own: OwnInteractions | None
-
-
-def _one_seed(setting: NetflixSetting, seed: int, *, keep: bool) -> _Run:
+def _tables_of(setting: NetflixSetting, seed: int, *, with_cosines: bool) -> dict[str, Any]:
+    """Compute the tables and clusters of one seed, and keep the cosines of the one in the picture: they are large."""
     data = setting.interactions(seed)
     solved = solve(data, setting)
     numbers, overlaps, cosines = measure(solved)
-    remedies = pd.DataFrame(remedy_records(solved, setting))
-    clusters = solved.clusters[solved.order]
-    own = data if isinstance(data, OwnInteractions) else None
-    return _Run(seed, numbers, overlaps, remedies, cosines if keep else None, clusters, solved.n_left_out, own)
-
-
-def _gather(setting: NetflixSetting, seeds: tuple[int, ...], runs: list[_Run]) -> NetflixFigure:
-    first = runs[0]
-    tables = pd.concat([run.numbers.assign(seed=run.seed) for run in runs], ignore_index=True)
-    records = pd.concat([run.remedies.assign(seed=run.seed) for run in runs], ignore_index=True)
-    assert first.cosines is not None
-    return NetflixFigure(
-        setting=setting,
-        seeds=seeds if first.own is None else (),
-        numbers=rounded(first.numbers),
-        overlaps=rounded(first.overlaps),
-        per_seed=rounded(tables),
-        spread=rounded(spread(tables, compare=setting == PAPER)),
-        remedies=rounded(summarise(records)),
-        remedy_records=rounded(records),
-        full_rank=rounded(full_rank_checks(seed=seeds[0])),
-        choices=rounded(unstated_choices(setting, seeds[0])),
-        cosines=first.cosines,
-        clusters=first.clusters,
-        n_left_out=first.n_left_out,
-        own=first.own,
-    )
+    return {
+        "numbers": numbers,
+        "overlaps": overlaps,
+        "remedies": pd.DataFrame(remedy_records(solved, setting)),
+        "cosines": cosines if with_cosines else None,
+        "clusters": solved.clusters[solved.order],
+        "n_left_out": solved.n_left_out,
+        "own": data if isinstance(data, OwnInteractions) else None,
+    }
 
 
 def _rows(frame: pd.DataFrame) -> Iterator[Any]:
@@ -294,7 +279,7 @@ def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
     frame = pd.DataFrame(columns).reset_index()
     if compare:
         keys = zip(frame["model"], frame["measure"], strict=True)
-        ranges = [REFERENCE.get(key, (np.nan, np.nan)) for key in keys]
+        ranges = [REFERENCE[model].get(measure, (np.nan, np.nan)) for model, measure in keys]
         frame[["reference_low", "reference_high"]] = ranges
         above = frame["smallest"] >= frame["reference_low"] - REFERENCE_ROUNDING
         inside = above & (frame["largest"] <= frame["reference_high"] + REFERENCE_ROUNDING)

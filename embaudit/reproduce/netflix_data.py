@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -153,8 +154,6 @@ def _largest(values: Floats, among: NDArray[Any], most: int) -> NDArray[Any]:
 
 def _clusters(names: list[str]) -> tuple[tuple[str, ...], Indices]:
     """Number the labels, the most frequent first and equal ones by their names."""
-    labels, places, sizes = np.unique(names, return_inverse=True, return_counts=True)
-    order = np.argsort(-sizes, kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return tuple(labels[order].tolist()), rank[places]
+    sizes = Counter(names)
+    labels = sorted(sizes, key=lambda name: (-sizes[name], name))
+    return tuple(labels), np.array([labels.index(name) for name in names], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""The models behind the Netflix figure: four equivalent solutions of Eq. 1, and the solution of Eq. 2."""
+"""The models behind the Netflix figure and their cosines: four equivalent solutions of Eq. 1, and that of Eq. 2."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.workers import row_blocks
 from embaudit.gauges import Gauge
+from embaudit.kernels.largest import Largest
 from embaudit.kernels.pairs import cosine_matrix
+from embaudit.kernels.ranks import area_under_curve
 from embaudit.model import FactorModel
+from embaudit.model.equivalence import Equivalence, largest_gap
 from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_setting import NetflixSetting
-from embaudit.reproduce.quality import cluster_recovery, nearest, top_overlap
-from embaudit.simulate import SimulatedInteractions
+from embaudit.simulate import SimulatedInteractions, simulate_interactions
 from embaudit.solvers import RESCALINGS, FactorPenaltyMF, ProductPenaltyMF
 
 EQ2 = "Eq. 2"
 SCALINGS = ("g^1/2", "identity", "g^-1/2", "sigma^-1/2")
 """The rescalings of the Eq. 1 solution, in the order of the figure."""
+N_NEIGHBOURS = 10
+TOLERANCE = 1e-10
+"""Largest deviation at which a statement of Section 2.2 holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +90,68 @@ def prediction_changes(models: dict[str, FactorModel], reference: str = "identit
     return changes
 
 
+def nearest(cosines: Floats, n: int = N_NEIGHBOURS) -> Indices:
+    """Return the columns of the `n` largest cosines of every row, itself left out, best first."""
+    others = cosines.copy()
+    np.fill_diagonal(others, -np.inf)
+    return Largest(len(others), n).add(others).columns
+
+
+def top_overlap(first: Indices, second: Indices) -> float:
+    """Compute the mean share of neighbours that two lists of each item have in common.
+
+    Examples
+    --------
+    >>> top_overlap(np.array([[1, 2], [0, 2]]), np.array([[2, 3], [2, 0]]))
+    0.75
+    """
+    both = np.sort(np.hstack([first, second]), axis=1)
+    return float((both[:, 1:] == both[:, :-1]).sum() / first.size)
+
+
+def cluster_recovery(cosines: Floats, clusters: Indices) -> dict[str, float]:
+    """Compare a matrix of cosines with the clusters of its rows.
+
+    Parameters
+    ----------
+    cosines : array of shape (p, p)
+        Symmetric.
+    clusters : array of shape (p,)
+        The true cluster of every row; at least two clusters, one of them with two rows.
+
+    Returns
+    -------
+    dict
+        `within_mean` and `between_mean`, the mean cosine of two items of one cluster and of two; `auc`, the
+        probability that a pair of the first kind has a larger cosine than one of the second, ties counted half;
+        `top10_in_cluster`, the share of an item's ten nearest items in its cluster, averaged over items.
+
+    Raises
+    ------
+    InputError
+        If there are no pairs of one kind, or fewer than eleven rows.
+
+    Examples
+    --------
+    >>> clusters = np.repeat([0, 1], 8)
+    >>> cluster_recovery(np.where(clusters[:, None] == clusters, 0.75, 0.25), clusters)
+    {'within_mean': 0.75, 'between_mean': 0.25, 'auc': 1.0, 'top10_in_cluster': 0.7}
+    """
+    if len(clusters) <= N_NEIGHBOURS:
+        raise must_be("the number of items", f"above {N_NEIGHBOURS}", len(clusters))
+    same = clusters[:, None] == clusters
+    upper = np.triu(np.ones_like(same), 1)
+    values, together = cosines[upper], same[upper]
+    if together.all() or not together.any():
+        raise must_be("clusters", "at least two, one of them with two items", f"{len(np.unique(clusters))} in all")
+    return {
+        "within_mean": float(values[together].mean()),
+        "between_mean": float(values[~together].mean()),
+        "auc": area_under_curve(values, together),
+        "top10_in_cluster": float((clusters[nearest(cosines)] == clusters[:, None]).mean()),
+    }
+
+
 def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArray[np.float32]]]:
     """Measure the cosines of every model.
 
@@ -107,10 +175,50 @@ def measure(solved: Solved) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, NDArr
                 "model": name,
                 "objective": EQ2 if name == EQ2 else "Eq. 1",
                 "effective_rank": model.rank,
-                **cluster_recovery(full, solved.clusters).to_dict(),
+                **cluster_recovery(full, solved.clusters),
                 "overlap_with_first": top_overlap(tops[SCALINGS[0]], tops[name]),
                 "prediction_change": changes[name],
             }
         )
     overlaps = {name: [top_overlap(top, tops[name]) for top in tops.values()] for name in tops}
     return pd.DataFrame(records), pd.DataFrame({"model": list(tops), **overlaps}), cosines
+
+
+def full_rank_checks(*, n_users: int = 600, n_items: int = 40, alpha: float = 100.0, seed: int = 0) -> pd.DataFrame:
+    """Check the statements of Section 2.2 with a factorisation of full rank, k = p.
+
+    - under `D = g^½` the item factors are orthonormal: the item-item cosines are the identity matrix;
+    - then, too, every user ranks items by cosine as by dot product;
+    - under `D = g^-½` the user factors are `X V`: the user-user cosines are those of the rows of data.
+
+    They hold for any weight `alpha` of the penalty.
+
+    Returns
+    -------
+    DataFrame
+        `statement`, `rescaling`, `deviation` (largest, absolute; for rankings the largest difference of scores
+        whose order the cosine turns around) and `holds`.
+
+    Examples
+    --------
+    >>> full_rank_checks(n_users=60, n_items=12)["holds"].tolist()
+    [True, True, True]
+    """
+    data = simulate_interactions(n_users, n_items, 3, rng=seed).matrix.toarray()
+    items, users = (
+        ProductPenaltyMF(n_items, alpha=alpha, split=name, svd_solver="lapack").fit(data).model(data)
+        for name in ("g^1/2", "g^-1/2")
+    )
+    assert items.rank == n_items, "the simulated data must have full column rank"
+    scores = items.scores()
+    lengths = np.linalg.norm(items.factors("left"), axis=1)[:, None] * np.linalg.norm(items.right, axis=1)
+    identity = np.abs(cosine_matrix(items.right) - np.eye(n_items))
+    rankings = largest_gap(Equivalence.RANKINGS, scores, scores / lengths)
+    raw = np.abs(cosine_matrix(users.factors("left")) - cosine_matrix(data))
+    records: list[tuple[str, str, Any]] = [
+        ("item-item cosine is the identity matrix", "g^1/2", identity.max()),
+        ("user-item cosine ranks as the dot product", "g^1/2", rankings),
+        ("user-user cosine is that of the raw data", "g^-1/2", raw.max()),
+    ]
+    frame = pd.DataFrame(records, columns=["statement", "rescaling", "deviation"])
+    return frame.assign(holds=frame["deviation"] < TOLERANCE)

@@ -17,8 +17,8 @@ from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
 from embaudit.model.equivalence import log_softmax
-from embaudit.reproduce.nielsen_display import NielsenDisplay
-from embaudit.reproduce.pictures import rounded, save_files
+from embaudit.reproduce.drawings import draw_nielsen
+from embaudit.reproduce.pictures import Picture, rounded, save_files
 from embaudit.softmax import shared_halves
 
 FIGURE_1 = np.array([[1.0, 0.5], [0.5, 1.0], [-1.0, 0.4], [-0.8, -0.8], [0.9, -1.2]])
@@ -56,10 +56,6 @@ class NielsenFigure:
     def __repr__(self) -> str:
         return f"NielsenFigure({len(self.inputs):,} inputs, seed {self.seed})"
 
-    def _pair(self, head: str, labels: tuple[int, int]) -> Any:
-        chosen = (self.pairs["head"] == head) & (self.pairs["first"] == labels[0]) & (self.pairs["second"] == labels[1])
-        return self.pairs[chosen].iloc[0]
-
     @property
     def caption(self) -> str:
         """What the figures show, in the numbers of the tables."""
@@ -72,19 +68,18 @@ class NielsenFigure:
             f"Adding one vector v to every label leaves all probabilities (largest change "
             f"{moved['probability_change'].max():.0e}). The cosine of labels 0 and 1 is then {cosines}. "
         )
-        low, high = (self._pair("centred", labels) for labels in CONTRASTS["centred"])
+        table: Any = self.pairs[self.pairs["head"] == "centred"].set_index(["first", "second"])
+        pair, other = CONTRASTS["centred"]
+        low, high = table.loc[pair], table.loc[other]
         return text + (
-            f"In a centred head labels {low['first']} and {low['second']} (cosine {two_decimals(low['cosine'])}) can "
-            f"share the probability ½/½. Labels {high['first']} and {high['second']} (cosine "
-            f"{two_decimals(high['cosine'])}) never both exceed {two_decimals(high['both_reach'])}: "
-            "only edges of the convex hull decide."
+            f"In a centred head labels {pair[0]} and {pair[1]} (cosine {two_decimals(low.cosine)}) can share the "
+            f"probability ½/½. Labels {other[0]} and {other[1]} (cosine {two_decimals(high.cosine)}) never both exceed "
+            f"{two_decimals(high.both_reach)}: only edges of the convex hull decide."
         )
 
-    def plot(self) -> NielsenDisplay:
+    def plot(self) -> Picture:
         """Draw the three panels of Figure 1 above the two of Figure 2."""
-        return NielsenDisplay(
-            self.rows, self.inputs, self.most_probable, self.translations, dict(HEADS), self.pairs, dict(CONTRASTS)
-        ).plot()
+        return draw_nielsen(self, HEADS, CONTRASTS)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, ready for JSON."""
@@ -104,7 +99,7 @@ class NielsenFigure:
         """Write the picture (PNG, PDF), both tables (CSV) and everything together (JSON); see `save_files`."""
         return save_files(
             out_dir,
-            pictures={"nielsen": self.plot().figure_},
+            pictures={"nielsen": self.plot()},
             tables={"nielsen_translations": self.translations, "nielsen_pairs": self.pairs},
             documents={"nielsen": self.to_dict()},
             force=force,
@@ -175,20 +170,17 @@ def shifts(rows: Floats) -> dict[str, Floats]:
 
 
 def _translations(given: FactorModel, models: dict[str, FactorModel]) -> pd.DataFrame:
-    before = given.predictions()
-    records = []
-    for name, model in models.items():
-        v = shifts(FIGURE_1)[name]
-        records.append(
-            {
-                "panel": name,
-                "shift_x": v[0],
-                "shift_y": v[1],
-                "cosine": float(model.cosines("right", [PAIR])[0]),
-                "probability_change": float(np.abs(model.predictions() - before).max()),
-            }
-        )
-    return pd.DataFrame(records)
+    before, vectors = given.predictions(), shifts(FIGURE_1)
+    return pd.DataFrame(
+        {
+            "panel": name,
+            "shift_x": vectors[name][0],
+            "shift_y": vectors[name][1],
+            "cosine": float(model.cosines("right", [PAIR])[0]),
+            "probability_change": float(np.abs(model.predictions() - before).max()),
+        }
+        for name, model in models.items()
+    )
 
 
 def _pairs(name: str, rows: Floats) -> pd.DataFrame:
@@ -232,12 +224,6 @@ def both_reach(rows: Floats, first: int, second: int) -> float:
     # The objective is −t, the last coordinate.
     down = np.append(np.zeros(rows.shape[1]), -1.0)
     solver: Any = minimize  # its stubs know no constrained problem with a fixed gradient
-    found = solver(
-        lambda z: float(down @ z),
-        start,
-        jac=lambda _: down,
-        constraints=bound,
-        method="SLSQP",
-        options={"ftol": 1e-12, "maxiter": 500},
-    )
-    return float(np.exp(logs(found.x).min()))
+    options = {"ftol": 1e-12, "maxiter": 500}
+    best = solver(down.__matmul__, start, jac=lambda _: down, constraints=bound, method="SLSQP", options=options)
+    return float(np.exp(logs(best.x).min()))

@@ -19,9 +19,8 @@ from embaudit.canonical import identified_factors
 from embaudit.foundation.checked import Floats
 from embaudit.kernels.pairs import cosine_matrix
 from embaudit.model import FactorModel
-from embaudit.reproduce.netflix_models import EQ2, Solved, rescaled
+from embaudit.reproduce.netflix_models import EQ2, Solved, cluster_recovery, rescaled
 from embaudit.reproduce.netflix_setting import NetflixSetting
-from embaudit.reproduce.quality import cluster_recovery
 from embaudit.solvers import ProductPenaltyMF
 
 NEGATIVES = 5
@@ -121,7 +120,7 @@ REMEDIES = (
 
 def _record(remedy: str, similarity: str, pinned_by: str, vectors: Any, solved: Solved) -> dict[str, Any]:
     recovery = cluster_recovery(cosine_matrix(vectors), solved.clusters)
-    return {"remedy": remedy, "similarity": similarity, "pinned_by": pinned_by, **recovery.to_dict()}
+    return {"remedy": remedy, "similarity": similarity, "pinned_by": pinned_by, **recovery}
 
 
 def _of_product_fit(remedy: str, models: dict[str, FactorModel], solved: Solved) -> Iterator[dict[str, Any]]:
@@ -173,24 +172,18 @@ def summarise(records: pd.DataFrame) -> pd.DataFrame:
         share of the top 10 that lies in the item's cluster; `auc_std` is the largest standard deviation over seeds
         (of the population, not a sample: ddof = 0; NaN for one seed).
     """
-    rows = []
     kinds = records.assign(kind=records["similarity"].str.split(",").str[0])
-    for (remedy, kind), group in kinds.groupby(["remedy", "kind"], sort=False):
-        means = group.groupby("similarity")[["auc", "top10_in_cluster"]].mean()
-        by_kind = group.groupby("similarity")["auc"]
-        spread = by_kind.std(ddof=0).where(by_kind.size() > 1)
-        rows.append(
-            {
-                "remedy": remedy,
-                "similarity": kind,
-                "unique": bool((group["pinned_by"] != NOTHING).all()),
-                "pinned_by": group["pinned_by"].iloc[0],
-                "auc_low": means["auc"].min(),
-                "auc_high": means["auc"].max(),
-                "auc_std": spread.max(),
-                "top10_low": means["top10_in_cluster"].min(),
-                "top10_high": means["top10_in_cluster"].max(),
-            }
-        )
+    each = kinds.groupby(["remedy", "kind", "pinned_by", "similarity"], sort=False)
+    means = each[["auc", "top10_in_cluster"]].mean()
+    # One seed has no spread to show.
+    means["auc_std"] = each["auc"].std(ddof=0).where(each.size() > 1)
+    columns: Any = {
+        "auc_low": ("auc", "min"), "auc_high": ("auc", "max"), "auc_std": ("auc_std", "max"),
+        "top10_low": ("top10_in_cluster", "min"), "top10_high": ("top10_in_cluster", "max"),
+    }  # fmt: skip
+    similarities = means.groupby(["remedy", "kind", "pinned_by"], sort=False)
+    summary: pd.DataFrame = similarities.agg(**columns).reset_index()
+    summary.insert(2, "unique", summary["pinned_by"] != NOTHING)
     # The worst a gauge can make of it decides.
-    return pd.DataFrame(rows).sort_values(["auc_low", "top10_low"], ascending=False, ignore_index=True)
+    summary = summary.rename(columns={"kind": "similarity"})
+    return summary.sort_values(["auc_low", "top10_low"], ascending=False, ignore_index=True)

@@ -14,8 +14,8 @@ from embaudit.blocks import block_cosines
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
 from embaudit.foundation.words import two_decimals
-from embaudit.reproduce.pictures import rounded, save_files
-from embaudit.reproduce.simpson_display import SimpsonDisplay
+from embaudit.reproduce.drawings import draw_simpson
+from embaudit.reproduce.pictures import Picture, rounded, save_files
 from embaudit.reversals import Grouping
 from embaudit.reversals import simpson as find_reversals
 
@@ -61,9 +61,9 @@ class SimpsonFigure:
             f"{two_decimals(whole['r'])} over all."
         )
 
-    def plot(self) -> SimpsonDisplay:
+    def plot(self) -> Picture:
         """Draw the example, the sweep and the reversal side by side."""
-        return SimpsonDisplay(self.example, self.global_cosine, self.sweep, self.points, self.groups).plot()
+        return draw_simpson(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers, ready for JSON."""
@@ -88,7 +88,7 @@ class SimpsonFigure:
         """Write the picture (PNG, PDF), the tables (CSV) and everything together (JSON); see `save_files`."""
         return save_files(
             out_dir,
-            pictures={"simpson": self.plot().figure_},
+            pictures={"simpson": self.plot()},
             tables={"simpson_sweep": self.sweep, "simpson_groups": self.groups, "simpson_points": self.points},
             documents={"simpson": self.to_dict()},
             force=force,
@@ -163,17 +163,11 @@ def norm_sweep(ratios: Floats | None = None) -> pd.DataFrame:
     >>> norm_sweep(np.array([1.0, 2.0]))["global_cosine"].round(3).tolist()
     [1.0, 0.8, 0.5, 0.4, -0.5, -0.4]
     """
-    chosen = np.logspace(0, 4, 41) if ratios is None else ratios
-    records = []
-    for local in LOCAL:
-        # A block of two coordinates at the angle that the local cosine asks for.
-        turned = np.array([local, np.sqrt(1 - local**2)])
-        for ratio in chosen:
-            x = {"first": np.array([1.0, 0.0]), "second": np.array([1 / ratio, 0.0])}
-            y = {"first": turned / ratio, "second": turned}
-            value = block_cosines(x, y).global_cosine
-            records.append({"local_cosine": local, "ratio": float(ratio), "global_cosine": value})
-    return pd.DataFrame(records)
+    s = np.logspace(0, 4, 41) if ratios is None else ratios
+    # ρ is that of the profiles (1, 1/s) and (1/s, 1); the local cosines are the same in both blocks.
+    rho = 2 * s / (1 + s**2)
+    parts = [pd.DataFrame({"local_cosine": local, "ratio": s, "global_cosine": local * rho}) for local in LOCAL]
+    return pd.concat(parts, ignore_index=True)
 
 
 def two_groups(n_points: int, seed: int) -> pd.DataFrame:
@@ -197,13 +191,6 @@ def _groups(grouping: Grouping) -> pd.DataFrame:
     """One row a group, then all together."""
     columns = ["n", "r", "slope", "covariance_within", "covariance_between"]
     frame = grouping.to_frame()[columns].rename_axis("group").reset_index()
-    cov = grouping.covariance
-    whole = {
-        "group": "all",
-        "n": grouping.pooled.n,
-        "r": grouping.pooled.r,
-        "slope": grouping.pooled.slope,
-        "covariance_within": cov["within"],
-        "covariance_between": cov["between"],
-    }
-    return pd.concat([frame, pd.DataFrame([whole])], ignore_index=True)
+    pooled, covariance = grouping.pooled, grouping.covariance
+    whole = ["all", pooled.n, pooled.r, pooled.slope, covariance["within"], covariance["between"]]
+    return pd.concat([frame, pd.DataFrame([whole], columns=frame.columns)], ignore_index=True)

@@ -259,6 +259,11 @@ def test_a_small_demonstration_tells_the_same_story(embaudit, users, items):
     assert "scaled to this size" in result.out
     words = " ".join(result.out.replace("│", " ").split())
     assert words.index("not identified") < words.index("chosen by the regulariser")
+    first, second = result.out.split("Eq. 2: squared loss")
+    for part in (first, second):
+        assert "item-item cosines (" in part
+        assert len([line for line in part.splitlines() if line.startswith("│")]) >= 8
+        assert all(name in part for name in ("balanced", "8 random rescalings", "8 random linear maps"))
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -14,8 +14,8 @@ from models import TINY
 from embaudit._version import __version__
 from embaudit.errors import InputError
 from embaudit.reproduce import NetflixSetting, netflix
+from embaudit.reproduce.drawings import draw_netflix
 from embaudit.reproduce.netflix_data import read_own
-from embaudit.reproduce.netflix_display import NetflixDisplay
 
 LABELS = ["War|Art", "Art", "Art|War", "", "War", "Art"]
 
@@ -107,11 +107,10 @@ def test_names_are_written_at_clusters_that_are_high_enough(own):
     clusters = np.repeat([0, 1, 2], [47, 2, 1])
     numbers = pd.DataFrame({"model": ["Eq. 2"], "within_mean": [0.5], "between_mean": [0.1], "auc": [0.9]})
     cosines = {"Eq. 2": np.eye(50)}
-    display = NetflixDisplay(cosines, clusters, numbers, ("$a$ long, long name", "b\n", "c"))
-    axes = display.plot().figure_.axes[0]
+    axes = draw_netflix(cosines, clusters, numbers, ("$a$ long, long name", "b\n", "c")).figure_.axes[0]
     assert [text.get_text() for text in axes.get_yticklabels(minor=True)] == ["\\$a\\$ long, lon…", "'b\\n'"]
     assert axes.get_yticks(minor=True).tolist() == [23.0, 47.5]
-    plain = NetflixDisplay(cosines, clusters, numbers).plot().figure_.axes[0]
+    plain = draw_netflix(cosines, clusters, numbers).figure_.axes[0]
     assert (plain.get_title(), len(plain.get_yticklabels(minor=True))) == ("true clusters", 0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 import subprocess
@@ -18,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from embaudit.errors import InputError
-from embaudit.foundation.words import two_decimals
 from embaudit.reproduce import nielsen
-from embaudit.reproduce.pictures import COLOURS, plain, png_bytes, rounded, save_files
+from embaudit.reproduce.drawings import COLOURS
+from embaudit.reproduce.pictures import Picture, rounded, save_files
 
 NAMES = ("netflix", "nielsen", "simpson", "remedies")
 
@@ -93,9 +92,13 @@ def test_files_bear_neither_date_nor_version_and_keep_their_text(saved):
 
 
 def test_existing_files_are_kept_unless_forced(tmp_path):
-    results = {"pictures": {"p": Figure()}, "tables": {"groups": pd.DataFrame({"x": [1.5]})}, "documents": {"d": {}}}
+    results = {
+        "pictures": {"p": Picture(Figure())},
+        "tables": {"groups": pd.DataFrame({"x": [1.5]})},
+        "documents": {"d": {}},
+    }
     (tmp_path / "groups.csv").write_text("mine")
-    with pytest.raises(InputError, match=r"must not hold the results yet; got .*force"):
+    with pytest.raises(InputError, match=r"must be a file that does not exist yet; got .*force"):
         save_files(tmp_path, **results)
     assert (tmp_path / "groups.csv").read_text() == "mine"
     assert [path.name for path in tmp_path.iterdir()] == ["groups.csv"]
@@ -106,7 +109,7 @@ def test_existing_files_are_kept_unless_forced(tmp_path):
 
 def test_drawing_leaves_the_global_settings_alone():
     before = dict(mpl.rcParams)
-    nielsen().plot()._repr_png_()
+    assert nielsen().plot()._repr_png_().startswith(b"\x89PNG")
     assert dict(mpl.rcParams) == before
 
 
@@ -116,14 +119,6 @@ def test_drawing_opens_no_window_and_needs_no_pyplot():
         "sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_a_display_shows_itself_once_drawn(figures):
-    display = figures["simpson"].plot()
-    assert display._repr_png_().startswith(b"\x89PNG")
-    assert repr(display) == "SimpsonDisplay(drawn)"
-    display.figure_ = None
-    assert display._repr_png_() is None
 
 
 def test_heatmaps_stay_in_order_in_greyscale():
@@ -143,17 +138,12 @@ def test_rounding_keeps_tiny_numbers_and_whole_ones():
     assert rounded(frame).equals(frame)
 
 
-def test_plain_turns_everything_into_json():
-    value = {"a": np.float64("nan"), "b": np.arange(2), "c": pd.DataFrame({"x": [1.5]}), "d": (np.int64(1), True)}
-    assert plain(value) == {"a": None, "b": [0, 1], "c": [{"x": 1.5}], "d": [1, True]}
-
-
-def test_negative_zero_is_written_without_sign():
-    assert [two_decimals(x) for x in (-0.004, 0.004, -0.006)] == ["0.00", "0.00", "-0.01"]
-
-
-def test_nothing_is_written_for_a_picture_alone(tmp_path):
-    figure = Figure()
-    paths = save_files(tmp_path / "new" / "folder", pictures={"p": figure}, tables={}, documents={})
+def test_a_folder_is_made_and_a_file_in_its_place_is_refused(tmp_path):
+    results = {"pictures": {"p": Picture(Figure())}, "tables": {}, "documents": {}}
+    paths = save_files(tmp_path / "new" / "folder", **results)
     assert [path.name for path in paths] == ["p.png", "p.pdf"]
-    assert io.BytesIO(png_bytes(figure)).read(4) == b"\x89PNG"
+    (tmp_path / "file").write_text("mine")
+    for folder in ("file", "file/below"):
+        with pytest.raises(InputError, match=rf"{folder} cannot be made: (File exists|Not a directory)\.$"):
+            save_files(tmp_path / folder, **results, force=True)
+    assert (tmp_path / "file").read_text() == "mine"
