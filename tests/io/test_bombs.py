@@ -21,10 +21,9 @@ from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
 from embaudit.foundation.checked import as_texts
 from embaudit.io import read_interactions, read_labels, read_titles
+from embaudit.io.codecs import arrow_room
 from embaudit.io.codecs.arrow import table
-from embaudit.io.codecs.arrow_sizes import unpacked_size
 from embaudit.io.codecs.npy import header, require_length, require_letters
-from embaudit.io.codecs.parquet_sizes import declared_size
 from embaudit.io.codecs.unpacked import FREE, RATIO, TEXT_FREE, open_bytes, require_sense
 
 BOMB = "bytes would become .* or more, as those of no model or table do"
@@ -134,32 +133,6 @@ def test_a_dictionary_of_one_long_text_in_an_arrow_file(tmp_path, nested):
     refused_at_once(read_titles, tmp_path / "a.feather")
 
 
-def varint(number, length=0):
-    """Write a number as Thrift does, in as many bytes as asked for."""
-    found = bytearray()
-    while number > 127 or len(found) + 1 < length:
-        found.append(number & 127 | 128)
-        number >>= 7
-    return bytes([*found, number])
-
-
-def test_pages_that_become_more_than_the_footer_says(tmp_path):
-    path, length = tmp_path / "a.parquet", FREE // 8 + 1
-    written = pa.table({"id": np.zeros(length)})
-    parquet.write_table(written, path, compression="zstd", use_dictionary=False, store_schema=False)
-    about = parquet.read_metadata(path).row_group(0).column(0)
-    whole = path.read_bytes()
-    start = len(whole) - 8 - int.from_bytes(whole[-8:-4], "little")
-    footer = whole[start:]
-    for true, said in ((about.total_uncompressed_size, 1000), (length, 100)):
-        old = varint(2 * true)
-        assert old in footer
-        footer = footer.replace(old, varint(2 * said, len(old)))
-    path.write_bytes(whole[:start] + footer)
-    assert parquet.read_metadata(path).num_rows == 100
-    refused_at_once(ea.load, path)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "read"),
     [
@@ -195,82 +168,33 @@ def test_texts_of_a_dictionary_are_what_they_were(tmp_path):
     assert table(tmp_path / "a.parquet", ["large", "id"]).equals(written.select(["large", "id"]))
 
 
-@pytest.mark.parametrize("kind", ["flat", "lists"])
-def test_columns_that_repeat_one_number(tmp_path, kind):
-    length = FREE // 8 // 10 + 1
-    zeros = pa.array(np.zeros(10 * length))
-    columns = {"id": zeros} if kind == "flat" else {"v": pa.FixedSizeListArray.from_arrays(zeros, 10)}
-    written = pa.table(columns).replace_schema_metadata(None)
-    rest = pa.table(
-        {name: column.slice(0, 1) for name, column in zip(written.column_names, written.columns, strict=True)}
+@pytest.mark.parametrize("name", ["a.parquet", "a.feather", "a.arrows"])
+def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
+    path, zeros = tmp_path / name, pa.array(np.zeros(10**6))
+    written = pa.table({"x": zeros, "v": pa.FixedSizeListArray.from_arrays(pa.array(np.zeros(10**7, "f4")), 10)})
+    if name.endswith(".parquet"):
+        parquet.write_table(written, path, compression="zstd")
+    elif name.endswith(".feather"):
+        feather.write_feather(written, str(path), compression="zstd")
+    else:
+        with ipc.new_stream(path, written.schema, options=ipc.IpcWriteOptions(compression="zstd")) as file:
+            file.write_table(written)
+    assert ea.load(path, ignore="x").right.shape == (10**6, 10)
+    monkeypatch.setattr(arrow_room, "available_memory", lambda: 47_000_000)
+    assert refused_at_once(ea.load, path, "that fits") == (
+        f"{path} must be a table that fits into the 47,000,000 bytes of memory available; got 48,000,000 bytes of "
+        "columns by its metadata."
     )
-    with parquet.ParquetWriter(tmp_path / "a.parquet", written.schema) as file:
-        file.write_table(written)
-        file.write_table(rest.cast(written.schema))
-    refused_at_once(ea.load, tmp_path / "a.parquet")
+    # Files that are larger than memory themselves are read in batches.
+    monkeypatch.setattr(arrow_room, "UNPACKED", 10**6)
+    assert ea.load(path, ignore="x").right.shape == (10**6, 10)
 
 
-@pytest.mark.parametrize("packing", ["zstd", "lz4"])
-def test_packed_columns_of_arrow(tmp_path, packing):
-    places, texts = pa.array(np.zeros(9, np.int32)), pa.array(["x" * 10**6])
-    written = {
-        "id": np.zeros(FREE // 8),
-        "n": pa.DictionaryArray.from_arrays(places, texts).take(np.zeros(FREE // 8, int)),
-    }
-    feather.write_feather(pa.table(written), str(tmp_path / "a.feather"), compression=packing)
-    assert unpacked_size(tmp_path / "a.feather") == FREE + FREE // 2 + 10**6 + 8
-    refused_at_once(ea.load, tmp_path / "a.feather")
-    stream = tmp_path / "a.arrows"
-    with ipc.new_stream(
-        stream, pa.schema([("id", pa.float64())]), options=ipc.IpcWriteOptions(compression=packing)
-    ) as file:
-        file.write_table(pa.table({"id": np.zeros(FREE // 8 + 1)}))
-    assert unpacked_size(stream) == FREE + 8
-    refused_at_once(ea.load, stream)
-
-
-def test_unpacked_columns_of_arrow_are_as_large_as_they_are(tmp_path):
-    feather.write_feather(pa.table({"x": np.zeros(10**5)}), str(tmp_path / "a.feather"), compression="uncompressed")
-    assert unpacked_size(tmp_path / "a.feather") == 0
-    (tmp_path / "b.feather").write_bytes(b"ARROW2" + (tmp_path / "a.feather").read_bytes()[6:])
-    with pytest.raises(InputError, match=r"a readable \.feather table"):
-        table(tmp_path / "b.feather")
-
-
-def test_what_stands_between_the_messages_of_an_arrow_file_is_none_of_them(tmp_path):
-    """polars puts bytes of its own before the first message; the footer says where the messages are."""
-    whole, added = tmp_path / "a.arrow", b"\4\0\0\0\xf2\xff\xff\xff"
-    feather.write_feather(
-        pa.table({"x": np.arange(10.0**5) % 3, "id": np.arange(10**5)}), str(whole), compression="zstd"
-    )
-    data = whole.read_bytes()
-    (length,) = struct.unpack("<i", data[-10:-6])
-    body, footer = data[: -10 - length], bytearray(data[-10 - length : -10])
-    with ipc.open_file(whole) as file:
-        assert file.num_record_batches == 2
-    moved = 0
-    for place in range(len(footer) - 7):
-        (offset,) = struct.unpack_from("<q", footer, place)
-        if 8 < offset < len(body) and body[offset : offset + 4] == b"\xff" * 4:
-            struct.pack_into("<q", footer, place, offset + len(added))
-            moved += 1
-    assert moved == 2
-    other = tmp_path / "b.arrow"
-    other.write_bytes(body[:8] + added + body[8:] + footer + data[-10:])
-    assert unpacked_size(other) == unpacked_size(whole) == 16 * 10**5
-    assert table(other).equals(table(whole))
-
-
-def test_the_sizes_that_arrow_finds_in_footers(tmp_path):
-    lists = pa.array([[1.0, 2.0], [], None, [3.0]] * 100)
-    columns = {"i": np.arange(400, dtype=np.int32), "f": np.ones(400, np.float32), "b": [True, None] * 200, "v": lists}
-    parquet.write_table(pa.table(columns), tmp_path / "a.parquet", row_group_size=150, compression="zstd")
-    metadata = parquet.read_metadata(tmp_path / "a.parquet")
-    groups = [metadata.row_group(i) for i in range(3)]
-    parts = [group.column(i) for group in groups for i in range(4)]
-    widths = {"INT32": 4, "FLOAT": 4, "BOOLEAN": 1, "DOUBLE": 8}
-    expected = sum(max(one.num_values * widths[one.physical_type], one.total_uncompressed_size) for one in parts)
-    assert declared_size(tmp_path / "a.parquet") == expected
+def test_memory_is_told(monkeypatch, tmp_path):
+    everything = arrow_room.os.sysconf("SC_PHYS_PAGES") * arrow_room.os.sysconf("SC_PAGE_SIZE")
+    assert 0 < arrow_room.available_memory() <= everything
+    monkeypatch.setattr(arrow_room, "MEMORY", tmp_path / "none")
+    assert arrow_room.available_memory() == everything
 
 
 def test_one_name_for_two_columns(tmp_path):

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.arrays import Stream
-from embaudit.io.codecs.arrow_sizes import row_count, unpacked_size
+from embaudit.io.codecs.arrow_room import claimed_bytes, require_room
 from embaudit.io.codecs.npy import reason
-from embaudit.io.codecs.parquet_sizes import declared_size
 from embaudit.io.codecs.unpacked import require_sense
 
 if TYPE_CHECKING:
@@ -44,32 +43,47 @@ def names(path: Path) -> list[str]:
 
 
 def schema(path: Path) -> tuple[pa.Schema, int]:
-    """Read the types of the columns, and the number of rows; no column is read.
+    """Read the types of the columns, and the number of rows; of a stream its narrowest column, nothing else.
 
     Raises
     ------
     InputError
-        If the file cannot be read.
+        If the file cannot be read, or says that it holds more than memory does.
     """
-    from pyarrow import ipc, parquet
+    from pyarrow import parquet
 
+    unpacked = 0
     try:
         if path.suffix.lower() in PARQUET:
             metadata = parquet.read_metadata(path)
-            require_sense(declared_size(path), path.stat().st_size)
-            found, rows = _plain(metadata.schema.to_arrow_schema()), metadata.num_rows
+            found, rows = metadata.schema.to_arrow_schema(), metadata.num_rows
+            unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
         else:
-            require_sense(unpacked_size(path), path.stat().st_size)
-            with path.open("rb") as file:
-                found = _plain((ipc.open_stream if is_stream(path) else ipc.open_file)(file).schema)
-            rows = row_count(path)
+            found, rows = _arrow_schema(path)
+        found = _plain(found)
         # Names are decoded only here.
         twice = next((name for name, count in Counter(found.names).items() if count > 1), None)
     except BROKEN as error:
         raise damaged(path, error) from error
     if twice is not None:
         raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
+    require_room(path, max(unpacked, claimed_bytes(found.types, rows)))
     return found, rows
+
+
+def _arrow_schema(path: Path) -> tuple[pa.Schema, int]:
+    """Read the types of the columns of an Arrow file or stream, and the number of rows."""
+    import pyarrow as pa
+    from pyarrow import dataset, ipc
+
+    with pa.memory_map(str(path)) as file:
+        if not is_stream(path):
+            return ipc.open_file(file).schema, dataset.dataset(path, format="feather").count_rows()
+        found = ipc.open_stream(file).schema
+    narrowest = min(range(len(found)), key=lambda place: claimed_bytes([found.field(place).type], 1), default=0)
+    with pa.memory_map(str(path)) as file:
+        batches = ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=[narrowest]))
+        return found, sum(batch.num_rows for batch in batches)
 
 
 def damaged(path: Path, error: Exception) -> InputError:
