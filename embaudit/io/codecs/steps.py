@@ -34,10 +34,8 @@ def steps_of(file: Arrays, name: str, rows: slice) -> NDArray[np.float32] | None
     array of shape (rows, columns) or None
         None where the type has no such steps, or the tensor is not rounded.
     """
-    return _of_gguf(file, name, rows) if isinstance(file, Gguf) else None
-
-
-def _of_gguf(file: Gguf, name: str, rows: slice) -> NDArray[np.float32] | None:
+    if not isinstance(file, Gguf):
+        return None
     kind = file.tensors[name].rounded
     if kind in RELATIVE:
         numbers = np.abs(file[name][rows])
