@@ -82,6 +82,8 @@ def test_matrix_market_is_converted_first(tmp_path: Path, name: str, monkeypatch
     with pytest.raises(InputError, match="the input must be a table; got"):
         read_interactions(path)
     np.testing.assert_array_equal(read_interactions("interactions.parquet").matrix.toarray(), ROWS)
+    path.write_bytes(path.read_bytes()[:30])
+    assert "Matrix Market; convert it" in refused(path)
     np.save("q.npy", ROWS)
     with pytest.raises(InputError, match="in Matrix Market; convert it"):
         load("q.npy", left=path)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import io
 import re
 import struct
 import time
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -19,12 +16,10 @@ from pyarrow import feather, ipc, parquet
 import embaudit as ea
 from embaudit.blocks import block_cosines
 from embaudit.errors import InputError
-from embaudit.foundation.checked import as_texts
 from embaudit.io import read_interactions, read_labels, read_titles
 from embaudit.io.codecs import arrow_room
 from embaudit.io.codecs.arrow import table
-from embaudit.io.codecs.npy import header, require_length, require_letters
-from embaudit.io.codecs.unpacked import FREE, RATIO, TEXT_FREE, open_bytes, require_sense
+from embaudit.io.codecs.unpacked import FREE, TEXT_FREE, open_bytes
 
 BOMB = "bytes would become .* or more, as those of no model or table do"
 
@@ -74,15 +69,6 @@ def test_archives_are_measured_before_they_are_unpacked(tmp_path, read):
         refused_at_once(read, tmp_path / f"{kind}.npz", r"'W.npy' is packed otherwise\)")
     np.savez_compressed(tmp_path / "fine.npz", W=np.eye(9))
     read(tmp_path / "fine.npz")
-
-
-def test_much_may_come_of_much():
-    require_sense(FREE, 1)
-    require_sense(RATIO * FREE, FREE)
-    require_sense(5, 0, free=5)
-    for unpacked, packed, free in ((FREE + 1, 1, FREE), (RATIO * FREE + 1, FREE, FREE), (6, 0, 5)):
-        with pytest.raises(ValueError, match=f"^{packed:,} bytes would become {unpacked:,} or more"):
-            require_sense(unpacked, packed, free=free)
 
 
 def test_text_that_shrinks_well_is_read(tmp_path):
@@ -147,15 +133,6 @@ def test_one_long_text_among_short_ones(tmp_path, name, content, read):
     refused_at_once(read, tmp_path / name, words)
 
 
-def test_texts_take_the_room_of_the_longest_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr("embaudit.foundation.checked.MOST_LETTERS", 640)
-    assert as_texts(["x" * 10, *["y"] * 63], "titles").dtype == "<U10"
-    assert as_texts(["x" * 100] * 3 + ["y"] * 70, "titles").dtype == "<U100"
-    assert as_texts([], "titles").shape == (0,)
-    with pytest.raises(InputError, match=r"^titles must be of like length; got one of 100 letters among 71; cut it\.$"):
-        as_texts(["x" * 100, *["y"] * 70], "titles")
-
-
 def test_texts_of_a_dictionary_are_what_they_were(tmp_path):
     columns = {"id": ["b", "a", None, "b"], "large": pa.array(["x", "", None, "y"], pa.large_string())}
     columns["kept"] = pa.array(["u", "v", "u", None]).dictionary_encode()
@@ -185,6 +162,7 @@ def test_tables_that_claim_more_than_fits(tmp_path, name, monkeypatch):
         f"{path} must be a table that fits into the 47,000,000 bytes of memory available; got 48,000,000 bytes of "
         "columns by its metadata."
     )
+    refused_at_once(table, path, "that fits")
     # Files that are larger than memory themselves are read in batches.
     monkeypatch.setattr(arrow_room, "UNPACKED", 10**6)
     assert ea.load(path, ignore="x").right.shape == (10**6, 10)
@@ -231,25 +209,6 @@ def test_what_a_header_may_say(tmp_path, descr, shape, words):
         with pytest.raises(InputError, match=words) as error:
             read(path)
         assert str(error.value).startswith(f"{path} must be a whole .npy file")
-
-
-def test_headers_of_any_shape_that_is_one():
-    for shape in ((), (0,), (2, 3), (1,) * 32):
-        text = f"{{'descr': '<f4', 'fortran_order': True, 'shape': {shape}, }}"
-        assert header(io.BytesIO(npy(text))) == (shape, True, np.dtype("<f4"))
-        require_length(shape, np.dtype("<f4"), 4 * int(np.prod(shape)))
-    require_length((2,), np.dtype(object), 1)
-    require_letters(np.array(["\U0010ffff", ""]))
-    require_letters(np.array(["é"], dtype=">U1"))
-    require_letters(np.empty(0, dtype="<U3"))
-    with pytest.raises(ValueError, match="what is no letter"):
-        require_letters(np.array([0x110000], "<u4").view("<U1"))
-
-
-def test_labels_are_read_from_no_archive(tmp_path: Path):
-    (tmp_path / "labels.txt").write_bytes(bz2.compress(b"a\n" * 1000))
-    with pytest.raises(InputError, match="text in UTF-8"):
-        read_labels(tmp_path / "labels.txt", 1000)
 
 
 @pytest.mark.parametrize("metadata", [{b"link\xc0": b"x"}, {b"pandas": b"[[["}, {b"pandas": b"[]"}, {b"link": b"\xff"}])

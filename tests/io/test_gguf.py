@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import time
-import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from llama_files import LAYER, RMS, gguf_file
 from embaudit.errors import InputError
 from embaudit.io import final_norm_of, load, look, norm_of
 from embaudit.io.codecs import gguf as codec
-from embaudit.io.codecs import held
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -74,27 +72,6 @@ def test_each_type_is_read_to_its_resolution(tmp_path: Path) -> None:
     far = [np.abs(read(kind) - W).max() for kind in ("Q8_0", "Q5_1", "Q4_1", "Q4_0")]
     assert far == sorted(far)
     assert 0.001 < far[0] < 0.03 < far[-1] < 0.5
-
-
-def test_rounded_numbers_are_undone_a_block_of_rows_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = np.random.default_rng(0).standard_normal((8_000, 512)).astype(np.float32)
-    path = gguf_file(tmp_path / "m.gguf", {"token_embd.weight": rows}, kinds="Q8_0")
-    file = codec.Gguf(path)
-    whole = file["token_embd.weight"]
-    cuts: list[tuple[int, int]] = []
-
-    def cut(n_rows: int, n_columns: int) -> Any:
-        cuts.append((n_rows, n_columns))
-        return (slice(start, min(start + 300, n_rows)) for start in range(0, n_rows, 300))
-
-    monkeypatch.setattr(held, "row_blocks", cut)
-    tracemalloc.start()
-    found = file["token_embd.weight"]
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    np.testing.assert_array_equal(found, whole)
-    assert cuts == [(8_000, 512)]
-    assert rows.nbytes < peak < 1.2 * rows.nbytes
 
 
 def test_an_intake_says_how_numbers_are_rounded(tmp_path: Path) -> None:
@@ -304,16 +281,6 @@ def test_damage_ends_in_one_sentence(tmp_path: Path, content: bytes, got: str) -
     start = time.process_time()
     assert refused(path) == f"{path} must be a GGUF file that is whole; got {got}; fetch it again."
     assert time.process_time() - start < 1
-
-
-def test_what_lies_at_the_end_of_a_file_is_read(tmp_path: Path) -> None:
-    whole = header(tensors=(entry("token_embd.weight", 8, 2),))
-    path, numbers = tmp_path / "m.gguf", np.arange(16, dtype="<f4")
-    content = whole + bytes(-len(whole) % 32) + numbers.tobytes()
-    path.write_bytes(content)
-    np.testing.assert_array_equal(load(path).right, numbers.reshape(2, 8))
-    path.write_bytes(content[:-1])
-    assert "cut-off bytes of 'token_embd.weight'" in refused(path)
 
 
 @pytest.mark.parametrize("version", [1, 4, 0x03000000])

@@ -16,7 +16,7 @@ from embaudit.errors import InputError
 from embaudit.io import load, read
 from embaudit.io.codecs import held as module
 from embaudit.io.codecs.gguf import Gguf
-from embaudit.io.codecs.held import as_stored, held, widened
+from embaudit.io.codecs.held import held, widened
 from embaudit.io.codecs.safetensors import Safetensors, widen_bfloat16
 from embaudit.kernels import scratch
 
@@ -38,13 +38,6 @@ def floats(raw):
 def small(monkeypatch):
     monkeypatch.setattr(scratch, "HELD", 4 * ROWS.size - 1)
     monkeypatch.setattr(module, "row_blocks", lambda n, _k: (slice(i, min(i + 8, n)) for i in range(0, n, 8)))
-
-
-def test_what_is_held_lies_in_memory(monkeypatch):
-    monkeypatch.setattr(scratch, "HELD", 4 * ROWS.size)
-    found = widened(ROWS, floats)
-    assert not isinstance(found, np.memmap)
-    assert (found == WIDE).all()
 
 
 @pytest.mark.usefixtures("small")
@@ -97,17 +90,6 @@ def test_rows_come_in_blocks_of_any_size(most, monkeypatch):
     for shape, said in (((36, 5), "37 of 36 rows"), ((38, 5), "37 of 38 rows")):
         with pytest.raises(ValueError, match=said):
             held(shape, np.float32, iter(blocks))
-
-
-def test_only_what_is_of_another_type_is_widened(monkeypatch):
-    monkeypatch.setattr(scratch, "HELD", 0)
-    whole = np.arange(6, dtype=np.int8).reshape(3, 2)
-    assert as_stored(WIDE) is WIDE
-    assert as_stored(names := np.array(["a"])) is names
-    for raw, kind in ((whole, np.float64), (ROWS, np.float32), (np.asfortranarray(ROWS), np.float32)):
-        found = as_stored(raw)
-        assert isinstance(found, np.memmap)
-        assert (found.dtype, found.tolist()) == (kind, raw.tolist())
 
 
 @pytest.mark.parametrize("kind", ["Q8_0", "F16", "BF16"])

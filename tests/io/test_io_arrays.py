@@ -260,12 +260,6 @@ def test_labels_that_do_not_fit(tmp_path: Path, content: str, sentence: str) -> 
         read_labels(tmp_path / "v.json", 2)
 
 
-def test_labels_in_another_encoding(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"\xe9\n\xe8\n")
-    with pytest.raises(InputError, match="text in UTF-8"):
-        read_labels(tmp_path / "v.txt", 2)
-
-
 def test_real_heads(shared_data: Callable[[str], Path]) -> None:
     folder = shared_data("head-doodlenet-345")
     model = load(folder / "head.npz", labels=folder / "class_names.txt")

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import pickle
-import struct
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +30,7 @@ FOREIGN = (
     b"<html><body>404</body></html>",
     DRAW.bytes(300),
     b"PK\x03\x04" + b"\0" * 60,
+    b"\x03" + bytes(7) + b"{x}",
 )
 
 
@@ -80,23 +78,6 @@ def test_other_content_under_a_known_suffix_is_refused(tmp_path: Path, name: str
             load(path)
 
 
-@pytest.mark.parametrize("name", ["native.npz", "a.safetensors", "a.npy", "a.parquet"])
-def test_flipped_bytes_never_escape_as_tracebacks(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    write(path)
-    whole = bytearray(path.read_bytes())
-    refused = 0
-    for place in range(0, min(len(whole), 400), 3):
-        damaged = bytearray(whole)
-        damaged[place] ^= 0xFF
-        path.write_bytes(damaged)
-        try:
-            assert isinstance(load(path), FactorModel)
-        except InputError:
-            refused += 1
-    assert refused, "damage to a header is noticed"
-
-
 class Mine:
     """An object whose unpickling would be seen."""
 
@@ -130,14 +111,6 @@ def test_pickles_are_refused_with_the_conversion(tmp_path: Path, name: str, reme
     assert remedy in str(error.value)
 
 
-def test_torch_archives_are_known_by_their_content(tmp_path: Path) -> None:
-    path = tmp_path / "pytorch_model.bin"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("archive/data.pkl", pickle.dumps(Mine()))
-    with pytest.raises(InputError, match="it is a pickle"):
-        load(path)
-
-
 def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     save(MODEL, path)
@@ -152,23 +125,6 @@ def test_a_newer_version_says_what_is_understood(tmp_path: Path) -> None:
     np.savez(path, **arrays)
     with pytest.raises(InputError, match="an array named right"):
         load(path)
-
-
-def test_headers_that_promise_too_much_are_refused(tmp_path: Path) -> None:
-    huge = b"{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000, 9), }"
-    npy = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(huge) + 1) + huge + b"\n"
-    (tmp_path / "a.npy").write_bytes(npy)
-    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
-        archive.writestr("U.npy", npy)
-        archive.writestr("V.npy", npy)
-    header = json.dumps({"weight": {"dtype": "F32", "shape": [10**9, 10**9], "data_offsets": [0, 4 * 10**18]}}).encode()
-    (tmp_path / "a.safetensors").write_bytes(len(header).to_bytes(8, "little") + header)
-    (tmp_path / "b.safetensors").write_bytes((2**62).to_bytes(8, "little") + b"{}")
-    (tmp_path / "a.bin").write_bytes(b"999999999999 9999999\nword " + b"\0" * 50)
-    (tmp_path / "a.txt").write_bytes(b"999999999999 2\nword 1 2\n")
-    for name in ("a.npy", "a.npz", "a.safetensors", "b.safetensors", "a.bin", "a.txt"):
-        with pytest.raises(InputError):
-            load(tmp_path / name)
 
 
 def test_parquet_without_vectors_lists_its_columns(tmp_path: Path) -> None:

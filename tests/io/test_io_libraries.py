@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from embaudit import FactorModel, Link
 from embaudit.errors import InputError
-from embaudit.io import formats, load, look, save
+from embaudit.io import load, look, save
 from embaudit.model import Softmax
 
 if TYPE_CHECKING:
@@ -373,7 +373,3 @@ def test_tables_and_words_are_one_side(tmp_path: Path) -> None:
     for name in ("v.txt", "v.csv"):
         with pytest.raises(InputError, match="one side"):
             load(tmp_path / name, kind="factors")
-
-
-def test_formats_have_names_of_their_own() -> None:
-    assert len({f.name for f in formats()}) == len(formats())

@@ -349,9 +349,3 @@ def test_an_audit_finds_the_same(suffix: str, tmp_path: Path, monkeypatch: pytes
     later = ea.audit(path, n_gauges=1).to_dict()
     monkeypatch.setattr(unread, "AT_ONCE", 1 << 26)
     assert ea.audit(path, n_gauges=1).to_dict() == later
-
-
-def test_only_sides_know_what_is_unread() -> None:
-    package = Path(ea.__file__).parent
-    knowing = [path for path in package.rglob("*.py") if re.search(r"\.unread\b(?! import)", path.read_text())]
-    assert [str(path.relative_to(package)) for path in knowing] == [str(Path("model/side.py"))]

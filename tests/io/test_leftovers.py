@@ -15,12 +15,6 @@ from safetensors.numpy import save_file
 
 from embaudit.errors import InputError
 from embaudit.io import from_object, load
-from embaudit.io.codecs.arrays import Tensor
-from embaudit.io.codecs.memory import Memory
-from embaudit.io.readers.assemble import planned
-from embaudit.io.readers.layout import Layout
-from embaudit.io.readers.leftovers import left_over
-from embaudit.io.request import Request
 
 P, Q = np.arange(10.0).reshape(5, 2), np.arange(14.0).reshape(7, 2) + 1
 A, B = np.arange(5.0), np.arange(7.0)
@@ -113,26 +107,6 @@ def test_arrays_of_other_layers_do_not_stop_a_head() -> None:
 NAMES = st.text(st.sampled_from("abiuvwxyz_."), min_size=1, max_size=12).filter(lambda s: s.strip("._") == s)
 
 
-@given(st.data())
-def test_no_renaming_drops_a_bias_in_silence(data: st.DataObject) -> None:
-    sizes = data.draw(st.permutations([5, 7, 2]), label="users, items, rank")
-    n, p, k = sizes
-    shape = data.draw(st.sampled_from([lambda m: (m,), lambda m: (m, 1), lambda m: (1, m)]))
-    own, other = data.draw(NAMES), data.draw(NAMES)
-    pair = {"user_factors": (n, k), "item_factors": (p, k)}
-    lone = data.draw(st.sampled_from([pair, {"lm_head.weight": (p, k)}, {"kernel": (k, p)}, {"vectors": (p, k)}]))
-    arrays = lone | {own: shape(p)} | ({other: shape(n)} if lone is pair else {})
-    if len(arrays) < len(lone) + (2 if lone is pair else 1):
-        return
-    try:
-        made = planned(Memory({name: np.zeros(x) for name, x in arrays.items()}), Request(), "a file")
-    except InputError:
-        return
-    assert made.extras.get("right_bias") == own or made.right == own
-    if lone is pair:
-        assert made.extras.get("left_bias") == other
-
-
 CUSTOMARY = st.sampled_from([
     "P", "Q", "user_factors", "item_factors", "U", "V", "Vt", "W", "H", "b", "bias", "weight", "lm_head.weight",
     "user_bias", "item_bias", "u_bias", "i_bias", "bu", "bi", "item_intercept", "mu", "ids", "item_names", "kernel",
@@ -174,11 +148,6 @@ def test_fractions_are_no_ids(name: str) -> None:
         f"{name} must be ids or names, whole numbers or text; got fractions such as 3.5; leave it out with ignore "
         f"(--ignore {name})."
     )
-
-
-def test_left_over_are_those_without_a_part() -> None:
-    tensors = {name: Tensor((1,), "float64") for name in "abcd"}
-    assert list(left_over(Layout("a", "b", extras={"right_bias": "c"}), tensors)) == ["d"]
 
 
 # Checkpoints

@@ -29,24 +29,6 @@ def checkpoint(folder, tensors, **config):
     return folder
 
 
-KINDS = {
-    "rms": "apertus deepseek_v3 exaone falcon_mamba gemma gemma2 gemma3_text gemma3n_text glm4 gpt_oss granite jamba "
-    "llama mamba mamba2 mistral mixtral olmo2 phi3 qwen2 qwen3 qwen3_moe qwen3_next recurrent_gemma smollm3 t5",
-    "layer": "albert bert biogpt bloom codegen cohere cohere2 dbrx distilbert electra falcon gpt2 gpt_bigcode gpt_neo "
-    "gpt_neox gptj modernbert mpt nemotron olmo opt persimmon phi phimoe roberta rwkv stablelm starcoder2 xglm",
-}  # fmt: skip
-
-
-def test_the_kinds_of_architectures_people_know():
-    for kind, names in KINDS.items():
-        assert {ARCHITECTURES[name].kind for name in names.split()} == {kind}
-    ones = {name for name, known in ARCHITECTURES.items() if known.adds_one}
-    assert ones == {
-        "gemma", "gemma2", "gemma3", "gemma3_text", "nemotron", "paligemma", "qwen3_next", "recurrent_gemma",
-        "vaultgemma",
-    }  # fmt: skip
-
-
 def test_the_last_of_many_layers_is_no_customary_norm(tmp_path):
     tensors = {"model.decoder.layers.1.final_layer_norm.weight": GAIN}
     assert final_norm_of(checkpoint(tmp_path, tensors)) is None

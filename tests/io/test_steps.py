@@ -85,7 +85,9 @@ def test_what_is_not_rounded_has_no_steps(tmp_path: Path) -> None:
     tensors = {"token_embd.weight": W, "output_norm.weight": np.ones(512)}
     for kind, rounded in (("F32", False), ("Q8_0", True)):
         found = read(gguf_file(tmp_path / f"{kind}.gguf", tensors, kinds=kind, **RMS))
-        assert (rounding_of(found.model, found.intake) is not None) == rounded
+        rounding = rounding_of(found.model, found.intake)
+        assert (rounding is not None) == rounded
+        assert not rounded or rounding.steps(slice(0, 2)).shape == (2, 512)
         assert rounding_of(found.model.replace(right=W[:5]), found.intake) is None
         assert rounding_of(found.model, None) is None
     np.savez(tmp_path / "m.npz", W=W)
