@@ -120,15 +120,6 @@ def test_counts_follow_their_rows_and_survive_gauges(counting):
     assert counting.replace(offset=1.0).right_counts.tolist() == counting.right_counts.tolist()
 
 
-def test_interactions_that_miss_a_direction_decide_nothing():
-    p, q = np.eye(3)[[0, 1, 2, 0]], np.eye(3)
-    model = FactorModel.from_user_item(p, q, user_counts=[1, 1, 0, 1], item_counts=[1, 1, 1])
-    assert counted_balance(model, 3) is None
-    assert counted_balance(model.replace(left_counts=[1, 1, 1, 1]), 3) == pytest.approx(2**0.25)
-    assert counted_balance(model.replace(left_counts=[0, 0, 0, 0]), 3) is None
-    assert counted_balance(model.replace(left_counts=[1, 1, 1, 1], link="cosine"), 3) is None
-
-
 @pytest.mark.parametrize("off", [BALANCED - 0.001, BALANCED + 0.001])
 def test_one_number_tells_balanced_from_not(counting, off):
     balanced = at_exponent(counting, 0.5)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import embaudit as ea
 from embaudit.canonical import at_exponent, canonical_form, identified_cosines, identified_factors, position
 from embaudit.errors import InputError
 from embaudit.remedy import fix
@@ -31,16 +30,6 @@ def refusal(function, *given):
     with pytest.raises(InputError) as raised:
         function(*given)
     return str(raised.value)
-
-
-@pytest.mark.parametrize("name", TAKES)
-def test_the_form_of_the_model_is_taken(name):
-    take = TAKES[name]
-    expected = take(MODEL, None)
-    named = MODEL.replace(right_ids=list("abcdefghi"), roles=("reader", "book"))
-    again = ea.FactorModel(MODEL.left.copy(), MODEL.right.copy())
-    for model in (MODEL, again) if name == "position" else (MODEL, named, again):
-        assert same(take(model), expected)
 
 
 @pytest.mark.parametrize("name", TAKES)
@@ -100,18 +89,6 @@ def test_fewer_rows_are_refused_where_the_whole_is_asked_for():
     assert refusal(TAKES["identified_factors"], MODEL.take(left=np.arange(11))) == ANOTHER.format("that of another one")
 
 
-def test_fewer_rows_of_another_model_are_refused():
-    """What the form counts and they lack would be rows of no length, or more directions than there are rows."""
-    level = MODEL.replace(right=MODEL.right - MODEL.right.mean(axis=0))
-    form = canonical_form(level)
-    outside = MODEL.replace(right=10 * np.ones((8, 3)))
-    assert refusal(TAKES["at_exponent"], outside, form) == ANOTHER.format("that of another one")
-    # Their number and three columns: four rows more can make up for them, and no three can.
-    small = 1e-3 * level.right
-    TAKES["at_exponent"](level.replace(right=small[:5]), form)
-    assert refusal(TAKES["at_exponent"], level.replace(right=small[:6]), form) == ANOTHER.format("that of another one")
-
-
 def test_rows_in_a_direction_that_the_form_does_not_know_are_refused():
     """Their predictions would be lost with the direction."""
     flat = MODEL.replace(right=MODEL.right * [1.0, 1.0, 0.0])
@@ -120,19 +97,6 @@ def test_rows_in_a_direction_that_the_form_does_not_know_are_refused():
     at_exponent(flat.take(right=np.array([0])), 0.5, form=form)
     tilted = flat.take(right=np.array([0, 1])).replace(right=[[0.0, 0.0, 1e-3], [0.1, 0.0, 0.0]])
     assert refusal(lambda: at_exponent(tilted, 0.5, form=form)) == ANOTHER.format("that of another one")
-
-
-@pytest.mark.parametrize("scale", [1e-98, 1e98])
-def test_rows_of_extreme_lengths_are_compared(scale):
-    model = MODEL.replace(left=MODEL.left * scale, right=MODEL.right / scale)
-    form = canonical_form(model)
-    again = model.take(right=np.arange(9)[::-1])
-    assert np.allclose(
-        identified_factors(again, "right", form=form)[::-1], identified_factors(model, "right"), atol=1e-9
-    )
-    assert refusal(lambda: position(model.replace(left=2 * model.left), form=form)) == ANOTHER.format(
-        "that of another one"
-    )
 
 
 def test_a_form_in_the_span_of_the_rows_is_that_of_the_model():

@@ -128,29 +128,6 @@ def test_directions_that_no_prediction_sees_are_split_off(side):
             np.testing.assert_allclose(found.scores(), model.scores(), atol=1e-11)
 
 
-def test_a_rescaling_of_the_columns_hides_no_direction():
-    """Columns of very different length lose no digits, so they must not count as unseen."""
-    model = make(6)
-    stretched = Gauge.diagonal([1e9, 1.0, 1e-9, 1e5, 1e-3]).act(model)
-    form = canonical_form(stretched)
-    assert form.rank == 5
-    np.testing.assert_allclose(form.singular_values, canonical_form(model).singular_values, rtol=1e-10)
-
-
-def test_a_direction_below_what_float32_holds_is_not_claimed():
-    draw = np.random.default_rng(0)
-    left, right = draw.standard_normal((50, 3)), draw.standard_normal((30, 3)) * [1, 1, 1e-9]
-    turn = np.linalg.qr(draw.standard_normal((3, 3)))[0]
-    assert canonical_form(FactorModel.from_user_item(left @ turn, right @ turn)).rank == 3
-    narrow = FactorModel.from_user_item((left @ turn).astype(np.float32), (right @ turn).astype(np.float32))
-    assert canonical_form(narrow).rank == 2
-
-
-def test_a_one_sided_model_is_refused_with_what_is_missing():
-    with pytest.raises(InputError, match=r"user against item; got item factors only; load the user factors"):
-        canonical_form(FactorModel.from_vectors([[1.0, 2.0]]))
-
-
 def test_vanishing_scores_are_refused():
     with pytest.raises(InputError, match="the scores must differ from zero"):
         canonical_form(FactorModel.from_user_item([[1.0, 0.0]], [[0.0, 1.0]]))

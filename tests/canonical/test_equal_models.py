@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from records import open_records
 
 from embaudit.canonical.equivalents import EquivalentModel, canonical_models
-from embaudit.canonical.form import at_exponent, canonical_form
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.lifts import span_of
 from embaudit.canonical.normalisation import normalisation_test
@@ -17,10 +15,6 @@ from embaudit.model import FactorModel
 SPREAD, EYE = np.diag([9.0, 4.0, 1.0]), np.eye(3)
 NAMES = [("exponent 0 (users whitened)", "users whitened"), ("exponent 0.5 (balanced)", "balanced")]
 NAMES += [("exponent 1 (items whitened)", "items whitened")]
-
-
-def test_records_are_closed():
-    assert open_records("canonical") == set()
 
 
 @pytest.mark.parametrize(("left", "kappas"), [(SPREAD, [9.0, 3.0, 1.0]), (np.diag([9.0, 4.0, 0.0]), [2.25, 1.5, 1.0])])
@@ -53,15 +47,6 @@ def test_one_side_alone_and_cosines_have_no_canonical_models():
     assert list(canonical_models(FactorModel(EYE, EYE, link="cosine"))) == []
 
 
-def test_a_model_by_a_gauge_is_named_and_knows_its_longer_shift():
-    gauge = Gauge(EYE, EYE, left_shift=np.array([3.0, 4.0, 0.0]), right_shift=np.array([0.0, 0.0, 2.0]))
-    one = EquivalentModel.by(gauge, "affine 1", "affine")
-    assert (one.name, one.kind, one.title, one.shift, one.exponent) == ("affine 1", "affine", "affine 1", 5.0, None)
-    assert (one.called("right"), one.amplification) == ("affine 1", one.condition_number)
-    assert EquivalentModel.by(gauge, "x", "y", title="z", shift=1.5).shift == 1.5
-    assert EquivalentModel.by(gauge, "x", "y", title="z").title == "z"
-
-
 def test_in_a_basis_the_gauge_acts_on_its_columns_alone():
     draw = np.random.default_rng(0)
     basis = np.linalg.qr(draw.standard_normal((9, 2)))[0]
@@ -89,16 +74,6 @@ def test_one_column_is_pinned_by_one_row():
     assert (with_zero.rank, with_zero.is_pinned, with_zero.firmness) == (0, False, 0.0)
 
 
-def test_a_vanishing_row_is_told_beside_large_ones():
-    """Rounding is judged by the size of each row: beside one of 1e9 a row of 1e-3 still has a direction."""
-    left = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    right = np.array([[1e9, 1e9], [1e-3, 0.0], [0.0, 0.0], [0.0, 2e-3]])
-    found = identified_factors(FactorModel.from_user_item(left, right), "right")
-    assert (np.linalg.norm(found, axis=1) > 0).tolist() == [True, True, False, True]
-    gram = left.T @ left
-    np.testing.assert_allclose(found[[1, 3]] @ found[[1, 3]].T, right[[1, 3]] @ gram @ right[[1, 3]].T, rtol=1e-9)
-
-
 def test_rows_that_all_but_vanish_in_centring_become_zero():
     draw = np.random.default_rng(0)
     left, right = draw.standard_normal((8, 3)), draw.standard_normal((6, 3)) + 5.0
@@ -109,19 +84,3 @@ def test_rows_that_all_but_vanish_in_centring_become_zero():
     scores = (left - left.mean(axis=0)) @ (right - right.mean(axis=0)).T
     scores[:, 4] = 0
     np.testing.assert_allclose(found @ found.T, scores.T @ scores, atol=1e-9)
-
-
-@pytest.mark.parametrize("scale", [1e-95, 1e-89, 1e89, 1e95])
-def test_forms_of_large_and_small_factors(scale):
-    form = canonical_form(FactorModel.from_user_item(SPREAD * scale, EYE))
-    np.testing.assert_allclose(form.singular_values, np.array([9.0, 4.0, 1.0]) * scale, rtol=1e-12)
-    zeros = np.vstack([EYE, np.zeros(3)])
-    assert canonical_form(FactorModel.from_user_item(zeros * scale, zeros)).rank == 3
-
-
-def test_at_an_exponent_the_form_given_is_used():
-    model = FactorModel.from_user_item(SPREAD, EYE)
-    some = model.take(left=np.array([0, 1]), right=np.array([2]))
-    made = at_exponent(some, 0.0, form=canonical_form(model))
-    np.testing.assert_allclose(np.abs(made.right), [[0.0, 0.0, 1.0]], atol=1e-12)
-    np.testing.assert_allclose(made.scores(), some.scores(), atol=1e-12)

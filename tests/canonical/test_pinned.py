@@ -154,26 +154,6 @@ def test_a_missing_side_may_pin_what_the_other_leaves():
     assert "which the other side may fix. 5 of 6 numbers" in found.explain()
 
 
-def test_labels_of_one_direction_tell_nothing_of_their_inputs():
-    """Every input has the same probabilities, and so have inputs of 0 with any labels: the adversary finds them."""
-    model = FactorModel(rows(4, 1), np.ones((3, 1)), link=UNIT)
-    assert pinned_test(model).status == "free"
-    assert break_claim(model).found
-    assert pinned_test(model.replace(right=[[2.0]])).status == "pinned"
-
-
-def test_two_inputs_have_one_direction_beside_a_free_bias():
-    model = FactorModel(rows(2, 2), rows(5, 2, 1), link=UNIT, right_bias=np.zeros(5))
-    assert pinned_test(model).status == "free"
-    assert pinned_test(model.replace(right_bias=None)).status == "pinned"
-
-
-@pytest.mark.parametrize("link", ["cosine", UNIT])
-def test_rank_one_is_pinned(link):
-    x = np.array([[1.0], [-2.0], [3.0]])
-    assert pinned_test(FactorModel(x, x, link=link)).status == "pinned"
-
-
 @pytest.mark.parametrize("bias", [None, np.arange(7.0)])
 @pytest.mark.parametrize("link", ["cosine", UNIT])
 def test_what_the_other_side_does_not_have_is_free(link, bias):
@@ -225,11 +205,3 @@ def test_twin_and_arguments_are_refused_where_there_is_nothing():
         pinned_test(model.replace(link="identity"))
     with pytest.raises(InputError, match="max_condition must be above 1"):
         pinned_test(model, max_condition=1.0)
-
-
-def test_to_dict_holds_plain_values():
-    found = pinned_test(cosine_model(4, 5, 4))
-    record = found.to_dict()
-    assert record["status"] == "free"
-    assert record["condition_number"] == found.witness.condition_number <= 3
-    assert record["moved"]["right"]["n_pairs"] == 10

@@ -12,9 +12,7 @@ from models import random_model
 from scipy.linalg import sqrtm
 
 from embaudit.canonical import EXPONENTS, Habit, at_exponent, canonical_form, position
-from embaudit.canonical.balance import BALANCED
 from embaudit.canonical.habits import log_condition
-from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel
 
@@ -71,12 +69,6 @@ def test_balancedness_is_the_spectrum_it_says():
     np.testing.assert_allclose(position(model).balancedness, expected, rtol=1e-9)
 
 
-def test_balancedness_is_flat_at_one_half_only():
-    for exponent, spread in ((0.5, 0), (0.25, None), (1.0, None)):
-        values = position(at_exponent(make(5), exponent)).balancedness
-        assert (np.ptp(np.log(values)) < 1e-9) == (spread == 0)
-
-
 def test_habits():
     model = make(6)
     expected = {0.0: Habit.PURE_SVD, 0.5: Habit.BALANCED, 1.0: Habit.TRUNCATED_SVD, 0.8: Habit.ALIGNED}
@@ -118,13 +110,6 @@ def test_a_bias_kept_in_the_factors_is_found_before_and_after_a_gauge():
     assert position(GeneralLinear(6, max_condition=5.0).sample(rng=0).act(plain)).hidden_biases == ()
 
 
-def test_few_rows_in_many_dimensions_hold_no_bias():
-    """As many rows as dimensions lie on a plane off the origin, which means nothing."""
-    draw = np.random.default_rng(0)
-    head = FactorModel.from_softmax(draw.standard_normal((8, 12)), embeddings=draw.standard_normal((12, 12)))
-    assert position(head).hidden_biases == ()
-
-
 def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     plain = at_exponent(make(8), 0.5)
     draw = np.random.default_rng(8)
@@ -142,37 +127,6 @@ def test_a_rank_deficient_model_is_placed_on_what_predictions_see():
     assert len(where.balancedness) == 6
 
 
-@pytest.mark.parametrize(
-    ("exponent", "words"),
-    [
-        (0.98, "exponent 0.98: the items are nearly whitened"),
-        (1.0, "exponent 1.00: the items are whitened"),
-        (0.0, "exponent 0.00: the users are whitened"),
-        (0.5, "exponent 0.50: balanced"),
-        (0.48, "exponent 0.48: nearly balanced"),
-        (0.45, "exponent 0.45: between left-whitened"),
-        (0.4, "exponent 0.40: between left-whitened"),
-    ],
-)
-def test_words_name_the_place_and_the_next_step(exponent, words):
-    text = position(at_exponent(make(9), exponent)).explain()
-    assert words in text
-    assert "embaudit fix MODEL --as prediction" in text
-
-
-def test_words_say_when_no_exponent_fits():
-    text = position(GeneralLinear(6, max_condition=50.0).sample(rng=0).act(make(9))).explain()
-    assert "no standard place" in text
-
-
-def test_numbers_can_be_written_as_json():
-    import json
-
-    content = json.loads(json.dumps(position(make(10)).to_dict()))
-    assert content["effective_rank"] == 6
-    assert set(content["distances"]) == set(EXPONENTS)
-
-
 def test_the_position_of_balanced_factors_is_found_whatever_the_rounding() -> None:
     """Their metrics are multiples of the identity up to rounding, on some of which eigenvalue routines give up."""
     draw = np.random.default_rng(0)
@@ -181,49 +135,3 @@ def test_the_position_of_balanced_factors_is_found_whatever_the_rounding() -> No
         sigma = np.sort(draw.uniform(1, 100, k))[::-1]
         p, q = (np.linalg.qr(draw.standard_normal((20, k)))[0] * np.sqrt(sigma) for _ in range(2))
         assert log_condition(canonical_form(FactorModel(p, q)), 0.5) < 1e-10
-
-
-def spread_out(exponent, most=1000.0):
-    """`U sᵉ, V s¹⁻ᵉ` with singular values from 1 to `most`."""
-    draw = np.random.default_rng(0)
-    u, v = (np.linalg.qr(draw.standard_normal((n, 6)))[0] for n in (60, 40))
-    s = np.geomspace(most, 1, 6)
-    return FactorModel.from_user_item(u * s**exponent, v * s ** (1 - exponent))
-
-
-@pytest.mark.parametrize("exponent", [0.0, 0.01, 0.1, 0.2, 0.24, 0.3, 0.4, 0.47, 0.5, 0.55, 0.7, 0.8, 0.97, 1.0])
-@pytest.mark.parametrize("most", [1.2, 30.0, 1000.0])
-def test_words_call_near_only_what_a_small_gauge_reaches(exponent, most):
-    text = position(spread_out(exponent, most)).explain()
-    kappas = {e: most ** abs(exponent - e) for e in (0.0, 0.5, 1.0)}
-    nearest = min(kappas, key=kappas.get)
-    words = {0.0: "users are {}whitened", 0.5: ": {}balanced, each", 1.0: "items are {}whitened"}
-    called = [e for e, w in words.items() if w.format("") in text or w.format("nearly ") in text]
-    assert called == ([nearest] if kappas[nearest] <= BALANCED else [])
-    if not called:
-        assert "near neither" in text
-        assert f"{kappas[0.5]:.3g} away" in text
-
-
-def test_an_exponent_that_is_no_number_is_refused():
-    for exponent in ("a", None, float("nan")):
-        with pytest.raises(InputError, match=r"^exponent must be a number; got"):
-            at_exponent(make(), exponent)
-    with pytest.raises(InputError, match="the exponent must be a number from 0"):
-        at_exponent(make(), 1.5)
-
-
-def test_a_side_that_is_missing_is_asked_for_by_the_name_of_what_was_asked():
-    alone = FactorModel.from_vectors(make().right)
-    for function, what in ((position, "the gauge position"), (lambda m: at_exponent(m, 0.5), "a model at another")):
-        with pytest.raises(InputError, match=what):
-            function(alone)
-
-
-@pytest.mark.parametrize("size", [1e200, 1e-200])
-def test_factors_out_of_all_size_are_refused_and_large_ones_are_not(size):
-    model = make()
-    with pytest.raises(InputError, match="longest of the item factors must be between"):
-        position(model.replace(right=model.right * size))
-    fine = model.replace(left=model.left / size**0.3, right=model.right * size**0.3)
-    assert position(fine).distances == pytest.approx(position(model).distances)

@@ -271,33 +271,6 @@ def test_a_pin_in_words_and_numbers(given, status, rank, needed, scope, because)
     assert found.largest == 0.0
 
 
-def test_an_equal_model_in_words_and_numbers():
-    axes = pinned_test(FactorModel(None, np.vstack([EYE, -EYE]), link=UNIT))
-    assert axes.explain() == (
-        "The predictions do not pin the cosines within each side. The item rows leave 3 numbers of a gauge free. "
-        "6 of 9 numbers of a gauge are fixed. An equal model moves them by 0.21 on average and 0.8 at most (right)."
-    )
-    told = axes.to_dict()
-    assert told["condition_number"] == pytest.approx(3.0)
-    # Twelve of the fifteen pairs at right angles move by 0 or 0.8; opposites stay opposite.
-    assert told["moved"] == {"right": pytest.approx({"mean_abs": 0.8 * 4 / 15, "max_abs": 0.8, "n_pairs": 15})}
-    flipped = pinned_test(FactorModel(EYE[:2], np.vstack([EYE, [[1.0, 1.0, 1.0]]]), link="cosine"))
-    assert flipped.explain() == (
-        "The predictions do not pin the cosines within each side. Item rows reach into 1 direction no user has. An "
-        "equal model moves them by 0 on average and 0 at most (left) and by 0.19 on average and 1.2 at most (right)."
-    )
-    # One of six pairs changes its sign: that of the third axis and the diagonal.
-    moved = {"mean_abs": 2 / np.sqrt(3) / 6, "max_abs": 2 / np.sqrt(3), "n_pairs": 6}
-    still = {"mean_abs": 0.0, "max_abs": 0.0, "n_pairs": 1}
-    told = flipped.to_dict()
-    assert told["moved"] == {"left": still, "right": pytest.approx(moved)}
-    assert (told["rank"], told["needed"], told["residual"]) == (0, 6, pytest.approx(0, abs=1e-15))
-    assert flipped.flip.rows.tolist() == [0, 2], (
-        "of rows in order of their part, every second one; that of row 0 is nothing"
-    )
-    assert flipped.largest == pytest.approx(2 / np.sqrt(3))
-
-
 def test_what_a_pin_leaves_free_is_told_of_either_side_and_of_no_left_right_pairs():
     known = {"status": "free", "because": "it is so", "scope": "all", "rank": 1, "needed": 3}
     left, right = Moved(0.1, 0.2, 3), Moved(0.3, 0.6, 3)
