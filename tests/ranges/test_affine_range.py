@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from embaudit.errors import EquivalenceError, InputError
+from embaudit.errors import InputError
 from embaudit.gauges import Affine, GeneralLinear, Translation
 from embaudit.model import FactorModel
-from embaudit.ranges import cosine_range, range_summary
+from embaudit.ranges import cosine_range
 from embaudit.ranges.cosine_range import reach_for
 from embaudit.ranges.half_angle import cosine_of
 
@@ -61,17 +61,6 @@ def test_no_random_affine_gauge_leaves_its_range() -> None:
             widest.append(float((np.abs(after - cosines(x, y)) / np.maximum(upper - lower, 1e-12)).max()))
     assert outside == 0
     assert max(widest) > 0.9, "the gauges tried are violent enough to see a range that is too narrow"
-
-
-@pytest.mark.parametrize("narrow", [{"max_condition": 3.0, "max_shift": 0.5}, {"max_condition": 2.0, "max_shift": 0.3}])
-def test_a_budget_too_small_is_left(narrow: dict[str, float]) -> None:
-    """What the test above is able to see: ends are reached by larger budgets only."""
-    rows = np.random.default_rng(0).normal(size=(20, 3))
-    model, pairs = model_of(rows), np.array([[i, i + 1] for i in range(19)])
-    found = cosine_range(model, Affine(3, max_condition=3.0, max_shift=0.7), pairs=pairs)
-    inner = cosine_range(model, Affine(3, **narrow), pairs=pairs)
-    assert not inner.contains(found.lower)[found.lower > -1].any()
-    assert not inner.contains(found.upper)[found.upper < 1].any()
 
 
 def hard_rows(k: int, seed: int) -> np.ndarray:
@@ -171,32 +160,6 @@ def test_without_budgets_everything_is_reached_and_equal_rows_stay() -> None:
     assert not found.upper_attained[4]
 
 
-def test_zero_rows_have_no_range() -> None:
-    model = model_of(np.array([[1.0, 2.0], [0.0, 0.0], [2.0, 1.0]]))
-    for group in (Affine(2, max_condition=2.0, max_shift=0.5), Affine(2)):
-        for role in ("right", "cross"):
-            found = cosine_range(model, group, role=role, pairs=[[0, 1], [0, 2]])
-            assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [True, False]
-
-
-def test_differences_and_the_side_that_stands_still_move_linearly() -> None:
-    rows = np.random.default_rng(0).normal(size=(9, 4))
-    model, group = model_of(rows, rows[::-1].copy()), Affine(4, max_condition=2.0, max_shift=1.0)
-    linear = GeneralLinear(4, max_condition=2.0)
-    for role, pairs in (("left", [[0, 1]]), ("right", [[0, 1, 2, 3]])):
-        found, same = (cosine_range(model, g, role=role, pairs=pairs) for g in (group, linear))
-        np.testing.assert_array_equal([found.lower, found.upper], [same.lower, same.upper])
-
-
-def test_a_model_that_no_shift_leaves_alone_is_refused() -> None:
-    bare = FactorModel.from_vectors(np.eye(3))
-    with pytest.raises(EquivalenceError, match="must preserve the scores"):
-        cosine_range(bare, Affine(3, max_condition=2.0, max_shift=0.1), pairs=[[0, 1]])
-    assert cosine_range(bare, Affine(3, max_condition=2.0, max_shift=0.0), pairs=[[0, 1]]).upper[0] == pytest.approx(
-        0.6
-    )
-
-
 def mp_ends(a: np.ndarray, b: np.ndarray, tau: float, kappa: float) -> tuple[mpf, mpf]:
     """Half-angle tangents of both ends in 120 digits: each arc that touches the disc, found by bisection."""
     p, q, r = [[mpf(float(v)) for v in row] for row in (a, b)] + [mpf(tau)]
@@ -294,34 +257,3 @@ def test_a_pair_orthogonal_up_to_rounding_has_witnesses_or_says_why_not() -> Non
     assert not free.upper_attained[0]
     with pytest.raises(InputError, match="no float64 gauge has the condition"):
         free.witness(0, "upper")
-
-
-def test_a_budget_of_a_rows_own_length_is_a_limit_and_short_shifts_keep_their_budget() -> None:
-    for seed in range(10):
-        rows = np.random.default_rng(seed).normal(size=(2, 3))
-        model = model_of(rows)
-        for length in (float(np.linalg.norm(rows[0])), 1e-9):
-            for group in (Translation(3, max_shift=length), Affine(3, max_condition=2.0, max_shift=length)):
-                for role in ("right", "cross"):
-                    found = cosine_range(model, group, role=role, pairs=[[0, 1]])
-                    for end in ("lower", "upper"):
-                        if getattr(found, f"{end}_attained")[0]:
-                            gauge = found.witness(0, end)
-                            assert group.contains(gauge)
-                            assert found._under(gauge, 0) == pytest.approx(getattr(found, end)[0], abs=1e-9)
-
-
-def test_a_summary_has_a_line_for_each_shift() -> None:
-    model = model_of(np.random.default_rng(0).normal(size=(30, 4)))
-    lines = range_summary(model, budgets=[1.5], shifts=[0.1, 1.0], n_pairs=200, rng=0)
-    assert [(line.group, line.max_shift) for line in lines] == [
-        ("linear", 0.0),
-        ("diagonal", 0.0),
-        ("affine", 0.1),
-        ("affine", 1.0),
-    ]
-    assert lines[0].width_mean < lines[2].width_mean < lines[3].width_mean
-    still = range_summary(model, role="left", budgets=[1.5], shifts=[1.0], n_pairs=200, rng=0)
-    assert still[2].width_mean == still[0].width_mean
-    moved = range_summary(model, role="left", side="left", budgets=[1.5], shifts=[1.0], n_pairs=200, rng=0)
-    assert moved[2].width_mean > moved[0].width_mean

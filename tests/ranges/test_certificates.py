@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from models import random_model
 
 from embaudit.attacks import worst_gauge
-from embaudit.errors import EquivalenceError, InputError
+from embaudit.errors import InputError
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.ranges import (
     CertifiedNeighbours,
-    certificates,
     certified_neighbours,
     condition_to_reach,
     cosine_range,
@@ -171,18 +170,6 @@ def test_a_row_without_direction_gets_one_from_any_shift() -> None:
     assert np.isinf(whole.radii).all()
 
 
-def test_shifts_that_are_none_of_the_model_are_refused_and_those_of_the_other_side_do_nothing() -> None:
-    model = vectors(30, 4)
-    with pytest.raises(EquivalenceError, match="must preserve the scores"):
-        certified_neighbours(model, group=Translation(4, max_shift=0.1))
-    with pytest.raises(InputError, match="group must be an Affine or a Translation"):
-        certified_neighbours(model, group=GeneralLinear(4))  # type: ignore[arg-type]
-    both = FactorModel(left=model.right, right=model.right, left_bias=np.zeros(30), right_bias=np.zeros(30))
-    other = certified_neighbours(both, role="left", group=Affine(4, max_shift=5.0))
-    np.testing.assert_array_equal(other.radii, certified_neighbours(model).radii)
-    assert other.max_shift == 0
-
-
 def test_ties_with_the_first_excluded_item_certify_nothing() -> None:
     draw = np.random.default_rng(0)
     direction = draw.normal(size=(4, 6))
@@ -282,23 +269,3 @@ def test_displays_hold_numbers_and_draw_them() -> None:
     assert curve.attack_kappas.tolist() == [1.5]
     np.testing.assert_array_equal(curve.ax_.lines[0].get_ydata(), certified.curve(curve.kappas))
     plt.close("all")
-
-
-def test_a_row_without_direction_has_no_entries_in_the_table():
-    model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    frame = certified_neighbours(model, n=2).to_frame()
-    assert frame["row"].tolist() == [0, 0, 2, 2, 3, 3]
-    assert frame["neighbour"].tolist() == [2, 3, 3, 0, 2, 0]
-    assert frame["place"].tolist() == [1, 2] * 3
-    assert not frame.isna().any().any()
-    assert frame.index.tolist() == list(range(6))
-
-
-def test_radii_with_a_shift_are_rounded_down(monkeypatch):
-    model = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((12, 3)))
-    group = Translation(3, max_shift=0.05)
-    exact = certified_neighbours(model, n=2, group=group).radii
-    assert (exact > 1.1).any()
-    monkeypatch.setattr(certificates, "SLACK", 0.1)
-    # Both the budget and the distance of an entry are a tenth longer.
-    assert (certified_neighbours(model, n=2, group=group).radii <= np.maximum(exact / np.sqrt(1.1), 1)).all()

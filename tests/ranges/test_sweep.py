@@ -63,31 +63,6 @@ def test_it_is_the_best_of_all_intervals(search, k, square, slope, spread):
     assert (stop <= (ratios < NEVER).sum(axis=1)).all()
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_windows_hold_what_has_not_left_and_what_enters_in_time(seed):
-    draw = np.random.default_rng(seed)
-    # Whole numbers, so that widths and gaps are often equal.
-    ratios = np.sort(draw.integers(-9, 9, size=(20, 12)).astype(float), axis=1)
-    widths = np.append(draw.integers(0, 20, size=18), [0, 2048]).astype(float)
-    left = sweep._left(ratios, widths)
-    entered = sweep._entered(left)
-    for line, width, gone, there in zip(ratios, widths, left, entered, strict=True):
-        assert gone.tolist() == [int((line < ratio - width).sum()) for ratio in line]
-        assert there.tolist() == [int((line <= ratio + width).sum()) for ratio in line]
-
-
-@pytest.mark.parametrize("square", [1.21, 4.0, 100.0])
-def test_a_window_at_its_own_s_gives_more_or_is_the_same(square):
-    x, y, ratios = sorted_pairs(40, 60, 0.1, 1, square, 0)
-    pairs = sweep._Pairs.of(x, y, ratios, square)
-    count = (ratios < NEVER).sum(axis=1)
-    first = pairs.window(np.zeros_like(count), count)
-    found = sweep._followed(pairs, first)
-    assert (found.cosine >= first.cosine).all()
-    assert (found.cosine > first.cosine).any()
-    np.testing.assert_allclose(cosines_of(x, y, found.start, found.stop, square), found.cosine, atol=1e-14)
-
-
 def test_rounds_mostly_confirm(monkeypatch):
     rounds = []
     real = sweep._round

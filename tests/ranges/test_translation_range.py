@@ -123,33 +123,6 @@ def test_the_ends_jump_where_the_disc_passes_a_row() -> None:
     assert shift_to_reach([1.0, 0.0], [2.0, 0.0], [-1.0, -0.5, 1.0]).tolist() == [1, 1, 0]
 
 
-def test_many_pairs_and_bad_input() -> None:
-    a, b = np.random.default_rng(0).normal(size=(2, 7, 3))
-    many = shift_to_reach(a, b, 0.3)
-    np.testing.assert_allclose(many, [shift_to_reach(x, y, 0.3) for x, y in zip(a, b, strict=True)])
-    huge = shift_to_reach(1e200 * a, 1e200 * b, 0.3)
-    np.testing.assert_allclose(huge, 1e200 * many, rtol=1e-12)
-    assert np.isnan(shift_to_reach([0.0, 0.0], [1.0, 0.0], 0.5))
-    with pytest.raises(InputError, match="at least 2 finite numbers"):
-        shift_to_reach([1.0], [2.0], 0.5)
-    with pytest.raises(InputError, match="target must be a cosine"):
-        shift_to_reach([1.0, 0.0], [2.0, 1.0], 1.5)
-
-
-def test_a_target_that_is_no_cosine_is_not_reached() -> None:
-    assert np.isnan(shift_to_reach([1.0, 0.0], [0.0, 1.0], np.nan))
-    mixed = shift_to_reach([[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]], [np.nan, np.nan])
-    assert np.isnan(mixed).all()
-    np.testing.assert_array_equal(np.isnan(shift_to_reach([1.0, 0.0], [0.0, 1.0], [np.nan, 0.5])), [True, False])
-
-
-def test_many_pairs_and_many_targets_broadcast() -> None:
-    rows = np.random.default_rng(0).normal(size=(5, 3))
-    found = shift_to_reach(rows, rows[0] + 1, 0.3)
-    assert found.shape == (5,)
-    assert found[2] == shift_to_reach(rows[2], rows[0] + 1, 0.3)
-
-
 @pytest.mark.parametrize(
     ("a", "b", "target", "name"),
     [

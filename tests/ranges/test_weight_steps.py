@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.gauges import Diagonal
-from embaudit.model import FactorModel
-from embaudit.ranges import cosine_range, definite
-from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _far_limit, _longest_shadow
+from embaudit.ranges import definite
+from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _longest_shadow
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.definite import smallest_definite_cosine
-from embaudit.ranges.diagonal import DiagonalReach, _deciding, _extreme_ratios, _ratio_spread
-from embaudit.ranges.half_angle import tamed
 from embaudit.ranges.weights import largest_cosine
 
 
@@ -68,31 +64,7 @@ def test_few_steps_find_the_smallest_cosine(monkeypatch, kappa, spread, rounds, 
     assert (dot / np.sqrt(p * q) >= cosine - 1e-12).all()
 
 
-def test_only_rows_of_extreme_length_are_scaled():
-    rows = np.array([[1.0, 2.0], [3e-200, 4e-200], [-5e180, 1e180], [0.0, 0.0], [1e9, 1e9]])
-    found = tamed(rows)
-    assert found[[0, 3, 4]].tolist() == rows[[0, 3, 4]].tolist()
-    for row in (1, 2):
-        scale = found[row] / rows[row]
-        assert scale[0] == scale[1] == 2.0 ** np.round(np.log2(scale[0]))
-        assert 0.5 <= np.abs(found[row]).max() < 1
-    ordinary = rows[:1]
-    assert tamed(ordinary) is ordinary
-    assert tamed(rows[1:2]).tolist() == found[1:2].tolist()
-
-
 # --- shifts of one side -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("shift", "length"), [(3.0, 0.5), (2.5, 0.25), (2.2, 0.1), (10.0, 2.0), (100.0, 2.0)])
-def test_a_shift_beyond_the_origin_goes_half_of_what_is_left_and_no_longer_than_the_row(shift, length):
-    x, y = np.array([1.0, 0.0]), np.array([2.0, 0.0])
-    moved = y + CrossTranslationReach("right", shift).witness(x, y, "lower", 1e-6).right_shift
-    if shift < 6:
-        length = 2.0 * (shift / 2 - 1) / 2
-    np.testing.assert_allclose(moved, [-length, 0.0], atol=1e-12)
-    free = CrossTranslationReach("right", None).witness(x, y, "lower", 1e-6).right_shift
-    np.testing.assert_allclose(y + free, [-2.0, 0.0], atol=1e-12)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4])
@@ -105,55 +77,7 @@ def test_a_shift_of_just_a_rows_length_stops_a_quarter_of_the_tolerance_short(to
     assert moved[0] / np.linalg.norm(moved) == pytest.approx(np.cos(tol / 4), abs=1e-12)
 
 
-def test_in_one_dimension_a_row_turns_over_or_stays():
-    x, y = np.array([[1.0], [1.0], [-2.0], [1.0]]), np.array([[2.0], [-2.0], [3.0], [0.0]])
-    near, far = (CrossTranslationReach("right", shift).ends(x, y) for shift in (1.9, 3.1))
-    assert near.lower[:3].tolist() == near.upper[:3].tolist() == [0.0, np.inf, np.inf]
-    assert far.lower[:3].tolist() == [np.inf] * 3
-    assert far.upper[:3].tolist() == [0.0] * 3
-    assert np.isnan([near.lower[3], near.upper[3], far.lower[3], far.upper[3]]).all()
-
-
 # --- weights without a bound --------------------------------------------------------------------------------------
-
-
-def test_coordinates_of_one_extreme_ratio_share_its_weight():
-    x, y = np.array([1.0, 2.0, 1.0]), np.array([1.0, 2.0, 3.0])
-    np.testing.assert_allclose(_extreme_ratios(x, y), [1 / 2, 1 / 8, 1 / 3])
-    model = FactorModel.from_vectors([x, y])
-    found = cosine_range(model, Diagonal(3), pairs=[[0, 1]])
-    assert found.lower_attained.tolist() == [True]
-    assert found.lower[0] == pytest.approx(2 * np.sqrt(3) / 4)
-    gauge = found.witness(0, "lower")
-    assert gauge.act(model).cosines("right", [[0, 1]])[0] == pytest.approx(found.lower[0], abs=1e-15)
-    np.testing.assert_allclose(_extreme_ratios(x, np.array([1.0, 8.0, 0.0])), [1.0, 1 / 16, 0.0])
-
-
-def test_the_ratios_of_a_pair_spread_over_all_its_coordinates():
-    x = np.array([[1.0, 2.0, 4.0, 0.0], [1.0, 2.0, 4.0, 0.0], [1.0, 1.0, 0.0, 1.0], [1.0, 3.0, 3.0, 7.0]])
-    y = np.array([[3.0, 4.0, 2.0, 0.0], [3.0, 6.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0], [1.0, 3.0003, 3.0, 7.0]])
-    spread, attained = _ratio_spread(x, y)
-    np.testing.assert_allclose(spread, [np.log(6), np.log(12), np.inf, np.log1p(1e-4)], rtol=1e-9)
-    assert attained.tolist() == [False, True, False, True]
-    small, _ = _ratio_spread(x * 8, y)
-    np.testing.assert_allclose(small, spread, rtol=1e-9)
-
-
-def test_the_coordinate_that_decides():
-    x, y = np.array([1.0, -2.0, 3.0, 0.0]), np.array([1.0, 4.0, 2.0, 9.0])
-    assert [_deciding(x, y, wanted) for wanted in (1.0, -1.0, 0.0)] == [2, 1, 3]
-    ends = DiagonalReach("right").ends(x[None], y[None])
-    assert (ends.lower.tolist(), ends.upper.tolist()) == ([np.inf], [0.0])
-    for rows, ends in ((([1.0, 0.0], [1.0, 1.0]), (1.0, 0.0)), (([1.0, 0.0], [-1.0, 1.0]), (np.inf, 1.0))):
-        found = DiagonalReach("right").ends(*(np.array([row]) for row in rows))
-        assert (found.lower[0], found.upper[0]) == ends
-
-
-def test_cross_weights_lengthen_the_two_strongest_coordinates_of_different_axes():
-    x, y = np.array([[5.0, 1.0, 2.0]]), np.array([[7.0, 3.0, -4.0]])
-    # 5 · 4 is the largest product of entries of two axes.
-    np.testing.assert_allclose(_far_limit(x, y, 0.1), [[10.0, 1.0, 0.1]])
-    assert _far_limit(x, y[:, [1, 0, 2]], 0.25).tolist() == [[4.0, 0.25, 1.0]]
 
 
 @pytest.mark.parametrize("kappa", [1.5, 3.0, 30.0])
