@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.spatial import cKDTree
-from scipy.stats import binom
 
 from embaudit.kernels import copies
-from embaudit.kernels.copies import even_chance, first_copies, have_near, leaders, near_pairs, outline, resolution
+from embaudit.kernels.copies import first_copies, have_near, near_pairs, outline, resolution
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -48,13 +46,6 @@ def test_only_the_rows_named_are_compared_by_their_places():
     assert sorted(near_pairs(x, rows, 0.9999).tolist()) == pairs_of(x[rows], 0.9999)
 
 
-def test_a_pair_must_exceed_the_cosine():
-    angle = 0.01
-    x = np.array([[1.0, 0.0], [np.cos(angle), np.sin(angle)], [0.0, 1.0]])
-    assert near_pairs(x, np.arange(3), np.cos(angle) - 1e-12).tolist() == [[0, 1]]
-    assert near_pairs(x, np.arange(3), np.cos(angle) + 1e-12).tolist() == []
-
-
 @pytest.mark.parametrize("products", [4 * 40 * 40, 4 * 40 * 40 - 1])
 def test_few_rows_are_multiplied_and_more_are_put_in_a_tree(products, monkeypatch):
     monkeypatch.setattr(copies, "PRODUCTS", products)
@@ -91,15 +82,6 @@ def test_where_too_many_come_near_more_dimensions_are_tried_and_then_none(monkey
     assert near_pairs(x[:, :3] ** 2, rows, 0.5) is None
 
 
-@pytest.mark.usefixtures("by_tree")
-def test_candidates_up_to_the_limit_are_verified(monkeypatch):
-    x = np.repeat(np.eye(5), 4, axis=0)  # 30 pairs: each row has 3 others
-    monkeypatch.setattr(copies, "CANDIDATES", 30)
-    assert len(near_pairs(x, np.arange(20), 0.9999)) == 30
-    monkeypatch.setattr(copies, "CANDIDATES", 29)
-    assert near_pairs(x, np.arange(20), 0.9999) is None
-
-
 def test_first_copies_are_rows_of_one_direction_whatever_their_length():
     base = np.random.default_rng(0).standard_normal((4, 5))
     x = np.vstack([base, 2 * base[::-1], -base, base[:1] + 1e-4])
@@ -114,21 +96,6 @@ def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
     found = {float(pair_cosines(x, x, np.array([[0, 1]]))[0]): first_copies(x, np.arange(2)).tolist() for x in pairs}
     assert found[edge] == [0, 0]
     assert found[np.nextafter(edge, 0)] == [0, 1]
-
-
-def test_one_hash_does_not_make_a_copy(monkeypatch):
-    monkeypatch.setattr(copies, "CELLS", 0)
-    assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]]), np.arange(3)).tolist() == [0, 1, 2]
-    assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.arange(3)).tolist() == [0, 1, 0]
-
-
-@pytest.mark.parametrize("column", range(4))
-@pytest.mark.parametrize(("steps", "found"), [(0.4, [0, 1, 2]), (0.6, [0, 1, 1])])
-def test_the_hash_counts_steps_along_each_drawn_direction(column, steps, found):
-    marks = np.zeros((3, 4))
-    marks[1:, column] = steps / 2**20
-    # Where all three have one hash, the later rows are compared with the first alone.
-    assert first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 3.0]]), np.arange(3), marks).tolist() == found
 
 
 def test_copies_are_found_outside_the_dimensions_of_the_tree(monkeypatch):
@@ -202,76 +169,3 @@ def test_the_nearest_row_is_looked_up_of_rows_in_a_crowd_alone(monkeypatch):
     looked_up.clear()
     assert have_near(x, np.arange(9), np.arange(3), 0.9999, None).tolist() == expected
     assert [found.tolist() for found in looked_up] == [[0, 1, 2]]
-
-
-def test_candidates_allow_for_the_rounding_of_their_distances():
-    points = np.random.default_rng(0).standard_normal((50, 3))
-    points /= np.linalg.norm(points, axis=1)[:, None]
-    both = np.vstack([points, points])
-    place, other = copies._candidates(both, np.arange(50), 0.0)
-    assert (place.tolist(), other.tolist()) == (list(range(50)), list(range(50, 100)))
-    both[50:] += [0, 0, 1e-6]
-    assert copies._candidates(both, np.arange(50), 0.99e-6)[0].tolist() == []
-    assert copies._candidates(both, np.arange(50), 1.01e-6)[0].tolist() == list(range(50))
-
-
-def test_leaders_take_what_is_free_in_order():
-    pairs = np.array([[2, 3], [0, 2], [0, 5], [1, 2], [4, 5], [4, 6]])
-    assert leaders(8, pairs).tolist() == [0, 1, 0, 3, 4, 0, 4, 7]
-    assert leaders(3, np.array([[1, 2], [0, 2]])).tolist() == [0, 1, 0]
-    assert leaders(3, np.empty((0, 2), dtype=np.intp)).tolist() == [0, 1, 2]
-
-
-def test_rounding_stays_within_the_resolution():
-    draw = np.random.default_rng(0)
-    for k in (1, 3, 64, 1000):
-        x = unit_rows(draw.standard_normal((200, k)))
-        y = unit_rows(x * draw.uniform(0.1, 10, size=(200, 1)))
-        assert np.abs(np.einsum("ij,ij->i", x, y) - 1).max() <= resolution(k)
-    assert resolution(64) == 72 * np.finfo(float).eps
-
-
-@pytest.mark.parametrize(("k", "least"), [(2, 0.9), (3, 0.9), (5, 0.7), (8, 0.5)])
-def test_chance_is_that_of_drawn_directions(k, least):
-    x = unit_rows(np.random.default_rng(0).standard_normal((40_000, k)))
-    hits = int((np.einsum("ij,ij->i", x[::2], x[1::2]) > least).sum())
-    low, high = binom.interval(0.999, 20_000, even_chance(k, least))
-    assert low <= hits <= high
-
-
-def test_in_one_dimension_every_second_pair_is_alike():
-    assert even_chance(1, 0.9999) == 0.5
-    assert even_chance(2, np.cos(np.pi / 5)) == pytest.approx(0.2)
-
-
-@pytest.mark.usefixtures("by_tree")
-def test_candidates_of_the_tree_are_compared_in_more_dimensions_before_all(monkeypatch):
-    draw = np.random.default_rng(0)
-    # Spread in eight dimensions that are all alike for groups of rows, which differ in others.
-    x = np.repeat(draw.standard_normal((10, 80)) * (np.arange(80) < 8) * 20, 20, axis=0) + draw.standard_normal(
-        (200, 80)
-    )
-    x[150] = x[3] * 2 + 1e-7
-    asked = []
-    real = copies.pair_cosines
-    monkeypatch.setattr(copies, "pair_cosines", lambda a, b, pairs: asked.append(len(pairs)) or real(a, b, pairs))
-    found = copies.near_pairs(x, np.arange(200), 0.9999)
-    assert found.tolist() == [[3, 150]]
-    assert asked == [1]
-    monkeypatch.setattr(copies, "_within", lambda points, pairs, reach: np.ones(len(pairs), dtype=bool))
-    assert copies.near_pairs(x, np.arange(200), 0.9999).tolist() == [[3, 150]]
-
-
-@pytest.mark.usefixtures("by_tree")
-def test_candidates_are_counted_at_rows_that_did_not_choose_the_dimensions(monkeypatch):
-    """The rows that chose them lie far out in them, and would promise far too few."""
-    x = np.random.default_rng(0).standard_normal((3_000, 512))
-    rows, least = np.arange(len(x)), 1 - 4e-4
-    monkeypatch.setattr(copies, "DIMENSIONS", (4,))
-    points = copies.outline(x, rows).points[:, :4]
-    reach = np.sqrt(2 - 2 * least)
-    candidates = len(cKDTree(points).query_pairs(reach, output_type="ndarray"))
-    monkeypatch.setattr(copies, "CANDIDATES", candidates // 3)
-    assert copies.near_pairs(x, rows, least) is None
-    monkeypatch.setattr(copies, "CANDIDATES", candidates * 3)
-    assert copies.near_pairs(x, rows, least).shape == (0, 2)

@@ -11,13 +11,11 @@ from embaudit.kernels import moments as module
 from embaudit.kernels import pairs, passes, rows
 from embaudit.kernels.copies import first_copies, near_pairs, resolution
 from embaudit.kernels.moments import Moments, moments
-from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours, tie_of
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.pairs import all_pairs, pair_cosines, pairs_or_all
-from embaudit.kernels.ranks import area_under_curve
 from embaudit.kernels.rows import gram, row_norms, triangular_factor, unit_rows
-from embaudit.kernels.spanned import rank_beside, spans
-from embaudit.kernels.stretch import Spanned, Stretch, Turn, stretches
+from embaudit.kernels.spanned import spans
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -29,75 +27,7 @@ def draw(n, k, seed=0):
 # --- structured maps ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("scale", [1.0, 4.0])
-def test_scales_cancel_within_64_roundings(scale):
-    for units, undone in ((64, True), (65, False), (-64, True), (-65, False)):
-        one, other = Stretch(np.array([scale, scale])), Stretch(np.array([1 / scale, (1 + units * EPS) / scale]))
-        assert one.is_undone_by(other) is undone
-        assert other.is_undone_by(one) is undone
-    turn, same, different = (Turn.sample(2, np.random.default_rng(seed)) for seed in (0, 0, 5))
-    ones = np.ones(2)
-    assert (turn.signs != different.signs).any()
-    for other, undone in ((same, True), (different, False), (same.T, False), (None, False)):
-        assert Stretch(ones, turn).is_undone_by(Stretch(ones, other)) is undone
-        assert Stretch(ones, None, turn).is_undone_by(Stretch(ones, None, other)) is undone
-    assert Stretch(ones).is_undone_by(np.eye(2)) is False
-
-
-def test_axes_of_a_span_are_orthonormal_within_64_roundings_a_dimension():
-    for units, undone in ((128, True), (130, False)):
-        axes = np.eye(3)[:, :2].copy()
-        axes[0, 0] = np.sqrt(1 + units * EPS)
-        assert abs(axes[0, 0] ** 2 - 1) == units * EPS
-        one, other = Spanned(axes, np.array([2.0, 4.0]), 8.0), Spanned(axes, np.array([0.5, 0.25]), 0.125)
-        assert one.is_undone_by(other) is undone
-    axes = np.eye(3)[:, :2]
-    one, other = Spanned(axes, np.array([2.0, 4.0]), 8.0), Spanned(axes, np.array([0.5, 0.25]), 0.25)
-    assert one.is_undone_by(other) is False
-    assert one.is_undone_by(Spanned(axes.copy(), np.array([0.5, 0.25]), 0.125)) is False
-    assert stretches(one).tolist() == [8.0, 4.0, 2.0]
-    assert Spanned(np.eye(2), np.array([2.0, 3.0]), 9.0).sizes.tolist() == [2.0, 3.0]
-
-
-def test_a_turn_draws_three_rows_of_signs():
-    signs = Turn.sample(5, np.random.default_rng(3)).signs
-    assert signs.shape == (3, 5)
-    np.testing.assert_array_equal(signs, np.where(np.random.default_rng(3).random((3, 5)) < 0.5, -1, 1))
-
-
 # --- moments -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("level", [0.5, 2.0])
-def test_a_column_is_constant_where_its_spread_is_rounding(level):
-    for share, columns in ((16.0, (0, 2)), (16.5, (2,))):
-        root = np.diag([share * 1e-3 * 3 * level, 1.0, 0.0, 0.0])
-        found = Moments(9, np.array([-level, 0.1, 1e-9, 0.0]), root, 1e-3, "qr")
-        assert found.constant_columns == columns
-        np.testing.assert_allclose(found.column_norms[:2], np.hypot([3 * level, 0.3], np.diag(root)[:2]))
-
-
-@pytest.mark.parametrize(
-    ("s", "row", "rank"),
-    [
-        ((3.0, 2.0), (5.0, 1.0), 2),
-        # The second lies between both bounds of the largest, 1e-2 · 3 and 1e-2 · √(9 + 16).
-        ((3.0, 0.045), (0.0, 4.0), None),
-        ((3.0, 0.051), (4.0, 0.0), 2),
-        ((3.0, 0.0), (0.0, 0.0299), 1),
-        ((3.0, 0.0), (4.0, 0.0), 1),
-        ((3.0, 0.0), (0.0, 1.0), 2),
-        ((3.0, 0.02), (0.0, 0.02), 1),
-        ((3.0, 0.02), (0.0, 0.03), None),
-        ((4.0, 0.0, 0.0), (3.0, 0.2, 0.2), 2),
-        ((0.5, 0.0), (4.0, 0.3), None),
-    ],
-)
-def test_a_rank_beside_a_mean_is_told_where_bounds_agree(s, row, rank):
-    found = rank_beside(np.array(s), np.array(row), 1e-2)
-    assert found == rank
-    exact = np.linalg.svd(np.vstack([np.diag(s), row]), compute_uv=False)
-    assert rank in (None, int((exact > 1e-2 * exact[0]).sum()))
 
 
 def test_where_bounds_do_not_agree_the_singular_values_tell():
@@ -109,34 +39,7 @@ def test_where_bounds_do_not_agree_the_singular_values_tell():
         assert spans(np.diag([6.0, 0.0]), np.diag([1.0, 0.0]), size, 0.1) is spanned
 
 
-def test_narrow_matrices_of_float32_are_summed_up_by_their_products_beyond_what_is_affordable(monkeypatch):
-    x = (draw(40, 3) + 5).astype(np.float32)
-    exact = x.astype(np.float64)
-    monkeypatch.setattr(module, "AFFORDABLE", 120)
-    routes = [moments(x).route]
-    monkeypatch.setattr(module, "AFFORDABLE", 119)
-    routes += [moments(x).route, moments(exact).route]
-    assert routes == ["qr", "gram", "qr"]
-    eps32 = float(np.finfo(np.float32).eps)
-    assert moments(x).precision == max(eps32, np.sqrt(3 * EPS))
-    assert moments(exact).precision == 3 * EPS
-    for normalise in (False, True):
-        found, rows_seen = moments(x, normalise=normalise), unit_rows(exact) if normalise else exact
-        np.testing.assert_allclose(found.mean, rows_seen.mean(axis=0), rtol=1e-12)
-        np.testing.assert_allclose(found.root.T @ found.root, rows_seen.T @ rows_seen, rtol=1e-9)
-
-
 # --- ties, correlations, ranks -----------------------------------------------------------------------------------
-
-
-def test_cosines_tie_within_16_roundings_of_what_is_stored():
-    assert tie_of(np.eye(2)) == TIE == 1e-9
-    assert tie_of(np.eye(2, dtype=np.float32)) == 16 * float(np.finfo(np.float32).eps)
-    assert tie_of(np.eye(2, dtype=np.float16)) == 16 * float(np.finfo(np.float16).eps)
-    cosines = np.array([[0.9, TIE], [0.9, np.nextafter(TIE, 1)], [0.1, 0.0], [0.5, np.nan]])
-    nobody = np.zeros((4, 2), dtype=np.intp)
-    lists = NeighbourLists(np.arange(4), nobody, cosines, np.array([0.0, 0.0, -np.inf, np.nan]), np.eye(4))
-    assert lists.tied.tolist() == [True, False, False, False]
 
 
 def test_a_correlation_is_told_where_variances_are_no_rounding():
@@ -153,13 +56,6 @@ def test_a_correlation_is_told_where_variances_are_no_rounding():
             assert np.isfinite(CosineSums(1, 0.0, 1.0, other, 1 + units * EPS, 0.0).pearson) == known
     small = 1e-14
     assert CosineSums(4, 0.0, 0.0, 3.0, small, 0.5 * np.sqrt(3 * small)).pearson == pytest.approx(0.5)
-
-
-def test_ties_count_half_in_an_area():
-    values = np.random.default_rng(0).integers(6, size=50).astype(float)
-    positive = np.random.default_rng(1).random(50) < 0.3
-    wins = [(a > b) + (a == b) / 2 for a in values[positive] for b in values[~positive]]
-    assert area_under_curve(values, positive) == pytest.approx(np.mean(wins))
 
 
 # --- blocks ------------------------------------------------------------------------------------------------------
@@ -204,14 +100,6 @@ def test_a_rank_that_bounds_leave_open_is_counted(monkeypatch):
     for last, rank in ((0.031, 2), (0.029, 1)):
         assert Moments(1, np.zeros(2), np.diag([3.0, last]), 1e-2, "qr").rank == rank
     assert moments(draw(9, 2) @ draw(2, 4, 1)).rank == 2
-
-
-def test_a_triangle_is_none_where_no_factor_exists():
-    root, inverse = module._triangles(np.array([[4.0, 2.0], [2.0, 5.0]]))
-    np.testing.assert_allclose(root.T @ root, [[4.0, 2.0], [2.0, 5.0]], rtol=1e-15)
-    np.testing.assert_allclose(root @ inverse, np.eye(2), atol=1e-15)
-    for bad in (np.diag([1.0, -1.0]), np.ones((2, 2)), np.zeros((2, 2))):
-        assert module._triangles(bad) is None
 
 
 def test_all_pairs_are_taken_up_to_a_number(monkeypatch):

@@ -6,13 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info
 
 from embaudit.foundation import workers
 from embaudit.kernels import moments as module
 from embaudit.kernels import passes
 from embaudit.kernels.moments import gram_root, moments
-from embaudit.kernels.spanned import rank_by_inverse, spans
 
 
 @pytest.fixture(params=["qr", "gram"])
@@ -46,26 +44,11 @@ def test_chunks_and_threads_change_nothing_beyond_rounding(monkeypatch, route):
     np.testing.assert_allclose(parts.root.T @ parts.root, whole.root.T @ whole.root, rtol=1e-10, atol=1e-9)
 
 
-def test_a_large_mean_does_not_drown_the_spread(route):
-    draw = np.random.default_rng(2)
-    x = (1e4 + draw.standard_normal((20_000, 3))).astype(np.float32)
-    wide = x.astype(np.float64)
-    expected = np.linalg.norm(wide - wide.mean(axis=0), axis=0)
-    np.testing.assert_allclose(np.linalg.norm(moments(x).centred_root, axis=0), expected, rtol=1e-9)
-
-
 def test_qr_keeps_singular_values_that_a_gram_matrix_loses():
     x = np.linalg.qr(np.random.default_rng(3).standard_normal((200, 2)))[0] @ np.array([[1.0, 1.0], [0.0, 1e-11]])
     assert np.linalg.svd(moments(x).root, compute_uv=False)[1] == pytest.approx(1e-11 / np.sqrt(2), rel=1e-4)
     lost = np.linalg.svd(gram_root(x.T @ x), compute_uv=False)[1]
     assert abs(lost - 1e-11 / np.sqrt(2)) > 1e-12
-
-
-def test_constant_columns(route):
-    x = np.random.default_rng(4).standard_normal((500, 4)).astype(np.float32)
-    x[:, 1] = 0.1
-    x[:, 3] = 0
-    assert moments(x).constant_columns == (1,)
 
 
 @pytest.mark.parametrize("normalise", [False, True])
@@ -101,34 +84,6 @@ def wide_moments(monkeypatch, rows):
     return moments(rows.astype(np.float32))
 
 
-def test_wide_rows_have_a_triangle_and_its_inverse(monkeypatch):
-    x = np.random.default_rng(1).standard_normal((60, 11)) + 2
-    found = wide_moments(monkeypatch, x)
-    np.testing.assert_array_equal(found.centred_root, np.triu(found.centred_root))
-    np.testing.assert_allclose(found.centred_root @ found.inverse_root, np.eye(11), atol=1e-13)
-    monkeypatch.setattr(module, "_spectrum", None)
-    assert found.rank == 11, "no axes are needed where the triangle tells"
-    assert found.route == "gram"
-
-
-def test_what_a_triangle_proves():
-    root = np.diag([3.0, 4.0, 12.0])
-    inverse = np.diag(1 / np.array([3.0, 4.0, 12.0]))
-    least, most = 1 / np.sqrt(1 / 9 + 1 / 16 + 1 / 144), 13.0
-    for size in (0.0, 84.0):
-        limit = least / np.hypot(most, size)
-        assert spans(root, inverse, size, 0.999 * limit)
-        assert not spans(root, inverse, size, 1.001 * limit)
-
-
-@pytest.mark.parametrize("mean", [2, 1e8])
-def test_a_mean_that_hides_a_dimension_is_asked_the_axes(monkeypatch, mean):
-    x = np.random.default_rng(1).standard_normal((60, 11)) * np.geomspace(1, 0.1, 11) + mean
-    found = wide_moments(monkeypatch, x)
-    assert (found.inverse_root is None) == (mean == 1e8)
-    assert (found.rank == 11) == (mean == 2)
-
-
 def test_wide_rows_that_leave_dimensions_out_have_axes(monkeypatch):
     draw = np.random.default_rng(2)
     flat = draw.standard_normal((60, 5)) @ draw.standard_normal((5, 11))
@@ -136,76 +91,6 @@ def test_wide_rows_that_leave_dimensions_out_have_axes(monkeypatch):
     assert found.rank == 5
     np.testing.assert_allclose(found.axes[0][:5], np.linalg.svd(flat - flat.mean(axis=0))[1][:5], rtol=1e-6)
     assert wide_moments(monkeypatch, np.zeros((60, 11))).rank == 0
-
-
-@pytest.mark.parametrize("n", [60, 12, 11, 7, 2])
-def test_long_rows_have_a_right_inverse_of_their_root_where_a_triangle_proves_it(monkeypatch, n):
-    x = np.random.default_rng(n).standard_normal((n, 11)) + 2
-    plain = moments(x)
-    assert plain.right_inverse is None, "axes of few columns cost little"
-    monkeypatch.setattr(module, "WIDE", 10)
-    found, r = moments(x), min(n - 1, 11)
-    assert found.right_inverse.shape == (11, r)
-    np.testing.assert_allclose(found.centred_root[:r] @ found.right_inverse, np.eye(r), atol=1e-12)
-    white = (x - x.mean(axis=0)) @ found.right_inverse
-    np.testing.assert_allclose(white.T @ white, np.eye(r), atol=1e-12)
-    # Of all such T it is the shortest: its columns lie in the span of the rows.
-    inside = np.linalg.pinv(found.centred_root) @ found.centred_root
-    np.testing.assert_allclose(inside @ found.right_inverse, found.right_inverse, atol=1e-9)
-
-
-@pytest.mark.parametrize(("n", "turned"), [(60, 0), (12, 0), (11, 1), (7, 1)])
-def test_a_root_is_turned_on_one_thread_where_it_is_no_triangle_yet(monkeypatch, n, turned):
-    monkeypatch.setattr(module, "WIDE", 10)
-    found, real, threads = moments(np.random.default_rng(n).standard_normal((n, 11))), np.linalg.qr, []
-
-    def watched(x):
-        threads.append({pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"})
-        return real(x)
-
-    monkeypatch.setattr(np.linalg, "qr", watched)
-    assert found.right_inverse.shape == (11, min(n - 1, 11))
-    assert threads == [{1}] * turned
-
-
-@pytest.mark.parametrize("n", [2, 3, 8, 11, 12])
-def test_few_long_rows_have_their_rank_by_a_triangle_where_it_tells(monkeypatch, n):
-    monkeypatch.setattr(module, "WIDE", 10)
-    draw = np.random.default_rng(n)
-    plain = draw.standard_normal((n, 11)) + 1
-    centred = plain - plain.mean(axis=0)
-    ranks = [np.linalg.matrix_rank(x, tol=1e-11) for x in (plain, centred)]
-    assert ranks == [min(11, n), n - 1]
-    found = [moments(x) for x in (plain, centred)]
-    monkeypatch.setattr(np.linalg, "svd", lambda *_, **__: pytest.fail("asked the axes"))
-    assert [one.rank for one in found] == ranks
-
-
-def test_where_a_triangle_leaves_the_rank_open_the_axes_tell(monkeypatch):
-    monkeypatch.setattr(module, "WIDE", 10)
-    monkeypatch.setattr(module, "rank_by_inverse", lambda *_: None)
-    x = np.random.default_rng(0).standard_normal((5, 11)) + 1
-    assert (moments(x).rank, moments(x - x.mean(axis=0)).rank) == (5, 4)
-
-
-@pytest.mark.parametrize(
-    ("row", "limit", "ranks"),
-    [
-        # The least singular value of all three, over the largest that there can be.
-        ((6.0, 0.0, 5.0), None, (3, None)),
-        # What is beyond the span, over the row, or over a third of the root's norm where that is longer.
-        ((6.0, 0.0, 1e-9), 1e-9 / 6, (None, 2)),
-        ((0.0, 0.0, 1e-9), 1e-9 / np.sqrt(25 / 2), (None, 2)),
-        ((6.0, 0.0, 0.0), 0.0, (2, 2)),
-    ],
-)
-def test_the_bounds_of_a_rank_by_an_inverse(row, limit, ranks):
-    root = np.array([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 0.0]])
-    inverse, row = np.array([[1 / 3, 0], [0, 1 / 4], [0, 0]]), np.array(row)
-    if limit is None:
-        limit = 1 / np.linalg.norm(np.linalg.inv(np.vstack([row, root[:2]]))) / np.hypot(5, np.linalg.norm(row))
-    assert tuple(rank_by_inverse(root, inverse, row, share * limit) for share in (0.999, 1.001)) == ranks
-    assert rank_by_inverse(np.diag([3.0, 4.0]), np.diag([1 / 3, 1 / 4]), np.zeros(2), 0.1) == 2
 
 
 def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
@@ -224,14 +109,6 @@ def test_a_right_inverse_is_proven_or_not_given(monkeypatch):
         again = replace(found, precision=share * bound / size)
         assert (again.right_inverse is not None) == proven
     assert found.precision == precision
-
-
-def test_the_right_inverse_of_a_gram_matrix_is_that_of_its_triangle(monkeypatch):
-    x = np.random.default_rng(1).standard_normal((60, 11)) + 2
-    found = wide_moments(monkeypatch, x)
-    assert found.right_inverse is found.inverse_root
-    evened = wide_moments(monkeypatch, x * np.append(np.ones(10), 1e-3))
-    assert evened.right_inverse is None
 
 
 @pytest.fixture
@@ -254,14 +131,6 @@ def test_very_many_long_rows_are_whitened_in_float32(large):
     assert (found.n_rows, found.rank, moments(large).lengths) == (140, 11, None)
 
 
-def test_rows_far_from_the_origin_are_whitened_about_their_mean(large):
-    # The columns spread by 1, about numbers to which float32 knows none nearer than 1/128.
-    far = large + np.linspace(5e4, 7e4, 11).astype(np.float32)
-    found, centred = module.outlined(far), far - far.mean(axis=0, dtype=np.float64)
-    exact = centred.T @ centred
-    assert np.abs(found.centred_root.T @ found.centred_root - exact).max() < 1e-6 * np.linalg.norm(exact, 2)
-
-
 def test_all_products_are_exact_where_some_rows_prove_nothing_or_all_cost_little(large, monkeypatch):
     hidden = large.copy()
     hidden[:, 4] = np.arange(140) == 1
@@ -279,14 +148,6 @@ def test_all_products_are_exact_where_some_rows_prove_nothing_or_all_cost_little
         module, "_triangles", lambda gram, own=module._triangles: None if gram[0, 0] > 100 else own(gram)
     )
     assert module.outlined(large) is None
-
-
-def test_ranks_count_the_dimensions_of_rows_as_they_are(route):
-    draw = np.random.default_rng(7)
-    flat = draw.standard_normal((50, 2)) @ draw.standard_normal((2, 4))
-    away = np.linalg.qr(np.column_stack([flat[:2].T, draw.standard_normal(4)]))[0][:, 2]
-    for rows, rank in ((flat, 2), (flat + 5 * away, 3), (draw.standard_normal((50, 4)) + 9, 4), (flat[:1], 1)):
-        assert moments(rows.astype(np.float32)).rank == rank
 
 
 def test_one_more_row_adds_one_dimension_or_none():
@@ -323,12 +184,3 @@ def test_a_rank_beside_a_large_mean_is_that_of_the_rows():
     x = np.array([[1e17, 0.0], [1e17, 1.0], [1e17, -1.0]])
     assert moments(x).rank == 1
     assert moments(x / [1e10, 1]).rank == 2
-
-
-def test_few_wide_rows_have_a_square_root():
-    x = np.random.default_rng(8).standard_normal((5, 300))
-    found = moments(x)
-    assert found.centred_root.shape == (300, 300)
-    centred = x - x.mean(axis=0)
-    np.testing.assert_allclose(found.centred_root.T @ found.centred_root, centred.T @ centred, atol=1e-12)
-    assert found.rank == 5

@@ -15,8 +15,8 @@ from embaudit.errors import InputError
 from embaudit.foundation import workers
 from embaudit.foundation.checked import as_factors
 from embaudit.kernels import nearest as module
-from embaudit.kernels.nearest import TIE, Largest, NeighbourLists, neighbours
-from embaudit.kernels.pairs import all_pairs, as_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.nearest import TIE, neighbours
+from embaudit.kernels.pairs import all_pairs, as_pairs, pair_cosines, sample_pairs
 from embaudit.testing import factor_matrices, seeds
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
@@ -130,23 +130,6 @@ def test_adversarial_orders_are_searched_exactly() -> None:
         assert found.runner_up[0] == pytest.approx(x[expected[4], 0], abs=1e-15)
 
 
-@given(st.data())
-def test_the_largest_entries_of_blocks_of_columns_are_those_of_the_whole(data: st.DataObject) -> None:
-    m, p, keep = (data.draw(st.integers(1, top)) for top in (4, 12, 5))
-    entries = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0])
-    x = np.array(data.draw(st.lists(st.lists(entries, min_size=p, max_size=p), min_size=m, max_size=m)))
-    best, start = Largest(m, keep), 0
-    while start < p:
-        stop = data.draw(st.integers(start + 1, p))
-        best.add(x[:, start:stop], start)
-        start = stop
-    for row, columns, values in zip(x, best.columns.tolist(), best.values.tolist(), strict=True):
-        order = [j for j in sorted(range(p), key=lambda j, row=row: (-row[j], j)) if row[j] > -np.inf][:keep]
-        spare = keep - len(order)
-        assert columns == order + [-1] * spare
-        assert values == [row[j] for j in order] + [-np.inf] * spare
-
-
 def test_a_shift_moves_every_row_before_the_search() -> None:
     x = np.random.default_rng(2).standard_normal((50, 3)).astype(np.float32)
     shift = np.array([0.5, -2.0, 1.0])
@@ -204,21 +187,6 @@ def test_lists_of_other_rows_are_refused() -> None:
         neighbours(np.eye(3), 1, rows=[0, 1]).kept_in(neighbours(np.eye(3), 1, rows=[0]))
 
 
-def test_all_others_are_neighbours_at_most() -> None:
-    x = np.random.default_rng(0).standard_normal((6, 3))
-    found = neighbours(x, 5)
-    for row, listed in enumerate(found.indices):
-        assert sorted([*listed, row]) == list(range(6))
-    assert (found.runner_up == -np.inf).all()
-
-
-def test_rows_are_listed_as_asked() -> None:
-    x = np.random.default_rng(0).standard_normal((20, 3))
-    everything, some = neighbours(x, 4), neighbours(x, 4, rows=[7, 3, 7])
-    assert some.rows.tolist() == [7, 3, 7]
-    np.testing.assert_array_equal(some.indices, everything.indices[[7, 3, 7]])
-
-
 def test_neighbours_never_build_the_square() -> None:
     n_rows = 9000
     x = np.random.default_rng(0).standard_normal((n_rows, 4)).astype(np.float32)
@@ -269,28 +237,12 @@ def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
             assert abs(cosine - exact) <= 16 * np.finfo(float).eps
 
 
-def test_parallel_rows_never_pass_one() -> None:
-    """Unrounded, a good part of these would be 1 + eps, which artanh does not survive."""
-    x = np.random.default_rng(0).standard_normal((1000, 3))
-    pairs = np.column_stack([np.arange(1000)] * 2)
-    assert pair_cosines(x, 3 * x, pairs).max() == 1
-    assert pair_cosines(x, -3 * x, pairs).min() == -1
-
-
 def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((9, 3))
     whole = pair_cosines(x, x, all_pairs(9))
     monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 5 * 8 * 12})
     np.testing.assert_array_equal(pair_cosines(x, x, all_pairs(9)), whole)
     assert pair_cosines(x, x, np.empty((0, 2), dtype=int)).shape == (0,)
-
-
-@pytest.mark.parametrize("n_rows", [1, 2, 3, 7])
-def test_all_pairs_are_counted_and_distinct(n_rows: int) -> None:
-    pairs = all_pairs(n_rows)
-    assert len(pairs) == n_pairs(n_rows) == len({tuple(pair) for pair in pairs.tolist()})
-    assert all(i < j for i, j in pairs.tolist())
-    assert n_pairs(n_rows, 4) == 4 * n_rows
 
 
 def test_sampled_pairs_are_uniform() -> None:
@@ -314,10 +266,6 @@ def test_sampling_follows_its_seed(n_rows: int, seed: int) -> None:
     assert len(sample_pairs(n_rows, 0, rng=seed)) == 0
 
 
-def test_another_seed_draws_other_pairs() -> None:
-    assert (sample_pairs(50, 20, rng=0) != sample_pairs(50, 20, rng=1)).any()
-
-
 @pytest.mark.parametrize(
     "bad",
     [[[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
@@ -336,25 +284,6 @@ def test_bad_samples_are_one_sentence() -> None:
         sample_pairs(3, -1)
 
 
-@pytest.mark.parametrize("k", [5, 300])
-def test_shifted_rows_are_screened_and_settled_where_they_are_many(monkeypatch, k):
-    draw = np.random.default_rng(3)
-    x = (draw.standard_normal((200, k)) + 2).astype(np.float32)
-    x[7] = -x[0]
-    shift = -x.mean(axis=0).astype(np.float64)
-    plain = neighbours(x, 6, shift=shift)
-    used = []
-    real = module.screened
-    monkeypatch.setattr(module, "MANY", 200)
-    monkeypatch.setattr(module, "screened", lambda *given: used.append(given[0]) or real(*given))
-    monkeypatch.setattr(module, "_searched", lambda *_: pytest.fail("searched in float64"))
-    found = neighbours(x, 6, shift=shift)
-    assert len(used) == 1
-    assert (found.indices == plain.indices).all()
-    np.testing.assert_allclose(found.cosines, plain.cosines, atol=1e-14)
-    np.testing.assert_allclose(found.runner_up, plain.runner_up, atol=1e-14)
-
-
 @given(st.data())
 def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: st.DataObject) -> None:
     n_rows, n, longer = data.draw(st.integers(3, 25)), data.draw(st.integers(1, 4)), data.draw(st.integers(0, 8))
@@ -370,25 +299,6 @@ def test_lists_among_rows_that_stand_for_themselves_are_those_of_a_search(data: 
         np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name))
     for name in ("cosines", "runner_up"):
         np.testing.assert_allclose(getattr(found, name), getattr(wanted, name), rtol=0, atol=1e-14)
-
-
-def test_only_lists_that_copies_fill_are_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    angles = np.r_[0.0, 0.1, 0.1, 0.1, 0.4, 0.9, 1.0]
-    x, first = np.column_stack([np.cos(angles), np.sin(angles)]), np.array([0, 1, 1, 1, 4, 5, 6])
-    lists, real, asked = neighbours(x, 4), module.neighbours, []
-
-    def noted(x: np.ndarray, n: int, **given: np.ndarray) -> NeighbourLists:
-        asked.append(given["rows"].tolist())
-        return real(x, n, **given)
-
-    monkeypatch.setattr(module, "neighbours", noted)
-    found = lists.among(first, 2)
-    assert asked == [[0, 1, 2, 3, 4]]  # of four listed, two or less are no copies of each other
-    assert found.indices.tolist() == [[1, 4], [0, 4], [0, 4], [0, 4], [1, 0], [6, 4], [5, 4]]
-    assert lists.indices[0].tolist() == [1, 2, 3, 4]  # as they were
-    asked.clear()
-    lists.among(first, 1)
-    assert asked == []
 
 
 @given(searches(), st.booleans())
@@ -425,13 +335,6 @@ def test_nothing_is_multiplied_where_a_table_is_at_hand(monkeypatch: pytest.Monk
     # Copies of the row listed leave none: those that stand for others are looked up in the table, too.
     again = found.of(np.array([1])).among(np.array([0, 0, 2, 3]), 1)
     assert (again.indices.tolist(), again.runner_up.tolist()) == ([[2]], [-np.inf])
-
-
-def test_a_table_is_of_all_rows_as_they_are() -> None:
-    x = np.eye(3)
-    for table, shift in ((np.eye(2), None), (np.ones((3, 2)), None), (np.eye(3), np.ones(3))):
-        with pytest.raises(InputError, match="table must be of 3 rows and columns, of rows that are not shifted; got"):
-            neighbours(x, 1, table=table, shift=shift)
 
 
 @pytest.mark.parametrize(("n", "sifted"), [(1, 8), (7, 8), (7, 9)])

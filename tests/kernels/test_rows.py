@@ -96,25 +96,6 @@ def test_norms_and_directions_of_stored_factors(data: st.DataObject) -> None:
     np.testing.assert_array_equal(x, before)
 
 
-def test_what_stands_for_no_direction_is_chosen_and_nothing_else_changes() -> None:
-    x = np.array([[3.0, 4.0], [0.0, 0.0], [1e-320, 0.0], [1e200, 1e200]])
-    unit = unit_rows(x, none=0)
-    assert unit[1].tolist() == [0, 0]
-    np.testing.assert_array_equal(np.delete(unit, 1, axis=0), np.delete(unit_rows(x), 1, axis=0))
-    small = unit_rows(x, dtype=np.float32)
-    assert small.dtype == np.float32
-    np.testing.assert_array_equal(small, unit_rows(x).astype(np.float32))
-
-
-def test_unit_rows_leaves_its_input_alone() -> None:
-    """A float64 block is a view of the factors themselves."""
-    given_rows = np.array([[3.0, 4.0], [1.0, 0.0]])
-    before = given_rows.copy()
-    unit_rows(given_rows)
-    np.testing.assert_array_equal(given_rows, before)
-    np.testing.assert_allclose(unit_rows(as_factors(given_rows, "item factors")), [[0.6, 0.8], [1, 0]])
-
-
 def test_long_matrices_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of any size give what one block gives."""
     rng = np.random.default_rng(0)

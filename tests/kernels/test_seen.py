@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from embaudit.kernels import largest, nearest
-from embaudit.kernels.largest import Largest, hits
-from embaudit.kernels.nearest import neighbours, tie_of
-from embaudit.kernels.passes import cached_blocks, in_order
-from embaudit.kernels.ranks import area_under_curve
-from embaudit.kernels.rows import row_norms, unit_rows
-from embaudit.kernels.seen import LONGER, Mapped, Seen, lengths, single
+from embaudit.kernels.largest import Largest
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.seen import Mapped, Seen, single
 
 X = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.5]], dtype=np.float32)
 LINEAR = np.array([[2.0, 0.0, 1.0], [0.0, 0.5, -1.0]])
@@ -45,14 +42,6 @@ def test_without_a_shift_rounding_grows_by_the_stretch_of_the_map_at_most(shift)
         np.testing.assert_allclose(grown, [5 / 3] * 3)
 
 
-def test_a_map_that_loses_directions_is_looked_at_row_by_row():
-    flat = Seen(np.array([[3.0, 4.0], [0.0, 2.0], [0.0, 0.0]]), np.diag([1.0, 0.0]), np.zeros(2))
-    # A row that the map sends to 0 has lost everything, one that was 0 had nothing to lose.
-    assert single(flat, slice(0, 3))[1].tolist() == [pytest.approx(LONGER * 5 / 3), np.inf, 0.0]
-    narrow = Seen(np.array([[3.0, 4.0]]), np.array([[2.0], [0.0]]), np.zeros(1))
-    assert single(narrow, slice(0, 1))[1].tolist() == [pytest.approx(LONGER * 5 / 3)]
-
-
 @pytest.mark.parametrize("size", [1e-14, 1e-16, 1e-30, 3.0])
 def test_what_was_added_up_is_known_of_rows_whose_squares_vanish_in_float32(size):
     x = np.array([[3.0, 4.0]], dtype=np.float32) * np.float32(size)
@@ -60,13 +49,6 @@ def test_what_was_added_up_is_known_of_rows_whose_squares_vanish_in_float32(size
     grown = float(single(seen, slice(0, 1))[1][0])
     needed = (5e16 * size + 1) / np.hypot(3e16 * size, 1)
     assert needed * (1 - 1e-5) <= grown <= needed * (1 + 2e-3)
-
-
-def test_stored_rows_are_as_they_are():
-    block, grown = single(X, slice(1, 3))
-    np.testing.assert_array_equal(block, X[1:])
-    assert grown.tolist() == [1.0, 1.0]
-    assert lengths(np.array([[3e30, 4e30]], dtype=np.float32)).tolist() == [np.inf]
 
 
 def test_mapped_rows_are_copies_in_float64():
@@ -78,24 +60,6 @@ def test_mapped_rows_are_copies_in_float64():
 
 
 # --- the largest of what passes by ----------------------------------------------------------------------------------
-
-
-def test_what_exceeds_the_bar_is_taken_and_no_more_than_is_kept_where_that_is_much(monkeypatch):
-    tile = np.arange(60.0).reshape(2, 30)
-    row, column, value = hits(tile, np.array([25.0, 58.0]), 2)
-    assert (row.tolist(), column.tolist(), value.tolist()) == (
-        [0] * 4 + [1],
-        [26, 27, 28, 29, 29],
-        [26, 27, 28, 29, 59],
-    )
-    asked = []
-    foremost = largest._foremost
-    monkeypatch.setattr(largest, "_foremost", lambda tile, keep: asked.append(keep) or foremost(tile, keep))
-    # 2 · (8 + 4 · 2) = 32 entries are few, 33 are many.
-    assert len(hits(tile, np.array([13.0, 43.0]), 2)[0]) == 32
-    assert asked == []
-    assert hits(tile, np.array([12.0, 43.0]), 2)[1].tolist() == [28, 29, 28, 29]
-    assert asked == [2]
 
 
 def test_of_equals_the_first_are_foremost():
@@ -131,29 +95,6 @@ def test_shifted_rows_are_searched_as_shifted_however_many_there_are(monkeypatch
     assert neighbours(x, 3).indices.shape == (40, 3)
 
 
-def test_blocks_of_candidates_grow_twofold_up_to_the_widest(monkeypatch):
-    monkeypatch.setattr(nearest, "WIDEST", 40)
-    monkeypatch.setattr(nearest, "FIRST", 5)
-
-    def widths(n, keep):
-        found = list(nearest._blocks(n, 10, keep))
-        assert found[0].start == 0
-        assert [one.stop for one in found[:-1]] == [one.start for one in found[1:]]
-        assert found[-1].stop == n
-        return [one.stop - one.start for one in found]
-
-    assert widths(40, 2) == [40]
-    assert widths(100, 2) == [5, 10, 20, 40, 25]
-    assert widths(100, 4) == [8, 16, 32, 40, 4]
-    assert widths(100, 30) == [40, 40, 20]
-    assert widths(100, 50) == [50, 50]
-
-
-def test_ties_are_as_wide_as_the_numbers_are_rounded():
-    assert tie_of(np.eye(2)) == 1e-9
-    assert tie_of(np.eye(2, dtype=np.float32)) == 16 * 2.0**-23
-
-
 def test_rows_without_direction_are_nobodys_neighbours():
     x = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [-1.0, 0.0]])
     found = neighbours(x, 3)
@@ -162,30 +103,3 @@ def test_rows_without_direction_are_nobodys_neighbours():
 
 
 # --- small things ---------------------------------------------------------------------------------------------------
-
-
-def test_an_area_counts_ties_half():
-    values = np.array([0.1, 0.4, 0.4, 0.8, 0.8])
-    positive = np.array([False, True, False, True, False])
-    pairs = [(p, n) for p in values[positive] for n in values[~positive]]
-    wanted = sum((p > n) + 0.5 * (p == n) for p, n in pairs) / len(pairs)
-    assert area_under_curve(values, positive) == pytest.approx(wanted) == pytest.approx(4 / 6)
-
-
-def test_terms_are_added_in_their_order():
-    assert in_order(iter([[1], [2], [3]])) == [1, 2, 3]
-
-
-def test_cached_blocks_are_of_a_chunk_alone(monkeypatch):
-    monkeypatch.setattr("embaudit.kernels.passes.CACHE_BYTES", 2 * 8 * 2)
-    x = np.arange(14.0, dtype=np.float32).reshape(7, 2)
-    found = [(rows, block.copy()) for rows, block in cached_blocks(x, slice(2, 7))]
-    assert [rows for rows, _ in found] == [slice(2, 4), slice(4, 6), slice(6, 7)]
-    np.testing.assert_array_equal(np.vstack([block for _, block in found]), x[2:])
-
-
-@pytest.mark.parametrize("least", [1e-290, 9e-291, 1.1e-290, 3e-320])
-def test_directions_of_rows_that_all_but_vanish(least):
-    x = np.array([[3.0, 4.0], [3.0 * least, 4.0 * least]])
-    np.testing.assert_allclose(unit_rows(x), [[0.6, 0.8]] * 2, rtol=5e-4 if least < 1e-300 else 1e-15)
-    assert row_norms(x)[1] == pytest.approx(5 * least, rel=1e-3 if least < 1e-300 else 1e-14)
