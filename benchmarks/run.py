@@ -20,7 +20,6 @@ HERE = Path(__file__).parent
 QUICK = {
     "bench_svd.py": ["--size", "small"],
     "bench_audit.py": ["--sizes", "50000"],
-    "bench_cost.py": ["--shapes", "300x200x16", "5000x0x32", "head:500x64"],
     "bench_movement.py": ["--rows", "2000", "--rounds", "3"],
     "bench_ranges.py": ["--rows", "20000", "--pairs", "40000", "--rounds", "1"],
     "bench_heads.py": ["--sizes", "800x512", "--rounds", "1"],

@@ -18,8 +18,9 @@ GONE = {
     "format llama2c": "docs/reading.md has the line that converts it",
     "name embaudit.resume_in": "run the audit again, it is short enough",
     "option audit --resume": "run the audit again, it is short enough",
+    "option audit --time": "use --quick for fewer samples, or set --pairs, --lists, --gauges, --starts and --steps",
 }
-"""Sentences for what earlier versions had, by its old spelling."""
+"""What was taken out, as docs/migration.md calls it, and what to do instead."""
 
 
 def escaped(text: str) -> str:

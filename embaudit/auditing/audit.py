@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import Claim, claims
-from embaudit.auditing.effort import EFFORT, Effort
+from embaudit.auditing.effort import EFFORT, Effort, effort_of
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fingerprint import fingerprint
-from embaudit.auditing.forecast import announcement, forecast
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
-from embaudit.auditing.plan import Plan, planned
 from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
-from embaudit.auditing.work import work_of
 from embaudit.foundation.checked import RNG, as_seed
-from embaudit.foundation.durations import as_duration
 from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.progress import tell
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
@@ -70,8 +65,10 @@ class Audit(Drawn):
     """Where the model came from."""
     intake: Intake | None = None
     """What was read as what; None for a model that was there already."""
-    plan: Plan | None = None
-    """What was left out to stay within a time; None where none was given."""
+    effort: Effort = EFFORT
+    """Sample sizes."""
+    quick: bool = False
+    """Whether fewer samples than usual were asked for."""
 
     @property
     def predictions_hold(self) -> bool:
@@ -221,7 +218,8 @@ class Audit(Drawn):
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
                     "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": intake},
-                    "plan": None if self.plan is None else self.plan.to_dict(),
+                    "quick": self.quick,
+                    "effort": vars(self.effort),
                     "model": self._model_record(),
                     "group": {
                         "max_condition": evidence.max_condition,
@@ -253,20 +251,6 @@ class Audit(Drawn):
         )
 
 
-def _plan(model: FactorModel, asked: Mapping[str, Any], time: float | None) -> Plan | None:
-    """Decide what is done within a time, or say what all takes."""
-    effort = Effort(**{name: asked[name] for name in vars(EFFORT)})
-    work = partial(work_of, model, groups=asked["groups"], roles=asked["roles"])
-    if time is None:
-        tell(lambda: announcement(model, work(effort=effort)))
-        return None
-
-    speed = forecast(model, work(effort=effort)).speed
-    found = planned(time, effort, lambda one: speed.seconds(work(effort=one)))
-    tell(found.explain)
-    return found
-
-
 @typed
 def audit(
     model: FactorModel | AnyPath | object,
@@ -274,13 +258,13 @@ def audit(
     groups: Sequence[str | GaugeGroup] | None = None,
     roles: Sequence[Role | str] | None = None,
     role: Role | str | None = None,
-    n_gauges: int = EFFORT.n_gauges,
-    n_pairs: int = EFFORT.n_pairs,
-    n_lists: int = EFFORT.n_lists,
+    quick: bool = False,
+    n_gauges: int | None = None,
+    n_pairs: int | None = None,
+    n_lists: int | None = None,
     n_neighbours: int = 10,
-    n_starts: int = EFFORT.n_starts,
-    n_steps: int = EFFORT.n_steps,
-    time: str | float | None = None,
+    n_starts: int | None = None,
+    n_steps: int | None = None,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     objective: str | None = None,
@@ -304,19 +288,21 @@ def audit(
         Which cosines; all that the model has by default.
     role : {"left", "right", "cross"}, optional
         Which of them the answer and the verdict speak of, and whose neighbours are shown; "right" by default.
-    n_gauges : int
-        Random draws from each group.
-    n_pairs : int
-        Pairs to sample where there are too many to visit all.
-    n_lists : int
-        Rows of a side whose neighbour lists are compared, at most.
+    quick : bool
+        Fewer samples, for a first look: 2 random draws from each group, 20,000 pairs, 100 lists, and attacks of 5 steps
+        from 1 start; sizes that are given go before these. Intervals are wider, an attack may find less, and what is
+        proven stays the same.
+    n_gauges : int, optional
+        Random draws from each group; 8 by default.
+    n_pairs : int, optional
+        Pairs to sample where there are too many to visit all; 100,000 by default.
+    n_lists : int, optional
+        Rows of a side whose neighbour lists are compared, at most; 400 by default.
     n_neighbours : int
         N of the neighbour lists.
-    n_starts, n_steps : int
-        Starting points of each attack, and steps from each; above 256 dimensions one, and half as many.
-    time : str or float, optional
-        About how long it may take: `"60s"`, `"5min"`, `"1.5h"`, or seconds. Where all would take longer, fewer models,
-        pairs, lists and steps are tried; which is decided before the work, and `Audit.plan` says it.
+    n_starts, n_steps : int, optional
+        Starting points of each attack, and steps from each, 3 and 20 by default; above 256 dimensions one, and half as
+        many.
     max_condition : float
         Budget of the random linear gauges: largest stretch over smallest.
     show : sequence of str
@@ -352,23 +338,18 @@ def audit(
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
     model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
+    sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
+    effort = effort_of(quick=quick, **sizes)
     asked: dict[str, Any] = {
         "groups": () if groups is None else tuple(groups),
         "roles": None if roles is None else [model.role(role) for role in roles],
-        "n_gauges": n_gauges,
-        "n_pairs": n_pairs,
-        "n_lists": n_lists,
+        **vars(effort),
         "n_neighbours": n_neighbours,
-        "n_starts": n_starts,
-        "n_steps": n_steps,
         "max_condition": max_condition,
         "show": tuple(show),
         "about": None if role is None else model.role(role),
         "final_norm": norm_of(given, model) if final_norm is None else final_norm,
         "rng": seed,
     }
-    within = None if time is None else as_duration(time, "time")
-    plan = _plan(model, asked, within)
-    asked |= {} if plan is None else vars(plan.effort)
     evidence = gather(model, **asked)
-    return Audit(model, replace(evidence, thresholds=reported), source, intake, plan)
+    return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick)

@@ -11,7 +11,6 @@ import numpy as np
 
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
-from embaudit.canonical.form import EXPONENTS
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
@@ -126,21 +125,6 @@ def _chosen(
     named = [group for group in groups if not isinstance(group, GaugeGroup)]
     kinds = require_kinds(named) if named or not own else ()
     return kinds, own + [group for group in default_groups(model, max_condition=max_condition) if group.kind in kinds]
-
-
-def n_equivalent(model: FactorModel, groups: Sequence[str | GaugeGroup], n_gauges: int) -> int:
-    """Count the equivalent models of an audit without making one.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> n_equivalent(FactorModel.from_vectors([[1.0, 2.0]]), ["linear", "orthogonal"], 8)
-    9
-    """
-    kinds, chosen = _chosen(model, groups, 1.0)
-    has_form = model.left is not None and model.predicts is not Equivalence.COSINES
-    canonical = len(EXPONENTS) if CANONICAL in kinds and has_form else 0
-    return canonical + sum(1 if isinstance(group, Orthogonal) else n_gauges for group in chosen)
 
 
 def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[EquivalentModel]:

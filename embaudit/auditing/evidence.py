@@ -21,6 +21,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
 from embaudit.foundation.executors import at_once
 from embaudit.foundation.pieces import Each, all_at_once
+from embaudit.foundation.progress import announced
 from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
@@ -232,7 +233,7 @@ def gather(
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
     effort = _effort(max_condition, n_neighbours, n_gauges, n_pairs, n_lists, n_starts, n_steps)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
-    whole, spanned = model, in_span(model)
+    whole, spanned = model, announced("finding the span of the rows")(in_span)(model)
     head, model = _head(spanned, effort, n_neighbours, max_condition, rng)
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
@@ -278,6 +279,7 @@ def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence
     return visited, search.limits(sought, *rest)
 
 
+@announced("drawing equal models")
 def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[EquivalentModel]:
     """Make the equal models, and look for copies meanwhile, which whoever lists neighbours will ask for."""
     sides = [role for role in roles if role != "cross"]
@@ -313,6 +315,7 @@ def _furthest(
     return {role: one for role, (_, one) in found.items()}
 
 
+@announced("comparing neighbours")
 def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideName, rows: Indices) -> dict[str, Any]:
     """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
     model = probe.model

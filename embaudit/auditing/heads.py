@@ -84,11 +84,11 @@ def head_sizes(rank: int, effort: Effort) -> dict[str, int]:
 
     Examples
     --------
-    >>> from embaudit.auditing.effort import EFFORT
+    >>> from embaudit.auditing.effort import EFFORT, QUICK
     >>> head_sizes(64, EFFORT)
     {'n_labels': 2048, 'n_pairs': 20000, 'n_gauges': 2, 'n_lists': 400}
-    >>> head_sizes(64, EFFORT.cut(0.0))
-    {'n_labels': 512, 'n_pairs': 10000, 'n_gauges': 1, 'n_lists': 50}
+    >>> head_sizes(64, QUICK)
+    {'n_labels': 512, 'n_pairs': 20000, 'n_gauges': 2, 'n_lists': 100}
     """
     return {
         "n_labels": panel_size(rank, n_lists=effort.n_lists),

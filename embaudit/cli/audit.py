@@ -43,6 +43,7 @@ from embaudit.cli.gating import (
 )
 from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, outputs, working
+from embaudit.foundation.progress import announced
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -140,13 +141,13 @@ def audit(
         typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
-    pairs: Annotated[int, typer.Option(help="Pairs to sample where there are too many to visit.")] = 100_000,
-    lists: Annotated[int, typer.Option(help="Rows of a side whose neighbour lists are compared.")] = 400,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer samples: less exact and sooner done.")] = False,
+    pairs: Annotated[int | None, typer.Option(help="Pairs to sample where there are too many; 100,000.")] = None,
+    lists: Annotated[int | None, typer.Option(help="Rows of a side whose neighbour lists are compared; 400.")] = None,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
-    gauges: Annotated[int, typer.Option(help="Random draws from each group.")] = 8,
-    starts: Annotated[int, typer.Option(help="Starting points of each attack.")] = 3,
-    steps: Annotated[int, typer.Option(help="Steps of an attack from each.")] = 20,
-    time: Annotated[str | None, typer.Option(help="About how long it may take: 60s, 5min, 1.5h.")] = None,
+    gauges: Annotated[int | None, typer.Option(help="Random draws from each group; 8.")] = None,
+    starts: Annotated[int | None, typer.Option(help="Starting points of each attack; 3.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Steps of an attack from each; 20.")] = None,
     role: Annotated[
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
@@ -182,15 +183,15 @@ def audit(
     reading, codes = reading.without_codes()
     given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
              "norm": norm, "norm_kind": norm_kind}  # fmt: skip
-    effort: dict[str, Any] = {"n_gauges": gauges, "n_pairs": pairs, "n_lists": lists, "n_starts": starts,
-                              "n_steps": steps, "time": time, "max_condition": max_condition}  # fmt: skip
+    effort: dict[str, Any] = {"quick": quick, "n_gauges": gauges, "n_pairs": pairs, "n_lists": lists,
+                              "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
     distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
     with _promised([json, out], drawn, proof, [sarif, junit, markdown], force=force) as (write, file, tell):
         with working(executor, quiet=quiet):
-            found = reading.read(path)
+            found = announced(f"reading {path.name}")(reading.read)(path)
             model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
             before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)
             result = auditing.audit(

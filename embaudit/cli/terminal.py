@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from json import dump
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import escaped
 from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rich.console import Console
-    from rich.progress import Progress
 
     from embaudit.foundation.results import Result
     from embaudit.report.view import Origin
-
-T = TypeVar("T")
 
 
 def make_console(*, quiet: bool) -> Console:
@@ -50,27 +46,14 @@ def _seen(printed: Any) -> Any:
     return printed if lines == plain else lines if isinstance(printed, str) else Text(lines)
 
 
-@contextmanager
-def progress_bars(*, quiet: bool) -> Iterator[None]:
-    """Show a bar with rate and remaining time for work of several steps, on a terminal only."""
-    from rich.console import Console
-
-    errors = Console(stderr=True)
-    if quiet or not errors.is_terminal:
-        yield
-        return
-    with make_bars(errors) as bars:
-
-        def report(steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
-            return iter(bars.track(steps, description=description, total=total))
-
-        with reporting(report):
-            yield
+def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
+    """Show a bar with the remaining time for work of several steps, on a terminal only; none for a quiet command."""
+    return reporting(None) if quiet else nullcontext()
 
 
 @contextmanager
 def working(executor: str | None, *, quiet: bool) -> Iterator[None]:
-    """Let workers do what runs inside, and show how far it is and what it is about to do.
+    """Let workers do what runs inside, and show how far it is.
 
     Raises
     ------
@@ -78,35 +61,10 @@ def working(executor: str | None, *, quiet: bool) -> Iterator[None]:
         If the name is no executor's.
     """
     from embaudit.foundation.executors import work_on
-    from embaudit.foundation.progress import told_to
-
-    def said(sentence: str) -> None:
-        sys.stderr.write(f"{sentence}\n")
 
     workers = nullcontext() if executor is None else work_on(executor)
-    with progress_bars(quiet=quiet), told_to(None if quiet else said), workers:
+    with progress_bars(quiet=quiet), workers:
         yield
-
-
-def make_bars(console: Console) -> Progress:
-    """Make the bars: what is done, how many steps of how many, how fast, and about how long yet.
-
-    Both are means over the whole of the work: steps come in bursts where several are done at once, and rich's own
-    speed, that of the last half minute, is none where a step takes longer.
-    """
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
-    from rich.table import Column
-    from rich.text import Text
-
-    from embaudit.foundation.durations import outlook
-
-    class Outlook(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text(outlook(task.completed, task.total, task.elapsed or 0.0))
-
-    # A bar of ten leaves room for the words on a line of 80.
-    columns = TextColumn("{task.description}"), BarColumn(10), Outlook(Column(no_wrap=True))
-    return Progress(*columns, console=console, transient=True)
 
 
 @contextmanager

@@ -114,12 +114,11 @@ def compare(
     groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}
     # Of one halving: an average over several would vary less than their gauges do.
     refits = [(fold, fold.without(found.fitted, groups, found.shifts)) for fold in parts[:2]]
-    steps = track(chosen, "comparing cosines", len(chosen))
     # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
     with one_blas_thread():
         changes = {
             role: role_change(role, matches[role], found, parts, groups[role], refits, n=n_neighbours, rng=draw)
-            for role in steps
+            for role in track(chosen, "comparing cosines", len(chosen))
         }
         near = {role: examples(matches[role], found.raw[role], changes[role].total, n=n_neighbours) for role in changes}
     changes = {role: replace(change, examples=near[role]) for role, change in changes.items()}

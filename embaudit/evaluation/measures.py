@@ -71,8 +71,7 @@ def query_measures(
         return np.stack(found)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    steps = track(spread(block, blocks), "judging similarities", len(blocks))
-    found = np.concatenate(list(steps), axis=1)
+    found = np.concatenate(list(track(spread(block, blocks), "judging similarities", len(blocks))), axis=1)
     replicates = _means(found[:, :, :-1], groups[queries])
     return dict(zip(versions, found[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))
 

@@ -1,29 +1,146 @@
-"""Progress of long work: the library announces steps, whoever called decides whether to show them."""
+"""Progress of long work: the library announces its steps, and bars show them where somebody watches."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from importlib.util import find_spec
+from threading import RLock, Timer
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 T = TypeVar("T")
 
+DELAY = 1.0
+"""Seconds after which bars appear."""
+
 
 class Reporter(Protocol):
-    """What shows progress: the command line installs one made of rich bars."""
+    """A display of progress, such as the bars on a terminal."""
 
     def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
         """Yield the steps unchanged and show how many are done."""
         ...
 
 
-_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=None)
+@dataclass(eq=False)
+class _Work:
+    """Steps under way."""
+
+    description: str
+    total: int | None
+    done: int = 0
+    task: TaskID | None = None
+
+
+class _Bars:
+    """Bars of everything under way in this process, which appear after a second and go when all is done.
+
+    Threads share them: a terminal has room for one display.
+    """
+
+    def __init__(self) -> None:
+        # Also a generator that is collected as garbage ends its bar, maybe in a thread that holds the lock.
+        self.lock = RLock()
+        self.under_way: list[_Work] = []
+        self.timer: Timer | None = None
+        self.progress: Progress | None = None
+
+    def __call__(self, steps: Iterable[T], description: str, total: int | None) -> Iterator[T]:
+        if not _is_watched():
+            yield from steps
+            return
+        work = _Work(description, total)
+        self._begin(work)
+        try:
+            for step in steps:
+                yield step
+                self._advance(work)
+        finally:
+            self._end(work)
+
+    def _begin(self, work: _Work) -> None:
+        with self.lock:
+            self.under_way.append(work)
+            if self.progress is not None:
+                self._add(work)
+            elif self.timer is None:
+                self.timer = Timer(DELAY, self._appear)
+                self.timer.daemon = True
+                self.timer.start()
+
+    def _appear(self) -> None:
+        with self.lock:
+            if self.under_way and self.progress is None:
+                self.progress = _made_progress()
+                for work in self.under_way:
+                    self._add(work)
+                self.progress.start()
+
+    def _add(self, work: _Work) -> None:
+        if self.progress is not None:
+            work.task = self.progress.add_task(work.description, total=work.total, completed=work.done)
+
+    def _advance(self, work: _Work) -> None:
+        with self.lock:
+            work.done += 1
+            if self.progress is not None and work.task is not None:
+                self.progress.advance(work.task)
+
+    def _end(self, work: _Work) -> None:
+        with self.lock:
+            self.under_way.remove(work)
+            if self.progress is not None and work.task is not None:
+                self.progress.remove_task(work.task)
+            if self.under_way:
+                return
+            if self.timer is not None:
+                self.timer.cancel()
+            if self.progress is not None:
+                self.progress.stop()
+            self.timer = self.progress = None
+
+
+def _is_watched() -> bool:
+    """Return whether the standard error is a terminal, or this is a notebook that can show bars."""
+    from multiprocessing import current_process
+
+    if current_process().name != "MainProcess":  # several would write over each other
+        return False
+    if type(sys.stderr).__module__.startswith("ipykernel."):
+        return find_spec("ipywidgets") is not None
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def _made_progress() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    # A bar of ten leaves room for the words on a line of 80.
+    columns = TextColumn("{task.description}"), BarColumn(10), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(
+        *columns,
+        TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,  # it may be a file
+        speed_estimate_period=3600,  # a step may take minutes, and several end at once
+    )
+
+
+BARS = _Bars()
+"""The bars of this process."""
+_reporter: ContextVar[Reporter | None] = ContextVar("reporter", default=BARS)
 
 
 @contextmanager
 def reporting(reporter: Reporter | None) -> Iterator[None]:
-    """Show the progress of everything that runs inside the block with `reporter`."""
+    """Show the progress of everything that runs inside the block with `reporter`, or nowhere."""
     token = _reporter.set(reporter)
     try:
         yield
@@ -31,36 +148,8 @@ def reporting(reporter: Reporter | None) -> Iterator[None]:
         _reporter.reset(token)
 
 
-_teller: ContextVar[Callable[[str], None] | None] = ContextVar("teller", default=None)
-
-
-@contextmanager
-def told_to(teller: Callable[[str], None] | None) -> Iterator[None]:
-    """Let `teller` show what the library has to say before long work inside the block."""
-    token = _teller.set(teller)
-    try:
-        yield
-    finally:
-        _teller.reset(token)
-
-
-def tell(sentence: Callable[[], str]) -> None:
-    """Say something to whoever listens; nobody does by default, and then nothing is worked out.
-
-    Examples
-    --------
-    >>> tell(lambda: "nobody hears this")
-    >>> with told_to(print):
-    ...     tell(lambda: "somebody hears this")
-    somebody hears this
-    """
-    teller = _teller.get()
-    if teller is not None and (said := sentence()):
-        teller(said)
-
-
 def track(steps: Iterable[T], description: str, total: int | None = None) -> Iterator[T]:
-    """Yield `steps`, announcing them to the reporter in force (none by default).
+    """Yield `steps`, announcing them to the reporter in force: bars on a terminal or in a notebook by default.
 
     Examples
     --------
@@ -69,3 +158,17 @@ def track(steps: Iterable[T], description: str, total: int | None = None) -> Ite
     """
     reporter = _reporter.get()
     return iter(steps) if reporter is None else reporter(steps, description, total)
+
+
+@contextmanager
+def announced(description: str) -> Iterator[None]:
+    """Announce work whose steps nobody counts: a bar without the time left.
+
+    Examples
+    --------
+    >>> with announced("reading"):
+    ...     1 + 1
+    2
+    """
+    for _ in track((None,), description):
+        yield

@@ -368,7 +368,7 @@ def _facts(audit: Audit) -> Iterator[tuple[str, str]]:
     yield "input", audit.source or "in memory"
     yield "fingerprint", audit.fingerprint
     yield "equal models visited", f"{evidence.n_visited:,}"
-    yield from () if audit.plan is None else [("time", audit.plan.explain())]
+    yield from [("quick audit", str(audit.effort))] if audit.quick else ()
     yield "budget", f"κ ≤ {evidence.max_condition:g}"
     yield "seed", str(evidence.seed)
     yield "embaudit", __version__

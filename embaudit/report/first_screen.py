@@ -19,7 +19,6 @@ from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.finding import Severity
-from embaudit.foundation.durations import duration
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
@@ -97,9 +96,8 @@ def _answer(audit: Audit, path: str) -> list[str]:
     intake = audit.intake
     told = intake is not None and intake.format != OWN and len(intake.parts) + len(intake.left_over) > 1
     read = [shorten(intake.line(), WIDTH, placeholder=" …")] if intake is not None and told else []
-    plan = audit.plan
-    left = wrap(f"Fewer samples, to take {duration(plan.time)}: {plan.options}", WIDTH) if plan and plan.reduced else []
-    return [title, *read, *left, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
+    sizes = wrap(f"Quick audit: {audit.effort}.", WIDTH) if audit.quick else []
+    return [title, *read, *sizes, audit.answer.question, *wrap(str(audit.answer), WIDTH)]
 
 
 def _findings(audit: Audit) -> Sequence[Finding]:

@@ -306,7 +306,7 @@ def audit_content(audit: Audit) -> Content:
         parts,
         (
             *(() if audit.intake is None else (audit.intake.explain(),)),
-            *(() if audit.plan is None else (audit.plan.explain(),)),
+            *((f"Quick audit: {audit.effort}.",) if audit.quick else ()),
             f"{audit.model} · budget κ ≤ {budget:g} · seed {seed} · input {source} · embaudit {__version__}",
         ),
         question=audit.answer.question,

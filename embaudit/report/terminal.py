@@ -46,8 +46,8 @@ def print_audit(audit: Audit, console: Console) -> None:
     console.print(Text(repr(audit.model)))
     if audit.intake is not None:
         console.print(Text(audit.intake.explain()))
-    if audit.plan is not None:
-        console.print(Text(audit.plan.explain()))
+    if audit.quick:
+        console.print(Text(f"Quick audit: {audit.effort}."))
     console.print(Text(f"{audit.answer.question} {audit.answer}", style="bold"))
     for line in audit_content(audit).definitions:
         console.print(Text(line, style="dim"))

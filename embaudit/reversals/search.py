@@ -226,8 +226,7 @@ def simpson(
         raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
     labels, notes = find_groupings(table[known], groups, (x, y), bins=bins, depth=depth, most=MAX_GROUPINGS)
     everything = _pooled(a, b, settings)
-    steps = track(labels, "trying groupings", len(labels))
-    judged = [_judge(one, a, b, everything, settings) for one in steps]
+    judged = [_judge(one, a, b, everything, settings) for one in track(labels, "trying groupings", len(labels))]
     groupings = ranked([g for g in judged if isinstance(g, Grouping)], correction)
     notes = [note for note in (note_x, note_y) if note] + notes + [g for g in judged if isinstance(g, str)]
     notes += [note for grouping in groupings for note in grouping.notes()]

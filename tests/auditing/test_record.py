@@ -16,10 +16,9 @@ from embaudit.auditing.answer import answer
 from embaudit.auditing.audit import SCHEMA_VERSION
 from embaudit.auditing.checks import findings
 from embaudit.auditing.claims import claims
-from embaudit.auditing.effort import Effort
+from embaudit.auditing.effort import EFFORT, QUICK
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.fingerprint import fingerprint
-from embaudit.auditing.plan import Plan
 from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.verdict import statements
 from embaudit.canonical import position
@@ -97,7 +96,7 @@ def test_the_json_field_by_field():
         "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
         "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None, "traits": [],
     }  # fmt: skip
-    expected |= {"plan": None, "final_norm": None, "thresholds": dict(DEFAULTS)}
+    expected |= {"quick": False, "effort": vars(EFFORT), "final_norm": None, "thresholds": dict(DEFAULTS)}
     assert record == expected
     assert Audit(MODEL, FOUND).to_dict()["position"] is None
     assert Audit(MODEL, FOUND).to_dict()["input"]["source"] is None
@@ -154,9 +153,8 @@ def test_each_picture_is_drawn_of_what_was_asked_for(monkeypatch):
 def test_neighbours_and_what_was_read_are_in_the_json():
     shown, beside = (Neighbourhood(name, (("b", 0.5),), (("c", 0.25),), (False,), (False,), 2) for name in "ab")
     read = SimpleNamespace(to_dict=lambda: {"files": ["model.npz"]})
-    plan = Plan(60.0, Effort(), Effort(n_gauges=1), 200.0, 40.0)
     found = changed(FOUND, shown_in="linear 1", examples=(shown,), beside_bias=(beside,), thresholds={"hubs": 0.2})
-    record = Audit(MODEL, found, None, read, plan).to_dict()
+    record = Audit(MODEL, found, None, read, QUICK, quick=True).to_dict()
     assert record["neighbours"] == {
         "gauge": "linear 1", "examples": [shown.to_dict()], "beside_bias": [beside.to_dict()],
     }  # fmt: skip
@@ -165,11 +163,8 @@ def test_neighbours_and_what_was_read_are_in_the_json():
     }  # fmt: skip
     assert record["input"]["intake"] == {"files": ["model.npz"]}
     assert record["thresholds"] == {"hubs": 0.2}
-    effort = {"n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_starts": 3, "n_steps": 20}
-    assert record["plan"] == {
-        "time": 60.0, "whole": 200.0, "seconds": 40.0, "asked": effort, "done": effort | {"n_gauges": 1},
-        "reduced": ["n_gauges"], "options": "--gauges 1 --pairs 100000 --lists 400 --starts 3 --steps 20",
-    }  # fmt: skip
+    assert record["quick"]
+    assert record["effort"] == {"n_gauges": 2, "n_pairs": 20_000, "n_lists": 100, "n_starts": 1, "n_steps": 5}
 
 
 @pytest.mark.parametrize(
@@ -177,7 +172,8 @@ def test_neighbours_and_what_was_read_are_in_the_json():
     [
         ({"groups": "linear"}, r"^groups must be a list, .* or None; got 'linear'\.$"),
         ({"roles": "right"}, r"^roles must be a list or None; got 'right'\.$"),
-        ({"time": "soon"}, r"^time must be "),
+        ({"quick": "very"}, r"^quick must be True or False; got 'very'\.$"),
+        ({"n_pairs": "many"}, r"^n_pairs must be "),
     ],
 )
 def test_what_is_asked_for_in_another_form_is_refused_by_its_name(options, words, gathered):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import subprocess
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.auditing.effort import EFFORT
-from embaudit.cli.audit import audit as command_audit
 
 
 @pytest.fixture
@@ -192,10 +188,3 @@ def test_the_installed_script_runs(tmp_path):
     )
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-
-
-def test_the_command_takes_as_much_effort_as_the_function():
-    options = inspect.signature(command_audit).parameters
-    for name, value in asdict(EFFORT).items():
-        assert options[name.removeprefix("n_")].default == value
-        assert inspect.signature(ea.audit).parameters[name].default == value

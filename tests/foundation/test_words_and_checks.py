@@ -29,7 +29,6 @@ from embaudit.foundation.checked import (
 )
 from embaudit.foundation.compiled import compiled, has_numba
 from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.progress import tell, told_to
 from embaudit.foundation.unread import Unread
 from embaudit.foundation.words import (
     ONCE,
@@ -294,26 +293,6 @@ def test_an_array_of_a_file_is_read_and_checked_once_and_travels_as_its_numbers(
 
     with pytest.raises(InputError, match=r"^v\.npz: factors \(Q\) must be finite\.$"):
         Unread("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True).checked(refuse, "factors")
-
-
-def test_what_is_said_is_worked_out_for_somebody_alone():
-    said, asked = [], []
-
-    def sentence(text):
-        return lambda: asked.append(text) or text
-
-    tell(sentence("nobody"))
-    with told_to(said.append):
-        tell(sentence("one"))
-        tell(sentence(""))
-        with told_to(None):
-            tell(sentence("silent"))
-        with pytest.raises(ZeroDivisionError), told_to(asked.append):
-            raise ZeroDivisionError
-        tell(sentence("two"))
-    tell(sentence("later"))
-    assert said == ["one", "two"]
-    assert asked == ["one", "", "two"]
 
 
 def test_functions_stay_as_they_are_where_nothing_compiles(monkeypatch):

@@ -1,0 +1,68 @@
+"""Quick audits: fewer samples, told everywhere, and repeated by the sizes in the JSON."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+
+import numpy as np
+import pytest
+from models import random_model
+from schemas import misfits
+
+import embaudit as ea
+from embaudit.auditing.effort import QUICK, Effort
+from embaudit.report.page import page
+
+MODEL = random_model(n=60, p=50, k=4, objective="product")
+LINE = "Quick audit: 2 models a group, 20,000 pairs, 100 lists, attacks of 1 × 5 steps."
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_quick_audit_takes_fewer_samples_which_repeat_it(monkeypatch):
+    monkeypatch.setattr(import_module("embaudit.movements.movement"), "EXACT_PAIRS", 1_000)
+    result = ea.audit(MODEL, quick=True, n_pairs=500, rng=1)
+    assert (result.quick, result.effort) == (True, Effort(2, 500, 100, 1, 5))
+    record = result.to_dict()
+    drawn = [row for row in record["movement"] if not row["exact"]]
+    assert {row["n_pairs"] for row in drawn} == {500}
+    assert [row["kind"] for row in record["drift"]].count("linear") == 2
+    assert misfits("audit", record) == []
+    assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(result)
+    again = ea.audit(MODEL, rng=1, **record["effort"]).to_dict()
+    assert again | {"quick": True} == record
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_usual_sizes_are_those_that_are_documented():
+    assert ea.audit(MODEL, groups=["orthogonal"]).effort == Effort(8, 100_000, 400, 3, 20)
+
+
+@pytest.mark.usefixtures("without_attacks")
+def test_a_quick_audit_of_a_head_looks_at_fewer_labels():
+    head = ea.FactorModel.from_softmax(np.random.default_rng(0).standard_normal((600, 4)) + 0.5)
+    record = ea.audit(head, quick=True).to_dict()["head"]
+    assert (record["n_labels"], record["n_panel"]) == (600, 512)
+    assert record["neighbours"]["ci_low"] < record["neighbours"]["ci_high"]
+
+
+def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_path):
+    ea.save(MODEL, tmp_path / "m.npz")
+    quick = embaudit("audit", "m.npz", "--quick", "--json", "a.json")
+    assert quick.out.splitlines()[1] == LINE
+    assert len(quick.out.splitlines()) <= 25
+    record = json.loads((tmp_path / "a.json").read_text())
+    assert record["quick"]
+    assert record["effort"] == vars(QUICK)
+    sizes = [word for name, size in record["effort"].items() for word in (f"--{name.removeprefix('n_')}", size)]
+    again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
+    assert "Quick audit" not in again.out
+    assert json.loads((tmp_path / "b.json").read_text()) | {"quick": True} == record
+    assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out
+
+
+def test_the_command_names_what_is_there_instead_of_a_time(embaudit):
+    for words in (["--time", "60s"], ["--time=60s"]):
+        refused = embaudit("audit", "m.npz", *words)
+        assert (refused.code, refused.out) == (2, "")
+        assert refused.err.startswith("embaudit: --time is gone; use --quick for fewer samples, or set --pairs,")
