@@ -19,6 +19,7 @@ GONE = {
     "name embaudit.resume_in": "run the audit again, it is short enough",
     "option audit --resume": "run the audit again, it is short enough",
     "option audit --time": "use --quick for fewer samples, or set --pairs, --lists, --gauges, --starts and --steps",
+    "name embaudit.softmax.label_rankings": "softmax.argmaxable says which labels can be first",
 }
 """What was taken out, as docs/migration.md calls it, and what to do instead."""
 

@@ -1,11 +1,11 @@
 """What a softmax head pins down, whatever its gauge, and what label cosines can mean."""
 
+from embaudit.errors import GONE
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable
 from embaudit.softmax.hull_edges import SharedHalves, shared_halves
 from embaudit.softmax.logit_cosines import logit_cosines
 from embaudit.softmax.panel import probe_inputs
 from embaudit.softmax.projector import ProjectorCosines, projector_cosines
-from embaudit.softmax.rankings import label_rankings
 from embaudit.softmax.sigmoid import LabelCombinations, label_combinations
 
 __all__ = [
@@ -15,9 +15,15 @@ __all__ = [
     "SharedHalves",
     "argmaxable",
     "label_combinations",
-    "label_rankings",
     "logit_cosines",
     "probe_inputs",
     "projector_cosines",
     "shared_halves",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Name what replaces a function of earlier versions."""
+    if remedy := GONE.get(f"name embaudit.softmax.{name}"):
+        raise AttributeError(f"embaudit.softmax.{name} is gone; {remedy}.")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,8 +13,8 @@ from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.model import FactorModel
-from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
+from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
 from embaudit.softmax.twins import first_twins
 
 if TYPE_CHECKING:
@@ -168,7 +168,8 @@ def argmaxable_in(
     is_twin = first != np.arange(len(first))
     asked, where = np.unique(first[rows], return_inverse=True)
     field = replace(space, twins=is_twin) if is_twin.any() else space
-    found = hold(field, np.column_stack([asked, asked]), margin=margin, max_cells=max_cells, title="argmaxable labels")
+    pairs = np.column_stack([asked, asked])
+    found = solve_feasibility(field, pairs, margin=margin, max_cells=max_cells, title="argmaxable labels")
     leads = (found.status == YES)[where]
     alone = ~np.isin(first[rows], first[is_twin])
     return Argmaxable(

@@ -16,8 +16,8 @@ from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
 from embaudit.model import FactorModel
 from embaudit.softmax.argmaxable import WORDS
-from embaudit.softmax.contests import MARGIN, MAX_CELLS, NO, OPEN, YES, hold
 from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,9 +72,9 @@ def shared_halves(
     """Find which pairs of labels can share the probability ½/½, in the limit of large inputs.
 
     Labels a and b can iff some direction x has `w_a·x = w_b·x > w_l·x` for every other l: their segment is an edge of
-    the convex hull of the rows. A bias shifts where the two are equal but not whether they leave the others
-    behind, so it counts only between two equal rows, which share ½/½ iff their biases are equal too. No gauge
-    changes the answer, and the cosine of the two labels does not give it.
+    the convex hull of the rows, and no third row lies on it. A bias shifts where the two are equal but not whether they
+    leave the others behind, so it counts only between two equal rows, which share ½/½ iff their biases are equal too.
+    No gauge changes the answer, and the cosine of the two labels does not give it.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def shared_halves(
     if equal.size:
         raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
     space = label_coordinates(model).without_bias()
-    found = hold(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
+    found = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
     apart = _only_bias_differs(model, index)
     return SharedHalves(
         pairs=index,
@@ -123,8 +123,5 @@ def _only_bias_differs(model: FactorModel, pairs: Indices) -> Flags:
     if model.right_bias is None:
         return np.zeros(len(pairs), dtype=bool)
     first, second = pairs.T
-    candidates = np.flatnonzero(model.right_bias[first] != model.right_bias[second])
-    apart = np.zeros(len(pairs), dtype=bool)
-    for i in candidates:
-        apart[i] = np.array_equal(model.right[first[i]], model.right[second[i]])
-    return apart
+    is_equal = (np.asarray(model.right[first]) == np.asarray(model.right[second])).all(axis=1)
+    return np.asarray((model.right_bias[first] != model.right_bias[second]) & is_equal)

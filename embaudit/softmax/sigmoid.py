@@ -16,7 +16,7 @@ from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
-from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.programs import best_lead
 
 if TYPE_CHECKING:
@@ -124,20 +124,14 @@ def lifted_rows(model: FactorModel) -> Floats:
 
 
 def _cut(rows: Floats, signs: Floats, x: Floats, margin: float) -> list[tuple[Floats, Floats]]:
-    """Give both sides of the last row's hyperplane within a region, those that exist, each with an input."""
+    """Split a region by the last row's hyperplane; return the sides that exist, each with an input."""
     children = []
     for sign in (1.0, -1.0):
         signed = np.append(signs, sign)
-        if is_within(signed[:, None] * rows, x, margin):
-            children.append((signed, x))
-            continue
-        lead, found = best_lead(signed[:, None] * rows, np.zeros(rows.shape[1]))
+        differences = signed[:, None] * rows
+        distances = differences @ x
+        # The input of the region lies in one of the sides, which needs no program.
+        lead, inside = (1.0, x) if distances.min() > margin * distances.max() else best_lead(differences)
         if lead > margin:
-            children.append((signed, found))
+            children.append((signed, inside))
     return children
-
-
-def is_within(signed: Floats, x: Floats, margin: float) -> bool:
-    """Whether an input is on the positive side of every row, by more than the margin."""
-    distances = signed @ x
-    return bool(distances.min() > margin * distances.max())

@@ -182,7 +182,6 @@ CALLS = {
     FACTORS.objective: {"X": TABLE},
     ea.softmax.argmaxable: {"model": HEAD},
     ea.softmax.label_combinations: {"model": ea.FactorModel.from_softmax(RIGHT[:3])},
-    ea.softmax.label_rankings: {"model": ea.FactorModel.from_softmax(RIGHT[:3])},
     ea.softmax.logit_cosines: {"model": HEAD, "pairs": [[0, 1]], "inputs": LEFT},
     ea.softmax.projector_cosines: {"model": HEAD, "pairs": [[0, 1]]},
     ea.softmax.shared_halves: {"model": HEAD, "pairs": [[0, 1]]},

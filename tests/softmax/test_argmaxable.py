@@ -12,11 +12,7 @@ from scipy.spatial import ConvexHull
 from embaudit.errors import InputError
 from embaudit.kernels.pairs import all_pairs
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, contests, programs
-from embaudit.softmax.contests import MARGIN
-from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.mixtures import are_mixtures
-from embaudit.softmax.programs import best_lead, best_leads, even_input, lead_program
+from embaudit.softmax import argmaxable, feasibility
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -75,52 +71,6 @@ def test_while_cosines_centred_cosines_and_cosines_of_differences_do_change():
         assert np.abs(after - before).mean() > 0.1
 
 
-def test_the_lead_found_is_real_and_no_larger_than_the_largest_one():
-    head = random_head(2, 30, 3)
-    found = argmaxable(head)
-    for label in np.flatnonzero(found.can_lead):
-        differences = np.delete(head.right[label] - head.right, label, axis=0)
-        largest, x = best_lead(np.column_stack([differences, np.zeros(29)]), np.zeros(4))
-        gaps = differences @ x[:-1]
-        assert gaps.min() / gaps.max() == pytest.approx(largest, rel=1e-7)
-        assert MARGIN < found.lead[label] <= largest * (1 + 1e-9)
-
-
-def test_the_largest_lead_beats_every_input_of_a_search():
-    draw = np.random.default_rng(3)
-    differences = draw.standard_normal((8, 3)) + 1.0
-    largest, _ = best_lead(np.column_stack([differences, np.zeros(8)]), np.zeros(4))
-    gaps = differences @ draw.standard_normal((3, 200_000))
-    searched = np.max(gaps.min(axis=0)[gaps.min(axis=0) > 0] / gaps.max(axis=0)[gaps.min(axis=0) > 0])
-    assert searched <= largest <= searched + 0.02
-
-
-@pytest.mark.parametrize("tied", [False, True])
-def test_independent_differences_lead_evenly_without_a_program(monkeypatch, tied):
-    draw = np.random.default_rng(4)
-    tie = np.eye(9)[2] * tied
-    differences = np.column_stack([draw.standard_normal((8 - tied, 8)) + 1.0, draw.standard_normal(8 - tied)])
-    assert lead_program(differences, tie).fun == pytest.approx(1.0)
-    shortest = np.linalg.pinv(np.vstack([differences, tie])[:, :-1]) @ np.append(np.ones(8 - tied), 0)
-    monkeypatch.setattr(programs, "lead_program", None)
-    lead, x = best_lead(differences, tie)
-    assert lead == 1.0
-    np.testing.assert_allclose(x, np.append(shortest, 0), atol=1e-10)
-    np.testing.assert_allclose(differences @ x, 1, atol=1e-10)
-
-
-def test_dependent_differences_are_left_to_a_program():
-    differences = np.array([[1.0, 2.0, 0.0], [-2.0, -4.0, 0.0]])
-    assert even_input(differences, np.zeros(3)) is None
-    assert best_lead(differences, np.zeros(3))[0] == 0.0
-    assert even_input(np.array([[1.0, 0.5], [3.0, 0.5]]), np.zeros(2)) is None, "more labels than dimensions"
-    assert even_input(np.array([[1.0, 0.0, 0.0]]), np.array([1.0, 0.0, 0.0])) is None, "the input must not see it"
-    assert even_input(np.zeros((0, 3)), np.zeros(3)) is None
-    nearly = np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-8, 0.0]])
-    assert even_input(nearly, np.zeros(3)) is not None
-    assert even_input(np.array([[1.0, 1.0, 0.0], [1.0, 1.0 + 1e-10, 0.0]]), np.zeros(3)) is None
-
-
 def test_a_shortened_row_keeps_every_cosine_and_loses_every_argmax():
     """Grivas's point in version 2 of Nielsen's paper."""
     long, short = seven_labels(), seven_labels(2.0)
@@ -158,76 +108,6 @@ def test_affinely_independent_labels_can_all_lead():
         np.testing.assert_allclose(table @ x, wanted, atol=1e-10)
 
 
-def test_of_affinely_independent_labels_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(contests, "_hold", lambda *_: pytest.fail("asked"))
-    space = label_coordinates(random_head(0, 8, 7))
-    found = contests.hold(space, np.array([[0, 0], [1, 2]]), title="pairs")
-    assert (found.status.tolist(), found.lead.tolist()) == ([1, 1], [1.0, 1.0])
-    with pytest.raises(pytest.fail.Exception, match="asked"):
-        argmaxable(random_head(0, 9, 7))
-
-
-def test_a_growing_program_gives_the_answers_of_the_whole_one(monkeypatch):
-    """With entrants added a few at a time, answers and hull agree; too little room leaves them open, never wrong."""
-    monkeypatch.setattr(contests, "ROUNDS", 0)
-    monkeypatch.setattr(contests, "ADDED", 4)
-    monkeypatch.setattr(contests, "_first_entrants", lambda f, p, room: [np.arange(3) for _ in range(len(f))])
-    rows = np.random.default_rng(4).standard_normal((300, 3)) * [1.0, 1.0, 0.2]
-    head, hull = FactorModel.from_softmax(rows), ConvexHull(rows)
-    expected = np.isin(np.arange(300), hull.vertices)
-    found = argmaxable(head, rows=np.arange(3, 300))
-    assert found.decided.all()
-    assert (found.can_lead == expected[3:]).all()
-    small = argmaxable(head, rows=np.arange(3, 300), max_cells=4 * 6)
-    assert 0 < small.n_undecided < 297
-    assert (small.can_lead == expected[3:])[small.decided].all()
-
-
-@given(seed=SEEDS, rank=st.integers(2, 4))
-@settings(max_examples=20, deadline=None)
-def test_mixtures_proven_lie_in_the_hull_and_deep_ones_are_proven(seed, rank):
-    draw = np.random.default_rng(seed)
-    points = draw.standard_normal((60, rank))
-    hull = ConvexHull(points)
-    targets = draw.standard_normal((60, rank))
-    inside = (hull.equations[:, :-1] @ targets.T + hull.equations[:, -1:]).max(axis=0)
-    proven = are_mixtures(points, targets)
-    assert (inside[proven] <= 1e-9).all()
-    assert proven[inside < -0.5].all()
-
-
-def test_mixtures_are_not_claimed_where_points_span_too_little():
-    flat = np.column_stack([np.random.default_rng(0).standard_normal((20, 2)), np.zeros(20)])
-    assert not are_mixtures(flat, np.zeros((1, 3))).any()
-    assert not are_mixtures(np.eye(3), np.zeros((1, 3))).any()
-
-
-def test_mixtures_are_proven_down_to_a_billionth_of_the_widest_direction():
-    square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    for height, proven in ((1.01e-9, True), (0.99e-9, False)):
-        assert are_mixtures(square * [1.0, height], np.zeros((1, 2))).tolist() == [proven]
-
-
-def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean(monkeypatch):
-    draw = np.random.default_rng(0)
-    lengths = np.where(np.arange(2_000) < 10, 0.05, 1.0)[:, None]
-    head = FactorModel.from_softmax(3 + lengths * draw.standard_normal((2_000, 60)))
-    monkeypatch.setattr(contests, "_by_programs", None)
-    found = argmaxable(head, rows=np.arange(20))
-    assert found.can_lead.tolist() == 10 * [False] + 10 * [True]
-    assert found.decided.all()
-
-
-def test_programs_in_worker_processes_give_the_same(monkeypatch):
-    draw = np.random.default_rng(0)
-    tasks = [(draw.standard_normal((12, 4)) + 0.7, np.zeros(4)) for _ in range(4)]
-    alone = list(best_leads(iter(tasks)))
-    monkeypatch.setattr(programs, "PARALLEL_CELLS", 0)
-    together = list(best_leads(iter(tasks)))
-    assert [lead for lead, _ in alone] == [lead for lead, _ in together]
-    assert len({lead for lead, _ in alone}) == 4
-
-
 def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
     head = random_head(7, 40, 2)
     everyone, some = argmaxable(head), argmaxable(head, rows=[3, 11, 20])
@@ -239,7 +119,7 @@ def test_a_sample_of_rows_competes_with_all_labels_and_says_so():
 
 
 def test_progress_is_announced(announced, monkeypatch):
-    monkeypatch.setattr(contests, "ROUNDS", 0)
+    monkeypatch.setattr(feasibility, "ROUNDS", 0)
     argmaxable(random_head(3, 60, 3))
     (first, count), *_ = announced
     assert first == "argmaxable labels"
@@ -302,7 +182,7 @@ def test_a_twin_with_a_smaller_bias_never_leads_and_one_with_a_larger_bias_does(
 
 def test_twins_are_asked_once_and_kept_out_of_linear_programs(monkeypatch):
     head = with_twins(random_head(8, 60, 6), dict.fromkeys(range(60), 1))
-    monkeypatch.setattr(contests, "ROUNDS", 0)
+    monkeypatch.setattr(feasibility, "ROUNDS", 0)
     found, alone = argmaxable(head), argmaxable(random_head(8, 60, 6))
     assert (found.tied == np.tile(alone.can_lead, 2)).all()
     assert (found.cannot == np.tile(alone.cannot, 2)).all()

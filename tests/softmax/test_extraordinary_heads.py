@@ -11,7 +11,6 @@ from embaudit.model import FactorModel
 from embaudit.softmax import (
     argmaxable,
     label_combinations,
-    label_rankings,
     logit_cosines,
     projector_cosines,
     shared_halves,
@@ -29,7 +28,6 @@ def test_what_a_head_pins_down_does_not_depend_on_its_scale(scale):
     assert (argmaxable(scaled).can_lead == argmaxable(head).can_lead).all()
     assert (shared_halves(scaled, pairs).can_share == shared_halves(head, pairs).can_share).all()
     assert (label_combinations(small).on == label_combinations(same).on).all()
-    assert (label_rankings(small) == label_rankings(same)).all()
 
 
 def test_a_label_at_the_mean_row_has_no_projector_cosine_at_any_scale():
@@ -45,10 +43,6 @@ def test_a_label_without_row_and_bias_leaves_no_combination():
     assert found.on.shape == (0, 2)
     assert found.to_dict() == {"labels": ["0", "1"], "n_feasible": 0, "n_all": 4}
     assert len(label_combinations(FactorModel.from_softmax([[0.0, 0.0], [1.0, 0.0]], [1.0, 0.0])).on) == 2
-
-
-def test_equal_labels_leave_no_strict_ranking():
-    assert label_rankings(FactorModel.from_softmax([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])).shape == (0, 3)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from records import open_records
 
 from embaudit.errors import InputError
 from embaudit.kernels.moments import moments
@@ -12,16 +11,11 @@ from embaudit.model import FactorModel
 from embaudit.ranges import shift_to_reach
 from embaudit.softmax import argmaxable, label_combinations, projector_cosines
 from embaudit.softmax.equivalents import random_heads
-from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.panel import LOGIT_SPREAD, make_panel, most_alike, only_labels, probe_inputs
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
 CORNERS = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]], labels=list("abcd"))
 DRAW = np.random.default_rng(0)
-
-
-def test_records_are_closed():
-    assert open_records("softmax") == set()
 
 
 def test_labels_that_can_lead_in_words_and_numbers():
@@ -120,14 +114,6 @@ def test_combinations_in_words_and_in_order():
         "the number of label combinations must be at most 5; got more after 3 of 4 labels; ask for fewer labels or "
         "raise max_combinations."
     )
-
-
-def test_mixtures_are_proven_inside_and_never_outside():
-    square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
-    targets = np.array([[0.0, 0.0], [0.5, -0.4], [0.98, 0.9], [1.1, 0.0], [0.0, -1.01]])
-    assert are_mixtures(square, targets).tolist() == [True, True, True, False, False]
-    assert not are_mixtures(square[:2], targets).any(), "two points span no plane"
-    assert not are_mixtures(np.array([[0.0, 0.0], [1.0, 0.0], [2.0, 0.0]]), targets).any()
 
 
 # --- panels ------------------------------------------------------------------------------------------------------

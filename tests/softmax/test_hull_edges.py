@@ -96,6 +96,18 @@ def test_equal_rows_share_halves_with_equal_biases_only():
     assert not shared_halves(inside, [[0, 1]]).can_share[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_third_row_on_the_segment_keeps_two_labels_from_sharing(seed):
+    """Along the normal of that edge all three lead together, so that none of their pairs is alone."""
+    triangle = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 1.0]])
+    edge = [[0, 1], [0, 2], [1, 2]]
+    assert shared_halves(FactorModel.from_softmax(triangle), edge).can_share.tolist() == [True] * 3
+    head = equivalent_head(FactorModel.from_softmax(np.vstack([triangle, [[1.0, 0.0]]])), seed)
+    found = shared_halves(head, [*edge, [0, 4], [1, 4]])
+    assert found.can_share.tolist() == [False, True, True, False, False]
+    assert found.decided.all()
+
+
 def test_in_a_simplex_all_pairs_share():
     assert shared_halves(random_head(0, 6, 9), all_pairs(6)).can_share.all()
 

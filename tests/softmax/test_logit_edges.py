@@ -6,30 +6,16 @@ import numpy as np
 import pytest
 from head_examples import random_head
 
-from embaudit.errors import InputError
 from embaudit.foundation.workers import row_blocks
 from embaudit.model import FactorModel
-from embaudit.softmax import argmaxable, label_combinations, label_rankings, logit_cosines
+from embaudit.softmax import argmaxable, logit_cosines
 from embaudit.softmax.coordinates import label_coordinates
-from embaudit.softmax.mixtures import are_mixtures
 from embaudit.softmax.panel import make_panel
-from embaudit.softmax.programs import INDEPENDENT, even_input
 from embaudit.softmax.twins import ROUNDING, _tolerance, first_twins
-
-
-def in_threes(x):
-    for rows in row_blocks(*x.shape, budget=8 * 3 * x.shape[1]):
-        yield rows, np.asarray(x[rows], dtype=np.float64)
 
 
 def of_threes(n, k):
     return row_blocks(n, k, budget=8 * 3 * k)
-
-
-@pytest.fixture
-def small_blocks(monkeypatch):
-    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", of_threes)
-    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -63,45 +49,11 @@ def test_what_a_head_can_predict_does_not_depend_on_blocks(monkeypatch, seed):
     np.testing.assert_allclose(parts[1], whole[1], atol=1e-12)
 
 
-def test_rankings_in_several_blocks(monkeypatch):
-    head = random_head(2, 5, 2, bias=True)
-    whole = label_rankings(head)
-    monkeypatch.setattr("embaudit.softmax.coordinates.float64_blocks", in_threes)
-    np.testing.assert_array_equal(label_rankings(head), whole)
-
-
-def test_labels_that_are_next_to_dependent_need_a_program():
-    gaps = np.array([[1.0, 0.0, 0.0], [1.0, 1e-3, 0.0]])
-    np.testing.assert_allclose(even_input(gaps, np.zeros(3)), [1.0, 0.0, 0.0], atol=1e-12)
-    gaps[1, 1] = INDEPENDENT / 10
-    assert even_input(gaps, np.zeros(3)) is None
-
-
-def test_before_one_other_label_the_shortest_input_lies_along_the_gap():
-    np.testing.assert_allclose(even_input(np.array([[3.0, 4.0, 0.0]]), np.zeros(3)), [0.12, 0.16, 0.0], atol=1e-15)
-
-
 def test_a_panel_needs_two_labels_that_are_asked():
     rows = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.5], [2.0, 1.0]])
     for aside, labels in (([0, 1, 1, 1], [0, 1, 2, 3]), ([0, 0, 1, 1], [0, 1]), ([0, 0, 0, 0], [0, 1, 2, 3])):
         head = FactorModel(None, rows, "softmax", right_aside=np.array(aside, dtype=bool))
         assert make_panel(head, 10, np.random.default_rng(0)).labels.tolist() == labels
-
-
-def test_of_a_simplex_every_point_is_one_mixture():
-    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    assert are_mixtures(corners, np.array([[0.3, 0.3], [0.6, 0.6]])).tolist() == [True, False]
-    assert are_mixtures(corners[:2], np.array([[0.3, 0.0]])).tolist() == [False]
-
-
-def test_as_many_are_listed_as_were_asked_for_and_not_one_more():
-    line, plane = FactorModel.from_softmax([[0.0], [1.0], [3.0]]), FactorModel.from_softmax([[1, 0.0], [0, 1], [1, 1]])
-    assert len(label_rankings(line, max_rankings=2)) == 2
-    with pytest.raises(InputError, match=r"number of rankings must be at most 1; got more after 2 of 3 labels"):
-        label_rankings(line, max_rankings=1)
-    assert len(label_combinations(plane, max_combinations=6).on) == 6
-    with pytest.raises(InputError, match="combinations must be at most 5; got more after 3 of 3 labels"):
-        label_combinations(plane, max_combinations=5)
 
 
 @pytest.mark.parametrize(("apart", "twins"), [(0.0, True), (0.9, True), (1.1, False), (1e6, False)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,13 +20,11 @@ from embaudit.softmax import (
     conventions,
     logit_cosines,
 )  # fmt: skip
-from embaudit.softmax import panel as panel_module
 from embaudit.softmax.conventions import _apart
 from embaudit.softmax.equivalents import HeadProbe, centring
 from embaudit.softmax.folding import ones_to_reach
 from embaudit.softmax.neighbour_change import neighbour_change
-from embaudit.softmax.panel import _are_away, _require_pair, _survey, make_panel, most_alike, probe_inputs
-from embaudit.softmax.shifts import _summary, shift_summaries
+from embaudit.softmax.panel import make_panel, most_alike, probe_inputs
 
 
 def rng(seed=0):
@@ -113,21 +110,6 @@ def test_the_most_alike_pair_by_brute_force(seed):
 # --- shifts, equivalents, folding --------------------------------------------------------------------------------
 
 
-def test_shifts_are_told_from_two_dimensions_on():
-    panel = make_panel(random_head(0, 6, 2), 9, rng())
-    assert [one.target for one in shift_summaries(panel, np.array([[0, 1], [2, 3]]), exact=False)] == [0.0, -1.0, 1.0]
-    some = _summary(
-        panel, np.array([[0, 1], [2, 3], [4, 5], [1, 2]]), np.array([0.1, 0.2, 0.3, 0.4]),
-        np.array([1.0, np.inf, 2.0, 0.5]), 0.0, exact=False,
-    )  # fmt: skip
-    assert (some.n_pairs, some.n_fixed, some.exact, some.target) == (3, 1, False, 0.0)
-    assert some.within_one == pytest.approx(2 / 3)
-    assert [(one.names, one.cosine, one.shift) for one in some.easiest] == [
-        (("1", "2"), 0.4, 0.5), (("0", "1"), 0.1, 1.0), (("4", "5"), 0.3, 2.0),
-    ]  # fmt: skip
-    assert some.hardest == some.easiest[::-1]
-
-
 def test_equal_heads_are_measured_field_by_field():
     panel = make_panel(random_head(2, 8, 3, inputs=20), 9, rng())
     probe = HeadProbe(panel, n_pairs=100, n_neighbours=2, rng=rng())
@@ -184,18 +166,6 @@ def test_only_cosines_are_turned_into_others(bad):
     with pytest.raises(InputError) as refused:
         ones_to_reach(0.5, bad)
     assert str(refused.value) == f"target must be a number between -1 and 1; got {bad}."
-
-
-def test_copies_are_those_within_the_tolerance():
-    edge = 1 - TOLERANCE
-    cosines = np.array([[edge, 0.1], [np.nextafter(edge, 0), 0.1], [1.0, 1.0], [np.nan, np.nan], [0.2, 1.0]])
-    lists = SimpleNamespace(cosines=cosines, rows=np.arange(5))
-    assert conventions._without_copies(lists).tolist() == [1, 3, 4]
-    assert conventions._without_copies(SimpleNamespace(cosines=np.ones((3, 1)), rows=np.arange(3))).tolist() == [
-        0,
-        1,
-        2,
-    ]
 
 
 def test_rows_that_a_form_leaves_without_direction_are_similar_to_nothing():
@@ -276,38 +246,3 @@ def test_two_forms_lie_apart_by_the_mean_over_pairs(n, mean):
     found = _apart(("a", lists, gaps), ("b", lists, np.zeros((n, n))), np.arange(3), exact=True)
     assert found.mean_abs == pytest.approx(mean, rel=1e-15)
     assert (found.one, found.other, found.top_n, found.first_changed, found.top_n_changed) == ("a", "b", 2, 0.0, 0.0)
-
-
-def test_a_label_as_far_from_the_mean_as_rounding_has_no_direction(monkeypatch):
-    monkeypatch.setattr(panel_module, "AT_MEAN", 0.5)
-    # The mean is 1, from which 2 is half its own length away; a row of zeros has no direction however far it is.
-    norms, summary, alive = _survey(FactorModel.from_softmax(np.array([[2.0], [4.0], [-3.0], [0.0], [2.0]])))
-    assert norms.tolist() == [2.0, 4.0, 3.0, 0.0, 2.0]
-    assert summary.mean.tolist() == [1.0]
-    assert alive.tolist() == [1, 2]
-
-
-def test_the_distance_from_the_mean_is_computed_of_rows_as_long_as_it(monkeypatch):
-    computed, own = [], panel_module.row_norms
-    monkeypatch.setattr(panel_module, "row_norms", lambda rows: computed.append(rows.tolist()) or own(rows))
-    steps = np.array([-1.1e-6, -0.9e-6, 0.0, 0.9e-6, 1.1e-6])
-    x = np.vstack([np.column_stack([1 + steps, np.zeros(5)]), [[0.0, 1.0]]])
-    away = _are_away(x, np.linalg.norm(x, axis=1), np.array([1.0, 0.0]))
-    assert away.tolist() == [True, True, False, True, True, True]
-    assert computed == [(x[[1, 2, 3, 5]] - [1, 0]).tolist()]
-
-
-def test_a_pair_is_two_numbers_of_labels_with_a_direction_or_none():
-    alive = np.array([1, 2, 4])
-    for pair in ((), (1, 4), (2, 2)):
-        _require_pair(pair, alive, 5)
-    for bad, words in (
-        ((1,), "pair must be two row numbers; got (1,)."),
-        ((1, 2, 4), "pair must be two row numbers; got (1, 2, 4)."),
-        ((1, 2.0), "pair must be two row numbers; got (1, 2.0)."),
-        ((1, 3), "pair must be rows from 0 to 4 that are neither zero nor the mean row; got (1, 3)."),
-        ((3, 1), "pair must be rows from 0 to 4 that are neither zero nor the mean row; got (3, 1)."),
-    ):
-        with pytest.raises(InputError) as refused:
-            _require_pair(bad, alive, 5)
-        assert str(refused.value) == words

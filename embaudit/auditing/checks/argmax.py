@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.foundation.words import counted
-from embaudit.softmax.contests import MARGIN
+from embaudit.softmax.feasibility import MARGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from embaudit.auditing.claims import Claim
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.proof.part import Part, table
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.softmax.contests import MARGIN
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
+from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.programs import lead_program
 
 NEGLIGIBLE = 1e-14
@@ -49,7 +49,7 @@ def _weights(space: LabelCoordinates, label: int) -> tuple[Indices, Floats, Floa
         logits[[label, *rivals]] = -np.inf
         new = np.argsort(-logits, kind="stable")[: min(size, space.n_labels - 1 - len(rivals))]
         rivals = np.concatenate([rivals, new])
-        solution = lead_program(own - space.of(rivals), np.zeros(len(own)))
+        solution = lead_program(own - space.of(rivals))
         if solution.fun <= MARGIN or not len(new):
             break
         upward = -float(solution.ineqlin.marginals[0]) if len(solution.ineqlin.marginals) else 0.0

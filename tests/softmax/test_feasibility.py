@@ -1,0 +1,264 @@
+"""Feasible maxima against linear programs and brute force, each certificate by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from head_examples import random_head
+from scipy.optimize import linprog
+
+from embaudit.errors import InputError
+from embaudit.model import FactorModel
+from embaudit.softmax import argmaxable, coordinates, feasibility
+from embaudit.softmax.coordinates import label_coordinates
+from embaudit.softmax.feasibility import NO, OPEN, YES, _gaps, _Leaders, _nearest, solve_feasibility
+from embaudit.softmax.programs import best_lead
+
+
+def alone(n: int) -> np.ndarray:
+    return np.column_stack([np.arange(n)] * 2)
+
+
+def all_members(n: int, *, bias: bool) -> np.ndarray:
+    """All labels, and without a bias all pairs."""
+    return alone(n) if bias else np.array([[i, j] for i in range(n) for j in range(i + 1)])
+
+
+def largest_lead(rows: np.ndarray, bias: np.ndarray | None, pair: np.ndarray) -> float:
+    """The lead by a program of its own in the rows as stored: `max t, t <= gaps <= 1`, a pair tied far out."""
+    others = np.setdiff1d(np.arange(len(rows)), pair)
+    first, second = pair
+    gaps = np.column_stack([rows, np.zeros(len(rows)) if bias is None else bias])
+    gaps = gaps[first] - gaps[others]
+    ones = np.ones((len(others), 1))
+    solved = linprog(
+        [*np.zeros(gaps.shape[1]), -1.0],
+        A_ub=np.block([[-gaps, ones], [gaps, 0 * ones]]), b_ub=np.append(0 * ones, ones),
+        A_eq=None if first == second else [[*(rows[first] - rows[second]), 0.0, 0.0]],
+        b_eq=None if first == second else [0.0],
+        bounds=[(None, None)] * rows.shape[1] + [(0, None), (None, 1)],
+    )  # fmt: skip
+    assert solved.status == 0
+    return -float(solved.fun)
+
+
+@pytest.mark.parametrize("rounds", [0, 8])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("n", "r"), [(9, 3), (16, 2), (16, 3), (30, 2), (60, 4)])
+def test_answers_are_those_of_a_program_each(monkeypatch, n, r, bias, rounds):
+    """By nearest points and, without any, by programs that grow; leads are no larger than the largest one."""
+    monkeypatch.setattr(feasibility, "ROUNDS", rounds)
+    monkeypatch.setattr(feasibility, "LEAST_ROUNDS", 0)
+    monkeypatch.setattr(feasibility, "CHUNK", 50)
+    head = random_head(n + r, n, r, bias=bias)
+    members = all_members(n, bias=bias)
+    members = members[np.random.default_rng(0).permutation(len(members))[:120]]
+    solved = solve_feasibility(label_coordinates(head), members, title="")
+    leads = np.array([largest_lead(np.asarray(head.right), head.right_bias, pair) for pair in members])
+    assert solved.status.tolist() == np.where(leads > 1e-6, YES, NO).tolist()
+    assert (solved.lead <= leads * (1 + 1e-6) + 1e-8).all()
+    assert ((solved.lead > 0) == (solved.status == YES)).all()
+    assert YES in solved.status
+    assert n == 9 or NO in solved.status
+
+
+def test_nearest_points_leave_few_labels_to_programs(monkeypatch):
+    monkeypatch.setattr(feasibility, "_by_programs", lambda *_: (OPEN, 0.0))
+    monkeypatch.setattr(feasibility, "RIVALS", 8)
+    for seed, (n, r) in enumerate(((30, 2), (60, 4), (90, 7))):
+        space = label_coordinates(random_head(seed, n, r))
+        solved = solve_feasibility(space, all_members(n, bias=False)[:300], title="")
+        assert (solved.status != OPEN).mean() > 0.95
+
+
+def test_a_wide_head_needs_no_linear_program_for_rows_near_the_mean(monkeypatch):
+    draw = np.random.default_rng(0)
+    lengths = np.where(np.arange(2_000) < 10, 0.05, 1.0)[:, None]
+    head = FactorModel.from_softmax(3 + lengths * draw.standard_normal((2_000, 60)))
+    monkeypatch.setattr(feasibility, "_by_programs", None)
+    found = argmaxable(head, rows=np.arange(20))
+    assert found.can_lead.tolist() == 10 * [False] + 10 * [True]
+    assert found.decided.all()
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_input_leads_by_more_than_its_nearest_point_allows_for(seed, bias):
+    """Against every label, whichever few the hull is of."""
+    n, r = 14, 2
+    space = label_coordinates(random_head(seed, n, r, bias=bias))
+    members = alone(n) if bias else np.array([[i, (i + i % 2 * 5) % n] for i in range(n)])
+    leaders, draw, z, below = _Leaders.of(space, members), np.random.default_rng(seed), space.of(np.arange(n)), 0
+    for i, pair in enumerate(members):
+        others = leaders.differences(i, draw.permutation(np.setdiff1d(np.arange(n), pair))[:6])
+        np.testing.assert_allclose(others @ leaders.tie[i], 0, atol=1e-13)
+        point, bound, corners = _nearest(space, others)
+        x = draw.standard_normal((3_000, r + 1)) * [1, 1, bias]
+        x -= np.outer(x @ leaders.tie[i], leaders.tie[i])
+        x = x[x[:, -1] >= 0]
+        gaps = np.delete((x @ z[pair[0]])[:, None] - x @ z.T, pair, axis=1)
+        lead = gaps.min(axis=1) / gaps.max(axis=1)
+        assert lead[gaps.max(axis=1) > 0].max() <= bound * (1 + 1e-9)
+        below += bound < 1
+        assert (others @ point).min() >= point @ point - 1e-10
+        assert point[-1] >= -1e-12
+        # Corners without a weight are not missed.
+        np.testing.assert_allclose(_nearest(space, corners)[0], point, atol=1e-9)
+    assert below
+
+
+def test_a_hull_of_the_upward_direction_alone_bounds_nothing():
+    space = label_coordinates(random_head(3, 9, 3, bias=True))
+    point, bound, corners = _nearest(space, np.array([[0.0, 0.0, 0.0, 40.0]]))
+    assert (point.tolist(), bound, len(corners)) == ([0, 0, 0, 1], np.inf, 0)
+
+
+def gaps_by_hand(space, members, inputs):
+    logits = space.of(np.arange(space.n_labels)) @ inputs
+    gaps = logits[members].min() - logits
+    gaps[list(members)] = np.nan
+    if space.twins is not None:
+        gaps[space.twins] = np.nan
+    return gaps
+
+
+@pytest.mark.parametrize("twins", [None, [3, 5]])
+@pytest.mark.parametrize("blocks", [9, 4])
+def test_gaps_to_every_other_label_by_brute_force(monkeypatch, twins, blocks):
+    parts = [slice(start, min(start + blocks, 9)) for start in range(0, 9, blocks)]
+    monkeypatch.setattr("embaudit.softmax.coordinates.row_blocks", lambda *_: iter(parts))
+    head = random_head(3, 9, 3)
+    flags = None if twins is None else np.isin(np.arange(9), twins)
+    space = replace(label_coordinates(head), twins=flags)
+    leaders = _Leaders.of(space, np.array([[0, 0], [2, 7], [8, 8]]))
+    inputs = np.random.default_rng(0).standard_normal((3, space.rank + 1))
+    found = _gaps(leaders, inputs, 9)
+    allowed = leaders.allowed(inputs)
+    assert (allowed[:, -1] >= 0).all()
+    np.testing.assert_allclose(np.einsum("ij,ij->i", allowed, leaders.tie), 0, atol=1e-14)
+    for i, members in enumerate(leaders.members):
+        gaps = gaps_by_hand(space, members, inputs[i])
+        assert found.least[i] == pytest.approx(np.nanmin(gaps))
+        assert found.largest[i] == pytest.approx(np.nanmax(gaps))
+        nearest = [label for label in np.argsort(gaps) if not np.isnan(gaps[label])]
+        assert found.closest[i].tolist() == [*nearest, *[-1] * (9 - len(nearest))]
+        # What moving to the tie can change: no gap changes by more.
+        moved = gaps_by_hand(space, members, inputs[i] - inputs[i] @ leaders.tie[i] * leaders.tie[i])
+        assert np.nanmax(np.abs(moved - gaps)) <= found.slack[i] + 1e-12
+
+
+def test_quick_logits_of_long_rows_are_off_by_no_more_than_their_slack_and_change_no_answer(monkeypatch):
+    rows = random_head(5, 60, 20).right.astype(np.float32)
+    rows[59] = rows[58] * np.float32(1 + 1e-6)
+    head = FactorModel.from_softmax(rows)
+    exact = solve_feasibility(label_coordinates(head), alone(60), title="")
+    monkeypatch.setattr(coordinates, "WIDE", 19)
+    space = label_coordinates(head)
+    assert space.is_long
+    inputs = np.random.default_rng(2).standard_normal((40, 21)) * 10.0 ** np.arange(-4, 4).repeat(5)[:, None]
+    quick, slow = (np.concatenate([z for _, z in space.logit_blocks(inputs, quick=flag)]) for flag in (True, False))
+    off, slack = np.abs(quick - slow).max(axis=0), space.slack(space.weights(inputs))
+    assert ((off > 0) & (off <= slack)).all()
+    leaders = _Leaders.of(space, alone(60))
+    inputs = leaders.allowed(leaders.ends[0])
+    gaps = _gaps(leaders, inputs, 2)
+    for i in range(60):
+        by_hand = gaps_by_hand(space, (i,), inputs[i])
+        assert gaps.least[i] <= np.nanmin(by_hand) + 1e-12
+        assert gaps.largest[i] >= np.nanmax(by_hand) - 1e-12
+    quickly = solve_feasibility(space, alone(60), title="")
+    assert quickly.status.tolist() == exact.status.tolist()
+    np.testing.assert_allclose(quickly.lead, exact.lead, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("seed", range(4))
+def test_almost_equal_rows_share_only_where_their_difference_is_more_than_rounding(seed, eps):
+    """On a line two labels tie in no direction, however near they are."""
+    draw = np.random.default_rng(seed)
+    rows = draw.standard_normal((20, 1))
+    rows[1] = rows[0] + eps
+    found = solve_feasibility(label_coordinates(FactorModel.from_softmax(rows)), np.array([[0, 1]]), title="")
+    assert found.status[0] in (NO, OPEN)
+
+
+@pytest.mark.parametrize("margin", [0.3, 0.1, 0.01])
+def test_no_label_stays_open_for_a_large_margin(margin):
+    """The label of the largest gap, which a lead is a share of, is none of the closest."""
+    head = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((90, 6)))
+    found = argmaxable(head, margin=margin)
+    leads = np.array([largest_lead(head.right, None, np.array([i, i])) for i in range(90)])
+    assert found.decided.all()
+    assert found.can_lead.tolist() == (leads > margin).tolist()
+    assert 0 < found.n_can < 90
+
+
+def test_too_little_room_leaves_labels_open_and_never_wrong(monkeypatch):
+    head = random_head(4, 60, 2)
+    whole = argmaxable(head)
+    monkeypatch.setattr(feasibility, "ROUNDS", 0)
+    monkeypatch.setattr(feasibility, "LEAST_ROUNDS", 0)
+    n_open = []
+    for cells in (1, 8, 9, 15, 30, 60, 3 * 60):
+        found = argmaxable(head, max_cells=cells)
+        assert (found.can_lead == whole.can_lead)[found.decided].all()
+        n_open.append(found.n_undecided)
+    assert n_open == sorted(n_open, reverse=True)
+    assert n_open[0] == n_open[1] > n_open[3] > n_open[-1] == 0
+
+
+def test_of_affinely_independent_labels_nothing_is_asked(monkeypatch):
+    monkeypatch.setattr(feasibility, "_by_nearest_points", lambda *_: pytest.fail("asked"))
+    found = solve_feasibility(label_coordinates(random_head(0, 8, 7)), np.array([[0, 0], [1, 2]]), title="pairs")
+    assert (found.status.tolist(), found.lead.tolist()) == ([1, 1], [1.0, 1.0])
+    with pytest.raises(pytest.fail.Exception, match="asked"):
+        argmaxable(random_head(0, 9, 7))
+
+
+def test_no_labels_have_no_answers_and_margins_are_shares():
+    space = label_coordinates(random_head(3, 9, 3))
+    nobody = solve_feasibility(space, alone(9)[:0], title="")
+    assert (nobody.status.shape, nobody.lead.shape) == ((0,), (0,))
+    for margin in (0.0, 1.0, -0.1):
+        with pytest.raises(InputError, match="margin must be a share between 0 and 1; got"):
+            solve_feasibility(space, alone(9), title="", margin=margin)
+
+
+# --- programs ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_input_of_a_program_has_the_lead_that_is_told_of_it(seed, bias):
+    draw = np.random.default_rng(seed)
+    differences = draw.standard_normal((9, 3)) + np.array([0.9, 0.2, 0.1])
+    differences[:, -1] *= bias
+    lead, x = best_lead(differences)
+    gaps = differences @ x
+    assert gaps.min() == pytest.approx(lead * gaps.max(), abs=1e-9)
+    assert gaps.max() == pytest.approx(1.0) or lead == 0
+    assert x[-1] >= 0
+    assert bias or x[-1] == 0
+    searched = differences @ (draw.standard_normal((3, 20_000)) * [[1], [1], [bias]])
+    searched = searched[:, searched.min(axis=0) > 0]
+    assert not searched.size or (searched.min(axis=0) / searched.max(axis=0)).max() <= lead + 1e-9
+
+
+def test_an_input_far_along_the_bias_needs_its_sign():
+    up = np.array([[1.0, 0.0, 0.5], [-1.0, 0.0, 0.5]])
+    lead, x = best_lead(up)
+    assert lead == pytest.approx(1.0)
+    np.testing.assert_allclose(up @ x, 1, atol=1e-9)
+    assert best_lead(up * [1, 1, -1])[0] == 0.0
+
+
+def test_a_solver_that_fails_is_told(monkeypatch):
+    class Failed:
+        status, message = 4, "it went wrong"
+
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *_, **__: Failed)
+    with pytest.raises(InputError) as refused:
+        best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]))
+    assert str(refused.value) == "the linear program of a label must be solvable; got it went wrong; check the input."
