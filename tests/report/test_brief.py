@@ -39,10 +39,6 @@ def test_long_names_are_cut_and_columns_left_out_where_there_is_no_room():
     assert lines[-1] == "Everything: --full"
 
 
-def test_other_tables_are_said_to_be_there():
-    assert brief(["S."], [table(1), table(1)]).endswith("\n\nEverything: --full")
-
-
 def test_similarities_are_one_line_each_with_what_chance_leaves_open():
     rows = np.repeat(np.eye(3), 20, axis=0) + 0.1 * np.random.default_rng(0).standard_normal((60, 3))
     model = random_model(p=60, k=3).replace(right=rows + 5)

@@ -7,12 +7,10 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from browsing import CHROMIUM, DESKTOP, HOSTILE, PHONE
 from models import random_model
-from playwright.sync_api import expect
 
 import embaudit as ea
 from embaudit.canonical import at_exponent
 from embaudit.gauges import Affine, Gauge, GeneralLinear
-from embaudit.kernels.nearest import neighbours
 from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
@@ -206,17 +204,6 @@ def test_predictions_that_move_would_be_counted_and_shown(opened):
     assert "some" in page.locator("#changed").get_attribute("class")
 
 
-def test_a_rotation_moves_nothing(opened):
-    page = opened("cosine")
-    before = lists(page), predictions(page)
-    page.locator("#slider-0").press("End")
-    settled(page)
-    assert page.locator("#value-0").text_content() == "90°"
-    assert (lists(page), predictions(page)) == before
-    assert page.locator("#replaced").text_content() == "0 %"
-    assert page.locator("#pair-cosine").text_content() == page.locator("#pair-before").text_content()
-
-
 def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, opened):
     page, found = opened("scores"), explorer(audits["scores"])
     page.locator("#slider-0").press("Home")
@@ -229,15 +216,6 @@ def test_the_pair_stays_in_its_range_and_both_are_those_of_the_package(audits, o
     assert now == pytest.approx(home.cosines("right", pair)[0], abs=5e-5)
     assert page.locator("#pair-before").text_content() == f"{model.cosines('right', pair)[0]:.4f}"
     assert float(page.locator("#kappa").text_content()) == pytest.approx(found.families[0].kappas[0], abs=0.005)
-
-
-def test_the_share_replaced_counts_every_list(audits, opened):
-    page, found = opened("scores"), explorer(audits["scores"])
-    model = audits["scores"].model
-    before, after = (neighbours(one.right, found.listed) for one in (model, at_exponent(model, 0.0)))
-    share = page.evaluate(f"explorer.replaced(0, 0, {list(found.families[0].home)})")
-    assert share == pytest.approx(1 - before.kept_in(after).mean(), abs=1e-12)
-    assert share > 0.05
 
 
 def test_the_pad_shifts_and_no_prediction_moves(opened):
@@ -320,41 +298,6 @@ def test_a_page_opens_at_an_equal_model_and_a_button_leads_to_each(opened, audit
     assert all(page.locator(f"#explorer{one}").count() > 0 for one in stay)
 
 
-def test_a_slider_that_does_nothing_says_so(opened):
-    page = opened("scores")
-    page.locator("#slider-1").press("End")
-    settled(page)
-    assert page.locator("#value-0").text_content() == "off"
-    assert page.locator(".control.off #slider-0").count() == 1
-    page.locator("#slider-0").press("Home")
-    settled(page)
-    assert (page.locator("#value-0").text_content(), page.locator("#value-1").text_content()) == ("0", "off")
-    assert page.locator(".control.off").count() == 1
-    back(page)
-    assert page.locator(".control.off").count() == 0
-
-
-def test_the_place_of_the_model_is_marked_on_the_slider(opened, audits):
-    page, family = opened("scores"), explorer(audits["scores"]).families[0]
-    track, mark = page.locator("#slider-0").bounding_box(), page.locator(".here span").bounding_box()
-    share = (family.start - family.low) / (family.high - family.low)
-    assert mark["x"] - 1 <= track["x"] + share * track["width"] <= mark["x"] + mark["width"] + 10
-    assert "your model" in page.locator(".here span").text_content()
-
-
-def test_play_moves_and_stops(opened):
-    page = opened("scores")
-    stored = predictions(page)
-    page.locator("#play").click()
-    expect(page.locator("#replaced")).not_to_have_text("0 %")
-    assert predictions(page) == stored
-    page.locator("#play").click()
-    settled(page)
-    still = page.locator("#value-0").text_content()
-    page.wait_for_timeout(60)
-    assert page.locator("#value-0").text_content() == still
-
-
 @pytest.mark.parametrize(("name", "scheme"), [("scores", "light"), ("head", "dark"), ("cosine", "light")])
 @pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, viewport):
@@ -363,22 +306,6 @@ def test_pages_are_accessible_and_as_wide_as_the_screen(opened, name, scheme, vi
     broken = Axe().run(page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in broken] == []
     assert page.evaluate("document.documentElement.scrollWidth") == viewport["width"]
-
-
-def test_predictions_stay_in_view_while_neighbours_are_read_and_sliders_on_a_phone(opened):
-    for viewport, kept in ((PHONE, "#slider-0"), (PHONE, "#status-changed"), (DESKTOP, "#predicted-2")):
-        page = opened("scores", viewport=viewport)
-        page.evaluate("document.documentElement.style.scrollBehavior = 'auto'")
-        page.locator("#after-1").scroll_into_view_if_needed()
-        box = page.locator(kept).bounding_box()
-        assert 0 < box["y"] < viewport["height"]
-
-
-def test_lists_are_stacked_on_a_phone_and_names_have_the_whole_line(opened):
-    page = opened("scores", viewport=PHONE)
-    before, after = (page.locator(f"#{name}-0").bounding_box() for name in ("before", "after"))
-    assert after["y"] >= before["y"] + before["height"]
-    assert min(before["width"], after["width"]) > 0.75 * PHONE["width"]
 
 
 def test_without_scripts_everything_but_the_explorer_can_be_read(opened, audits):

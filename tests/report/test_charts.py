@@ -10,30 +10,12 @@ from models import random_model
 
 from embaudit.auditing.limits import limits
 from embaudit.movements import movement
-from embaudit.report.axis import Axis, LogAxis
 from embaudit.report.charts import certified_chart, movement_chart, width_chart
 
 
 @pytest.fixture(scope="module")
 def found():
     return limits(random_model(n=None, p=30, k=3), ["right"], max_condition=2.0, n_neighbours=4)
-
-
-def test_an_axis_places_values_between_its_ends_and_cuts_what_is_beyond():
-    axis = Axis(1.0, 3.0, 10.0, 30.0)
-    assert [axis.at(value) for value in (1.0, 1.55, 3.0, 0.0, 9.0)] == [10.0, 15.5, 30.0, 10.0, 30.0]
-    assert [mark.text for mark in axis.marks] == ["1", "1.5", "2", "2.5", "3"]
-    falling = Axis(0.0, 1.0, 200.0, 0.0)
-    assert [(mark.place, mark.text) for mark in falling.marks] == [
-        (200.0, "0"), (160.0, "0.2"), (120.0, "0.4"), (80.0, "0.6"), (40.0, "0.8"), (0.0, "1"),
-    ]  # fmt: skip
-
-
-def test_a_logarithmic_axis_places_ratios_and_drops_marks_that_would_touch():
-    axis = LogAxis(1.0, 2.0, 0.0, 100.0)
-    assert axis.at(np.sqrt(2)) == 50.0
-    assert [mark.text for mark in axis.marks] == ["1", "1.1", "1.25", "1.5", "2"]
-    assert [mark.text for mark in LogAxis(1.0, 10.0, 0.0, 1.0).marks] == ["1", "1.5", "2", "3", "4", "6", "10"]
 
 
 def test_movement_is_drawn_from_quantiles_and_means():
@@ -75,15 +57,6 @@ def test_widths_start_at_a_point_and_follow_the_summaries(found):
     assert band[len(points) - 1] == f"{points[-1][0]},{chart.up.at(stated[-1].width_quantiles[0.75])}"
     assert band[len(points)] == f"{points[-1][0]},{chart.up.at(stated[-1].width_quantiles[0.25])}"
     assert width_chart("none", []) is None
-
-
-def test_a_shift_opens_ranges_before_anything_is_stretched():
-    head = random_model(n=None, p=20, k=3, link="softmax")
-    found = limits(head, ["right"], max_condition=2.0, n_neighbours=4)
-    shifted = width_chart("label", found.ranges).curves[-1]
-    assert (shifted.name, shifted.kind, len(shifted.line.split())) == ("with a shift", "third", 4)
-    curves = certified_chart("label", found.certificates, found.attacks).curves
-    assert [curve.name for curve in curves] == ["proven to stay", "proven to stay, shifts up to 0.1 typical rows"]
 
 
 def test_certified_shares_and_attacks_share_their_axes(found):

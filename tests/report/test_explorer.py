@@ -7,30 +7,21 @@ import re
 from base64 import b64decode
 from dataclasses import replace
 from hashlib import sha256
-from html import unescape
 
 import numpy as np
 import pytest
-from browsing import read_text
 from models import random_model
 
 import embaudit as ea
 from embaudit.canonical import at_exponent
 from embaudit.canonical.habits import log_condition
 from embaudit.gauges import Gauge
-from embaudit.model import Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.explorer import explorer
-from embaudit.report.explorer.chosen import LONGEST, NUMBERS, chosen_rows, how_many, names_of
-from embaudit.report.explorer.explorer import packed
 from embaudit.report.explorer.parts import held, script
 from embaudit.report.page import page
 
 GAIN = np.array([1.0, -2.0, 3.0, 0.5])
-
-
-def unpacked(one):
-    return np.frombuffer(b64decode(one["data"]), dtype=f"<{one['type']}").astype(float)
 
 
 def at(family, place, shift=(0.0, 0.0), directions=None):
@@ -123,21 +114,6 @@ def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):
     assert np.abs(found.pad.points - model.right @ found.pad.directions.T / unit**2).max() < 1e-4
 
 
-def test_a_head_shows_random_states_and_its_norm_folded_in(head):
-    found, model = explorer(head), head.model
-    assert [one.kind for one in found.families] == ["worst", "folded"]
-    assert found.drawn
-    assert found.other_names[:2] == ("random state 1", "random state 2")
-    rows, others = at(of_kind(found, "folded"), 1.0)
-    assert np.abs(cosines(rows) - cosines(model.right * GAIN)).max() < 1e-12
-    stored, states = at(of_kind(found, "folded"), 0.0)
-    assert np.abs(others @ rows.T - states @ stored.T).max() < 1e-12
-    assert np.abs(stored - model.right).max() == 0
-    assert of_kind(found, "folded").said == "RMSNorm, κ = 6"
-    mean, unit = np.linalg.norm(model.right.mean(axis=0)), np.median(np.linalg.norm(model.right, axis=1))
-    assert found.pad.reach == np.ceil(12.5 * mean / unit) / 10 > 1
-
-
 def test_the_row_shown_first_is_well_known_and_one_of_its_neighbours_goes():
     counts = np.random.default_rng(0).permutation(40)
     model = random_model(p=40, scales=([5, 3, 2, 1, 0.5], 1), right_counts=counts)
@@ -149,21 +125,6 @@ def test_the_row_shown_first_is_well_known_and_one_of_its_neighbours_goes():
     assert second not in after
 
 
-def test_without_anything_that_moves_a_rotation_is_the_control():
-    found = explorer(ea.audit(random_model(link="cosine"), n_gauges=1))
-    assert [one.kind for one in found.families] == ["rotation"]
-    assert found.unit == (True, True)
-    assert found.pad is None
-    half = explorer(ea.audit(random_model(link=Softmax(unit_rows=True)), n_gauges=1))
-    assert half.unit == (True, False)
-
-
-def test_where_only_a_shift_moves_rows_the_model_at_hand_is_a_family(without_attacks):
-    found = explorer(ea.audit(random_model(n=None, k=3, link="softmax"), n_gauges=1))
-    assert [one.kind for one in found.families] == ["stored"]
-    assert found.pad is not None
-
-
 def test_there_is_no_explorer_where_it_would_show_nothing_or_what_is_not_known(audited):
     line = ea.FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     assert explorer(ea.audit(line, n_gauges=1)) is None
@@ -172,46 +133,6 @@ def test_there_is_no_explorer_where_it_would_show_nothing_or_what_is_not_known(a
     drift = tuple(replace(one, max_abs=1.0, tolerance=0.0) for one in audited.evidence.drift)
     assert explorer(replace(audited, evidence=replace(audited.evidence, drift=drift))) is None
     assert explorer(ea.audit(random_model(link="softmax"), role="left", n_gauges=1)) is None
-
-
-def test_users_are_explored_where_they_are_asked_about():
-    model = random_model(n=9, p=20, k=3)
-    found = explorer(ea.audit(model, role="user", n_gauges=1))
-    assert (found.title, found.other_title, len(found.names), len(found.other_names)) == ("user", "item", 9, 20)
-    rows, others = at(of_kind(found, "exponent"), 0.3)
-    assert np.abs(cosines(rows) - cosines(at_exponent(model, 0.3).left)).max() < 1e-12
-    assert np.abs(rows @ others.T - model.scores()).max() < 1e-12
-    assert "worst" not in [one.kind for one in found.families]
-
-
-def test_the_most_popular_are_chosen_and_copies_left_out():
-    x = np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 3.0], [1.0, 1.0], [0.0, 0.0], [1.0, -1.0]])
-    model = ea.FactorModel.from_user_item(np.eye(2), x, item_counts=[9, 1, 2, 50, 99, 3])
-    assert chosen_rows(model, "right", 9).tolist() == [0, 1, 2, 5]
-    assert chosen_rows(model, "right", 2).tolist() == [0, 5]
-    assert chosen_rows(model.replace(right_counts=None), "right", 2).tolist() == [1, 2]
-    aside = np.array([True, False, False, False, False, False])
-    fresh = ea.FactorModel(np.eye(2), x, right_counts=[9, 1, 2, 50, 99, 3], right_aside=aside)
-    assert chosen_rows(fresh, "right", 2).tolist() == [2, 5]
-
-
-def test_names_are_told_from_numbers_and_cut():
-    model = ea.FactorModel.from_vectors([[1.0]] * 3, ids=["12", "y" * 99, " "])
-    assert names_of(model, "right", np.arange(3)) == ["item 12", "y" * (LONGEST - 1) + "…", "' '"]
-
-
-def test_numbers_come_back_from_letters():
-    for numbers, kind in ((np.array([1.5, -2.0]), "f4"), (np.array([0.1, 1e300]), "f8")):
-        assert packed(numbers)["type"] == kind
-        assert unpacked(packed(numbers)).tolist() == numbers.tolist()
-
-
-@pytest.mark.parametrize(("rank", "families"), [(1, 1), (64, 3), (300, 2), (5000, 1)])
-def test_rows_are_as_many_as_there_is_room_for(rank, families):
-    rows, others = how_many(rank, families)
-    assert (rows + others) * rank * families <= max(NUMBERS, 5 * rank)
-    assert rows <= 300
-    assert others <= 100
 
 
 def test_the_page_of_a_wide_model_stays_small(without_attacks):
@@ -244,26 +165,6 @@ def test_the_page_allows_its_own_script_and_no_name_ends_its_data():
     assert b64decode(allowed) == sha256(ran.encode()).digest()
     assert ran == script()
     assert len(ran.encode()) < 60_000
-
-
-def test_words_of_the_explorer_are_those_of_claims_and_of_the_glossary(audited, head):
-    alone = ea.audit(ea.FactorModel.from_vectors(np.random.default_rng(0).normal(size=(30, 3))), n_gauges=1)
-    pinned = ea.audit(random_model(link="cosine", n=30, p=30), n_gauges=1)
-    for audit, expected in (
-        (audited, "leaves every prediction as it is"),
-        (head, "Only items are at hand."),
-        (alone, "leaves every score as it is"),
-        (pinned, next(claim.text for claim in pinned.claims if claim.name == "pinned:right")),
-    ):
-        part = read_text(page(audit).split('id="explorer"')[1].split("<noscript>")[0])
-        assert expected in part
-    assert "scores changed" in page(alone)
-    assert "<h3>Scores</h3>" in page(alone)
-    assert "<h3>Predictions</h3>" in page(head)
-    assert "probabilities changed" in page(head)
-    assert "users are drawn at random" in page(alone)
-    assert "states are drawn at random" in page(head)
-    assert "at random" not in page(audited).split('id="explorer"')[1].split("</section>")[0]
 
 
 def test_a_button_leads_to_each_demonstration(audited, head, shifted):
@@ -299,21 +200,3 @@ def test_a_button_leads_to_each_demonstration(audited, head, shifted):
 def centred_of(audit):
     pad = explorer(audit).pad
     return np.round([-pad.mean / pad.unit, 0.0], 9).tolist()
-
-
-def test_the_page_says_users_and_items_only_where_the_model_does(audited):
-    labels = ea.FactorModel.from_softmax(np.random.default_rng(0).normal(size=(40, 4)) + 1)
-    part = read_text(page(ea.audit(labels, n_gauges=1)).split('id="explorer"')[1].split("<noscript>")[0])
-    assert "A stretch of the inputs that is undone on the labels is one." in part
-    assert not re.search(r"\b(users?|items?)\b", part)
-    own = unescape(page(audited).split('id="explorer"')[1].split("<script")[0])
-    assert "A stretch of the users that is undone on the items is one." in own
-    assert "From users whitened (0) to items whitened (1)" in own
-    assert "of the 10 nearest replaced, among all 30 items" in own
-
-
-def test_rows_looked_at_are_told_from_all_rows():
-    few = random_model(n=9, p=320, k=3)
-    for counts, which in ((None, "the longest"), (np.arange(320), "those with most interactions")):
-        html = page(ea.audit(few.replace(right_counts=counts), n_gauges=1))
-        assert f"among 300 of 320 items: {which}, one of each group of copies; lists are of these alone" in html

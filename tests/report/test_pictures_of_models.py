@@ -15,11 +15,9 @@ from models import random_model
 import embaudit as ea
 from embaudit.auditing import evidence
 from embaudit.auditing.equivalents import equivalent_models
-from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import cosine_matrix
 from embaudit.report import heatmap_rows
-from embaudit.report.heatmap_rows import groups_of, leaf_order, taken_rows
+from embaudit.report.heatmap_rows import leaf_order, taken_rows
 from embaudit.report.heatmaps import heatmap
 from embaudit.report.matrix_panel import edges_of
 from embaudit.report.prediction_display import MOST_POINTS, PredictionDisplay
@@ -82,12 +80,6 @@ def test_both_cosines_of_every_pair_are_those_of_the_definition(name):
     )
 
 
-def test_left_pairs_are_compared_by_their_rows_of_scores():
-    shown = PredictionDisplay.of(MODEL, role="user")
-    np.testing.assert_allclose(shown.predicted, between_columns(MODEL.right @ MODEL.left.T), atol=1e-9)
-    assert shown.caption.startswith("Cosine at hand against prediction cosine: all 300 user-user pairs. Pearson's r of")
-
-
 def test_pairs_are_all_up_to_the_number_asked_for_and_a_sample_of_them_above():
     assert PredictionDisplay.of(MODEL, n_pairs=190).taken == "all 190 item-item pairs"
     few = PredictionDisplay.of(MODEL, n_pairs=189)
@@ -99,28 +91,6 @@ def test_pairs_are_all_up_to_the_number_asked_for_and_a_sample_of_them_above():
         assert at_hand == pytest.approx(cosine(MODEL.right[int(first)], MODEL.right[int(second)]))
     other = PredictionDisplay.of(MODEL, n_pairs=189, rng=1)
     assert other.pairs.tolist() != few.pairs.tolist() == PredictionDisplay.of(MODEL, n_pairs=189, rng=0).pairs.tolist()
-
-
-def test_copies_lie_at_one_and_rows_without_direction_or_predictions_nowhere():
-    items = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 0.0]])
-    users = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])  # nobody sees the last column
-    shown = PredictionDisplay.of(ea.FactorModel.from_user_item(users, items))
-    assert shown.pairs.tolist() == [[0, 1], [0, 4], [1, 4]]
-    assert (shown.cosines[0], shown.predicted[0]) == (pytest.approx(1), pytest.approx(1))
-    assert (shown.n_pairs, shown.n_undefined) == (6, 3)
-    assert shown.taken == "all 6 item-item pairs, 3 without a prediction cosine left out"
-
-
-def test_rows_set_aside_stand_in_no_pair():
-    aside = np.arange(20) < 17
-    assert PredictionDisplay.of(MODEL.replace(right_aside=aside)).pairs.tolist() == [[17, 18], [17, 19], [18, 19]]
-
-
-def test_where_nothing_varies_no_correlation_is_told():
-    shown = PredictionDisplay.of(ea.FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [2.0], [5.0]]))
-    assert np.isnan(shown.correlation)
-    assert shown.caption == "Cosine at hand against prediction cosine: all 3 item-item pairs."
-    assert shown.plot(Figure().add_subplot()).ax_.get_title() == "all 3 item-item pairs"
 
 
 def test_what_cannot_be_compared_is_refused():
@@ -149,13 +119,6 @@ def test_many_pairs_are_counted_and_every_one_of_them_is():
     assert [ax.get_ylabel() for ax in shown.figure_.axes] == ["cosine at hand", "pairs in a hexagon"]
     assert shown.ax_.get_xlabel() == "prediction cosine"
     assert shown.ax_.get_xlim() == shown.ax_.get_ylim() == (-1.03, 1.03)
-
-
-def test_points_are_drawn_by_prediction_across_and_cosine_up():
-    shown = PredictionDisplay.of(MODEL).plot(Figure().add_subplot())
-    np.testing.assert_array_equal(shown.ax_.collections[0].get_offsets(), np.c_[shown.predicted, shown.cosines])
-    assert [line.get_xydata().tolist() for line in shown.ax_.lines] == [[[-1, -1], [1, 1]]]
-    assert shown.ax_.get_title() == f"all 190 item-item pairs\nPearson's r of these {shown.correlation:.2f}"
 
 
 def test_a_picture_is_a_value_and_leaves_pyplot_alone_where_axes_are_given():
@@ -222,19 +185,6 @@ def test_the_furthest_is_that_of_the_largest_mean_change_and_no_prediction_cosin
     assert not left.startswith("exponent 1 ")  # whose left cosines are prediction cosines
 
 
-class Wrong(EquivalentModel):
-    """Says that it predicts the same, and does not."""
-
-    def of(self, model):
-        return super().of(model).replace(left=1.001 * model.left)
-
-
-def test_a_panel_whose_predictions_differ_says_so():
-    wrong = Wrong.by(Gauge.diagonal([1.0, 1.0, 1.0, 2.0]), "odd", "diagonal")
-    panel = heatmap(MODEL, equals=[wrong], beside=["odd"]).panels[1]
-    assert (panel.name, panel.note) == ("odd, κ = 2", "predictions differ by more than rounding")
-
-
 def test_one_side_alone_has_equal_models_and_no_predictions():
     alone = ea.FactorModel.from_vectors(MODEL.right)
     usual = heatmap(alone)
@@ -270,29 +220,6 @@ def test_rows_stand_by_label_then_by_length_or_interactions():
     assert counted.said.endswith("by group, then by interactions")
 
 
-def test_groups_are_read_from_labels_or_a_table_alike(tmp_path):
-    table = tmp_path / "movies.csv"
-    lines = [f"{i},{label or ''}" for i, label in zip(range(100, 120), LETTERS, strict=True)]
-    table.write_text("id,kind\n" + "\n".join(lines))
-    model = MODEL.replace(right_ids=np.arange(100, 120))
-    assert groups_of(model.right_side, f"{table}:kind") == groups_of(model.right_side, LETTERS)
-    several = groups_of(model.right_side, ["b|a", "nan", float("nan"), "(no genres listed)", " x "] * 4)
-    assert (several.of[:5], several.first) == (("b", "", "", "", "x"), True)
-    assert not groups_of(model.right_side, np.arange(20)).first
-    shown = taken_rows(model, "right", groups=["b|a", "a", "c", "a"] * 5)
-    assert shown.said.endswith("by group (the first label of each), then by length")
-
-
-def test_numbers_come_by_value_and_rows_named_without_label_last():
-    model = ea.FactorModel.from_vectors(np.eye(4), ids=list("pqrs"))
-    assert taken_rows(model, "right", groups=[10, 9, 2, 10]).groups == ("2", "9", "10", "10")
-    named = taken_rows(model, "right", groups=["z", None, "y", "x"], show=["p", "q", "r"])
-    assert (named.rows.tolist(), named.groups) == ([2, 0, 1], ("y", "z", ""))
-    assert named.said == "3 items named, by group, then by length"
-    drawn = heatmap(model, groups=["z", None, "y", "x"], show=["p", "q", "r"], beside=[]).plot(Figure().add_subplot())
-    assert [text.get_text() for text in drawn.figure_.axes[2].get_yticklabels(minor=True)] == ["y", "z", "no group"]
-
-
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
@@ -307,19 +234,6 @@ def test_groups_that_cannot_be_read_are_refused(groups, words):
     with pytest.raises(ea.InputError) as refused:
         heatmap(MODEL.replace(right_ids=np.arange(20)), groups=groups)
     assert words in str(refused.value)
-
-
-def test_more_rows_than_asked_for_are_sampled_and_it_is_said():
-    assert taken_rows(MODEL, "right", n_rows=20).said.startswith("all 20 items with a direction, like beside like")
-    found = taken_rows(MODEL, "right", n_rows=19)
-    assert found.said == "19 of 20 items with a direction, drawn at random, like beside like in the first panel"
-    assert len(set(found.rows.tolist())) == 19
-    aside = taken_rows(MODEL.replace(right_aside=np.arange(20) < 5), "right", n_rows=9)
-    assert aside.said.startswith("9 of 15 items with a direction that are not set aside, drawn at random")
-    assert aside.rows.min() >= 5
-    for wrong in (1, 1001, 2.0):
-        with pytest.raises(ea.InputError, match="n_rows must be an integer from 2 to 1000"):
-            heatmap(MODEL, n_rows=wrong)
 
 
 def test_not_more_rows_are_named_than_a_picture_holds(monkeypatch):
@@ -341,21 +255,6 @@ def test_like_stands_beside_like_and_rows_without_cosine_come_last():
     assert order[-1] == 4
     assert len(edges_of(np.insert(kinds, 4, 9)[order][:-1])) == 2
     assert leaf_order(np.full((2, 2), np.nan)).tolist() == [0, 1]
-
-
-def test_copies_are_one_and_what_has_no_cosine_is_grey_and_said():
-    items = np.array([[1.0, 0.0, 0.5], [2.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-    users = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    model = ea.FactorModel.from_user_item(users, items, item_ids=list("abcd"))
-    shown = heatmap(model, groups=["x", "x", "y", "y"], show=list("abcd"), beside=["prediction cosine"])
-    assert shown.names == ("b", "a", "c", "d")
-    first, second = (panel.cosines for panel in shown.panels)
-    assert [first[0, 1], second[0, 1]] == pytest.approx([1, 1])
-    assert np.isnan(first).sum(axis=1).tolist() == [1, 1, 1, 4]
-    assert np.isnan(second).sum(axis=1).tolist() == [2, 2, 4, 4]
-    assert shown.said == "item-item cosines of 4 items named, by group, then by length; grey where there is none"
-    assert shown.means(shown.panels[0]) == {"within": pytest.approx(1), "between": pytest.approx(0.2**0.5)}
-    assert shown.means(shown.panels[1]) == {"within": pytest.approx(1), "moved": pytest.approx(0, abs=1e-12)}
 
 
 def test_means_are_those_of_pairs_within_and_between_labels():
@@ -394,15 +293,6 @@ def test_a_heatmap_is_drawn_on_one_scale_with_groups_and_numbers():
     assert [label.get_text() for label in panels[0].get_yticklabels(minor=True)] == ["a", "b"]
     assert panels[0].get_yticks(minor=True).tolist() == [2, 9.5]
     assert bar.get_ylabel() == "cosine"
-
-
-def test_few_rows_are_named_and_many_are_not():
-    large = random_model(0, n=None, p=41, k=3, right_names=[f"${i}" for i in range(41)])
-    for count, named in ((40, 40), (41, 0)):
-        shown = heatmap(large, beside=[], n_rows=count).plot(Figure().add_subplot())
-        labels = [label.get_text() for label in shown.figure_.axes[2].get_yticklabels()]
-        assert labels == [rf"\${row}" for row in shown.taken.rows][:named]
-    assert shown.figure_.axes[2].get_xlabel() == ""
 
 
 def test_free_axes_hold_no_panels():
@@ -464,14 +354,6 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
     assert audit.plot_certified_curve(Figure().add_subplot(), role="left").title == "top 3 lists of 25 users"
     with pytest.raises(ea.InputError, match=r"^role must be one of right, left; got 'cross'\.$"):
         audit.plot_certified_curve(role="cross")
-
-
-def test_lists_certified_beside_shifts_say_so():
-    head = MODEL.replace(link="softmax")
-    for length, words in ((0.25, ", beside shifts up to 0.25"), (None, ", beside any shift")):
-        group = ea.gauges.Translation(4, max_shift=length)
-        title = ea.certified_neighbours(head, n=2, group=group).plot(Figure().add_subplot()).title
-        assert title == f"top 2 lists of 20 right rows{words}"
 
 
 def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch, without_attacks):

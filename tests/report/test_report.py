@@ -14,8 +14,7 @@ from embaudit.auditing.glossary import WORDS
 from embaudit.blocks import block_cosines
 from embaudit.movements import movement
 from embaudit.report.definitions import DEFINED, definitions
-from embaudit.report.grid import Grid
-from embaudit.report.page import coded, page, picture
+from embaudit.report.page import coded, page
 from embaudit.report.summary import grids, neighbour_grids, sentences
 from embaudit.report.terminal import print_audit
 
@@ -87,12 +86,6 @@ def test_narrow_terminals_get_fewer_columns_and_no_column_of_single_letters(resu
     assert len(first.narrow().headings) < len(first.headings)
 
 
-def test_pictures_are_the_same_bytes_every_time():
-    drawn = [picture(lambda axes: axes.plot([1, 2], [3, 4])) for _ in range(2)]
-    assert drawn[0] == drawn[1]
-    assert drawn[0].startswith("<svg")
-
-
 def test_a_page_has_the_picture_and_escapes_its_title():
     found = block_cosines([1.0, 1.0], [1.0, 2.0])
     shown = page(found, "<script>a & b")
@@ -105,22 +98,6 @@ def test_a_page_has_the_picture_and_escapes_its_title():
     moved = movement(model, model)
     assert '<div class="picture"><svg' in page(moved)
     assert "<svg" not in moved._repr_html_()
-
-
-def test_every_row_of_a_grid_stays_aligned_in_text_and_is_counted_when_cut():
-    grid = Grid("t", "n", ("name", "x"), (("a", "1"), ("bcd", "12.5"), ("<b>", "–")), marked=frozenset({(1, 1)}))
-    assert str(grid).splitlines() == ["t (n)", "name     x", "a        1", "bcd   12.5", "<b>      –"]
-    assert grid.head(2).caption == "t (n; the first 2 of 3 rows)"
-    assert grid.head(3) is grid
-    assert '<td class="number changed">12.5</td>' in grid.to_html()
-    assert "<b>" not in grid.to_html()
-
-
-def test_narrowing_keeps_words_and_marks_with_their_columns():
-    grid = Grid("t", "", ("a", "b", "c"), (("1", "2", "3"),), ("c",), words=(0, 2), marked=frozenset({(0, 1), (0, 2)}))
-    narrow = grid.narrow()
-    assert (narrow.headings, narrow.rows, narrow.words) == (("a", "c"), (("1", "3"),), (0, 1))
-    assert narrow.marked == {(0, 1)}
 
 
 def test_neighbours_are_shown_with_what_their_cosines_mean_and_without_copies():

@@ -51,24 +51,6 @@ def test_pages_are_accessible_and_as_wide_as_the_screen(showing, folder, kind, v
     assert page.locator("img").count() == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_pages_need_no_scripts_and_print(showing, folder, kind):
-    page = showing(folder / f"{kind}.html", java_script_enabled=False)
-    assert page.locator("h1").is_visible()
-    assert page.locator("#verdict p").first.is_visible()
-    assert page.locator("header svg").first.is_visible()
-    assert all(one.is_visible() for one in page.locator("h2").all())
-    page.emulate_media(media="print")
-    assert not page.locator("nav").is_visible()
-
-
-def test_names_are_text_wherever_they_stand(showing, folder):
-    page = showing(folder / "compare.html")
-    names = page.locator("#moved td:first-child, #neighbours bdi").all_text_contents()
-    assert {HOSTILE[0], HOSTILE[1], HOSTILE[4], "'\\u202eabc\\u2066'"} <= set(names)
-    assert max(map(len, names)) == 120
-
-
 @pytest.mark.parametrize(
     "theme", ["", 'data-jp-theme-light="false"', 'data-jp-theme-light="true"', 'class="vscode-dark"']
 )

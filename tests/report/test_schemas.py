@@ -64,22 +64,6 @@ def test_a_field_that_is_missing_or_of_another_type_is_noticed(written, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_field_that_nobody_knows_is_allowed_to_others_and_noticed_here(written, name):
-    newer = written[name][0] | {"of_a_later_version": 1}
-    assert Draft202012Validator(json.loads(schema(name))).is_valid(newer)
-    (said,) = misfits(name, newer)
-    assert "'of_a_later_version' was unexpected" in said
-
-
-def test_fields_within_are_noticed_too(written):
-    one = json.loads(json.dumps(written["audit"][1]))
-    one["claims"][0]["scope"]["new"] = one["head"]["argmax"]["new"] = one["movement"][0]["new"] = 1
-    assert [said.partition(":")[0] for said in misfits("audit", one)] == [
-        "$.claims[0].scope", "$.head", "$.movement[0]",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_what_read_the_first_schema_reads_what_is_written_now(written, name):
     first = json.loads((PUBLISHED / f"{name}.json").read_text())
     now = json.loads(schema(name))
