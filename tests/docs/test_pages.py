@@ -122,6 +122,13 @@ def test_measured_figures_are_those_of_the_benchmarks():
     assert [figure for figure in figures if figure not in record] == []
 
 
+def test_every_benchmark_is_run_and_described():
+    folder = ROOT / "benchmarks"
+    scripts = sorted(path.name for path in folder.glob("bench_*.py"))
+    assert sorted(re.findall(r'^    "(bench_\w+\.py)":', (folder / "run.py").read_text(), re.MULTILINE)) == scripts
+    assert sorted(re.findall(r"^## `(bench_\w+\.py)`", (folder / "README.md").read_text(), re.MULTILINE)) == scripts
+
+
 def test_sentences_are_read_at_once():
     for page in ("start", "questions", "index", "outputs", "scale", "contributing"):
         paragraphs = re.split(r"\n\n|^- ", prose(TEXTS[f"docs/{page}.md"]).replace("**", ""), flags=re.MULTILINE)
