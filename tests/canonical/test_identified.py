@@ -87,6 +87,13 @@ def test_no_gauge_of_condition_up_to_1e4_moves_them(seed, kappa, kind, role, lin
     np.testing.assert_allclose(after, before, atol=1e-9)
 
 
+def test_the_plain_cosines_of_the_same_models_do_move():
+    model = make(2)
+    other = GeneralLinear(4, max_condition=100.0).sample(rng=2).act(model)
+    pairs = all_pairs(15)
+    assert np.abs(other.cosines("right", pairs) - model.cosines("right", pairs)).max() > 0.5
+
+
 def test_a_model_of_cosines_ignores_lengths():
     model = make(4, link="cosine")
     lengths = np.random.default_rng(0).uniform(0.1, 10, 15)

@@ -63,6 +63,17 @@ def test_no_random_affine_gauge_leaves_its_range() -> None:
     assert max(widest) > 0.9, "the gauges tried are violent enough to see a range that is too narrow"
 
 
+@pytest.mark.parametrize("narrow", [{"max_condition": 3.0, "max_shift": 0.5}, {"max_condition": 2.0, "max_shift": 0.3}])
+def test_a_budget_too_small_is_left(narrow: dict[str, float]) -> None:
+    """What the test above is able to see: ends are reached by larger budgets only."""
+    rows = np.random.default_rng(0).normal(size=(20, 3))
+    model, pairs = model_of(rows), np.array([[i, i + 1] for i in range(19)])
+    found = cosine_range(model, Affine(3, max_condition=3.0, max_shift=0.7), pairs=pairs)
+    inner = cosine_range(model, Affine(3, **narrow), pairs=pairs)
+    assert not inner.contains(found.lower)[found.lower > -1].any()
+    assert not inner.contains(found.upper)[found.upper < 1].any()
+
+
 def hard_rows(k: int, seed: int) -> np.ndarray:
     """Nearly parallel rows, opposite rows, one row twice as long, two equal ones."""
     rows = np.random.default_rng(seed).normal(size=(8, k))

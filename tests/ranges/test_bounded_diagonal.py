@@ -114,6 +114,15 @@ def test_a_large_budget_approaches_the_unbounded_range() -> None:
     np.testing.assert_allclose(wide.upper, free.upper, atol=1e-6)
 
 
+def test_share_of_pairs_any_diagonal_gauge_says_nothing_about() -> None:
+    # One sign pattern in 2^(k-1) is definite.
+    draw = np.random.default_rng(0)
+    for k, share in ((2, 0.5), (4, 0.875), (8, 0.992)):
+        model = FactorModel.from_vectors(draw.normal(size=(400, k)))
+        found = cosine_range(model, Diagonal(k), pairs=draw.integers(400, size=(20_000, 2)))
+        assert found.is_vacuous.mean() == pytest.approx(share, abs=0.015)
+
+
 def log_lengths(logs: np.ndarray, x: np.ndarray, y: np.ndarray) -> float:
     return np.log((np.exp(logs) * x * x).sum() * (np.exp(-logs) * y * y).sum()) / 2
 
