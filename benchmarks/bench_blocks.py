@@ -67,11 +67,11 @@ def peak_megabytes() -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1000
 
 
-def compare(paths: list[str], partition: str) -> dict[str, float]:
+def compare(paths: list[str], blocks: str) -> dict[str, float]:
     from embaudit.blocks import block_cosines
 
     start = time.perf_counter()
-    result = block_cosines(*paths, partition=partition)
+    result = block_cosines(*paths, blocks)
     seconds = time.perf_counter() - start
     return {"seconds": seconds, "peak_mb": peak_megabytes(), "blocks": len(result), "global": result.global_cosine}
 
@@ -85,24 +85,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--gigabytes", type=float, default=2.0)
     parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
-    parser.add_argument("--partition", nargs="+", default=["tensors", "rows", "columns"])
+    parser.add_argument("--blocks", nargs="+", default=["tensors", "rows"])
     parser.add_argument("--task", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
         kind, *paths = options.task
-        result = read_only(paths) if kind == "read" else compare(paths, options.partition[0])
+        result = read_only(paths) if kind == "read" else compare(paths, options.blocks[0])
         print(json.dumps(result))
         return
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / f"{side}.safetensors") for side in "xy"]
         for seed, path in enumerate(paths):
             write_file(Path(path), options.gigabytes, options.dtype, seed)
-        for partition in options.partition:
+        for blocks in options.blocks:
             read = run("--task", "read", *paths)["seconds"]
-            done = run("--partition", partition, "--task", "compare", *paths)
+            done = run("--blocks", blocks, "--task", "compare", *paths)
             beyond = done["seconds"] - read
             print(
-                f"{options.gigabytes:g} GB {options.dtype} by {partition:8s}: reading {read:.1f} s, comparing "
+                f"{options.gigabytes:g} GB {options.dtype} by {blocks:8s}: reading {read:.1f} s, comparing "
                 f"{done['seconds']:.1f} s, beyond reading {beyond:.1f} s, peak {done['peak_mb']:.0f} MB, "
                 f"{done['blocks']:,} blocks"
             )

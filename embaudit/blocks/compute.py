@@ -1,160 +1,145 @@
-"""Match the tensors of two sources, cut them into blocks, stream their sums; the same for a pair of embeddings."""
+"""Match the tensors of two sources by name, cut them into blocks, stream their sums; the same for a pair of rows."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+import fnmatch
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.blocks.cosines import BlockCosines, BlockNames
-from embaudit.blocks.partition import (
-    AnyLayout,
-    Boundaries,
-    Coordinates,
-    Edges,
-    Labels,
-    Partition,
-    PartitionLike,
-    Rows,
-    as_partition,
-)
-from embaudit.blocks.sources import as_source, file_of
-from embaudit.blocks.sums import BlockSums, concatenate, sum_blocks
-from embaudit.blocks.unnamed import is_single, named_alike, whole
-from embaudit.errors import InputError, must_be
+from embaudit.blocks.sources import as_source, file_of, is_single
+from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
+from embaudit.errors import must_be
 from embaudit.foundation.executors import spread
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, listed
-from embaudit.io.codecs.arrays import UNNAMED, Arrays
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, Shape
 from embaudit.io.codecs.memory import Memory
 from embaudit.model import FactorModel
 from embaudit.model.side import SideName
 
 MAX_BLOCKS = 20_000_000
 """More would take gigabytes for the result alone."""
-
 FEW_ENTRIES = 2**20
 """Below this starting threads takes longer than the sums."""
+CUTS = ("tensors", "rows", "coordinates")
+"""Ways to cut that have a name."""
+BLOCKS = "one of tensors, rows, coordinates, shell patterns of names such as 'layers.3.*', or labels of one array"
 
 
-def _some(names: list[str]) -> str:
+def _listed_names(names: Sequence[str]) -> str:
     return listed([repr(name) if name else "an array without a name" for name in names], 3)
 
 
-def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[list[str], list[str]]:
-    """Return the names to compare and notes on what was left out."""
+def _matched(x: Arrays, y: Arrays, missing: str) -> tuple[dict[str, tuple[str, str]], list[str]]:
+    """Return the tensors of both sides, by the name they share, and notes on those left out."""
     if missing not in ("error", "skip"):
         raise must_be("missing", 'one of "error", "skip"', repr(missing))
+    if len(x.tensors) == len(y.tensors) == 1 and (is_single(x) or is_single(y)):
+        # An array that stands alone has no name and matches any other that stands alone.
+        (in_x,), (in_y,) = x.tensors, y.tensors
+        return {in_x or in_y: (in_x, in_y)}, []
     only_x = [name for name in x.tensors if name not in y.tensors]
     only_y = [name for name in y.tensors if name not in x.tensors]
-    if (only_x or only_y) and missing == "error":
-        sides = [f"only {side} has {_some(names)}" for side, names in (("x", only_x), ("y", only_y)) if names]
+    alone = [(side, _listed_names(names)) for side, names in (("x", only_x), ("y", only_y)) if names]
+    if alone and missing == "error":
         remedy = "rename them, or compare what both have with missing='skip'"
-        raise must_be("x and y", "of the same keys", ", ".join(sides), remedy)
-    notes = [f"{side} alone has {_some(names)}: left out" for side, names in (("x", only_x), ("y", only_y)) if names]
-    common = [name for name in x.tensors if name in y.tensors]
+        raise must_be("x and y", "of the same keys", ", ".join(f"only {side} has {n}" for side, n in alone), remedy)
+    common = {name: (name, name) for name in x.tensors if name in y.tensors}
     if not common:
         raise must_be("x and y", "of at least one common key", "none")
-    return common, notes
+    return common, [f"{side} alone has {names}: left out" for side, names in alone]
 
 
-def _require_same_shapes(x: Arrays, y: Arrays, names: list[str]) -> None:
-    for name in names:
-        shapes = x.tensors[name].shape, y.tensors[name].shape
-        if shapes[0] != shapes[1]:
+def _shapes(x: Arrays, y: Arrays, names: dict[str, tuple[str, str]]) -> dict[str, Shape]:
+    """Return the shapes, which must be the same on both sides."""
+    shapes = {name: (x.tensors[a].shape, y.tensors[b].shape) for name, (a, b) in names.items()}
+    for name, (first, second) in shapes.items():
+        if first != second:
             where = f"x and y at {name!r}" if name else "x and y"
-            raise must_be(where, "of one shape", f"{shapes[0]} and {shapes[1]}", "transpose or slice one of them")
+            raise must_be(where, "of one shape", f"{first} and {second}", "transpose or slice one of them")
+    return {name: shape for name, (shape, _) in shapes.items()}
 
 
-def _dtype_notes(x: Arrays, y: Arrays, names: list[str]) -> list[str]:
-    counts: dict[tuple[str, str], int] = defaultdict(int)
-    for name in names:
-        counts[x.tensors[name].dtype, y.tensors[name].dtype] += 1
-    different = [(a, b, n) for (a, b), n in counts.items() if a != b]
+def _dtype_notes(x: Arrays, y: Arrays, names: dict[str, tuple[str, str]]) -> list[str]:
+    pairs = Counter((x.tensors[a].dtype, y.tensors[b].dtype) for a, b in names.values())
+    different = [(a, b, n) for (a, b), n in pairs.items() if a != b]
     return [f"{counted(n, 'tensor')} {'is' if n == 1 else 'are'} {a} in x and {b} in y" for a, b, n in different]
 
 
-def _default_partition(x: Arrays) -> Partition:
-    """Choose the natural parts: coordinates of a vector, rows of a matrix, tensors of what holds several."""
-    if not is_single(x):
-        return Partition()
-    return Coordinates() if len(x.tensors[UNNAMED].shape) <= 1 else Rows()
+def _by_label(x: Arrays, y: Arrays, labels: Any) -> tuple[Arrays, Arrays]:
+    """Cut one array of each side into named ones, by a label for each entry, in order of first appearance."""
+    flat = np.ravel(np.asarray(labels))
+    sides = [source[UNNAMED].reshape(-1) for source in (x, y)]
+    if len(flat) != len(sides[0]):
+        raise must_be("labels", f"one for each of the {len(sides[0])} entries", len(flat))
+    flat = flat.astype(str) if flat.dtype == object else flat
+    values, first, index = np.unique(flat, return_index=True, return_inverse=True)
+    order, cuts = np.argsort(index, kind="stable"), np.bincount(index).cumsum()[:-1]
+    parts = [np.split(side[order], cuts) for side in sides]
+    appearance = np.argsort(first)
+    left, right = (Memory({str(values[i]): part[i] for i in appearance}) for part in parts)
+    return left, right
 
 
-def _sorted_sources(x: Arrays, y: Arrays, partition: Labels | Boundaries) -> tuple[Arrays, Arrays, Partition]:
-    """Bring entries of equal label together, so that labels become edges."""
-    if not (is_single(x) and is_single(y)):
-        raise must_be("x and y", f"one array each to be cut by {partition.title}", "named or several arrays")
-    order, edges, names = partition.sorting(x.tensors[UNNAMED].size)
-    left, right = (Memory({UNNAMED: whole(source)[order]}) for source in (x, y))
-    return left, right, Edges(edges, names, partition.title)
+def _cut(blocks: Any, x: Arrays, y: Arrays, shape: Shape) -> tuple[str, Any]:
+    """Return how to cut, in a word, and the patterns or labels that go with it."""
+    if blocks is None:
+        return ("tensors" if not is_single(x) else "rows" if len(shape) > 1 else "coordinates"), None
+    if isinstance(blocks, str):
+        if blocks in CUTS:
+            return blocks, None
+        if any(sign in blocks for sign in "*?["):
+            return "names", [part.strip() for part in blocks.split(",")]
+    elif is_single(x) and is_single(y) and np.ndim(blocks):
+        return "labels", blocks
+    elif isinstance(blocks, (list, tuple)) and blocks and all(isinstance(pattern, str) for pattern in blocks):
+        return "names", blocks
+    raise must_be("blocks", BLOCKS, repr(blocks))
 
 
-def _unmatched_notes(partition: Partition, names: list[str]) -> list[str]:
-    """Note patterns that match no name; refuse a partition of which none does."""
-    idle = partition.unmatched(names)
-    if idle and len(idle) == len(partition.patterns):
-        remedy = f"the names are {_some(names)}"
-        raise must_be("partition", "of patterns that match some name", ", ".join(map(repr, idle)), remedy)
-    return [f"no name matches {', '.join(map(repr, idle))}"] if idle else []
+def _owners(patterns: Sequence[str], names: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the first pattern that matches each name, and a note on patterns that match none."""
+    idle = [repr(p) for p in patterns if not any(fnmatch.fnmatchcase(name, p) for name in names)]
+    if len(idle) == len(patterns):
+        remedy = f"the names are {_listed_names(names)}"
+        raise must_be("blocks", "of patterns that match some name", ", ".join(idle), remedy)
+    owners = {name: next((p for p in patterns if fnmatch.fnmatchcase(name, p)), "other") for name in names}
+    return owners, [f"no name matches {', '.join(idle)}"] * bool(idle)
 
 
-def _block_sizes(layout: AnyLayout, size: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    if layout.cycle > size:  # chunks, the last one shorter
-        sizes = np.full(layout.count, layout.cycle // layout.count)
-        sizes[-1] -= layout.cycle - size
-        return sizes
-    if layout.cycle < size:
-        return np.full(layout.count, size // layout.count)
-    return np.diff([*(layout.cuts(0, size)[1]), size])
+def _inner(cut: str, shape: Shape) -> int:
+    """Return how many entries each block of a tensor has; a vector is one row."""
+    if cut == "coordinates":
+        return 1
+    return prod(shape[1:]) if cut == "rows" and len(shape) > 1 else prod(shape)
 
 
-def _merged(parts: list[BlockSums], owner: str) -> BlockSums:
-    if len(parts) == 1:
-        return parts[0]
-    if any(len(part.xx) > 1 for part in parts):
-        raise InputError(f"tensors that share the name {owner!r} must be one block each.")
-    return concatenate(parts).total()
+def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
+    """Sum up every tensor, on all cores where that pays."""
+    files = {
+        name: [file for source, own in zip((t.x, t.y), t.names, strict=True) if (file := file_of(source, own))]
+        for name, t in tensors.items()
+    }
 
-
-def _compare(x: Arrays, y: Arrays, partition: Partition, notes: list[str], names: list[str]) -> BlockCosines:
-    names = [name for name in names if x.tensors[name].size]
-    layouts = {name: partition.layout(name, x.tensors[name].shape) for name in names}
-    n_blocks = sum(layout.count for layout in layouts.values())
-    if n_blocks > MAX_BLOCKS:
-        raise must_be("the number of blocks", f"at most {MAX_BLOCKS:,}", f"{n_blocks:,}", "cut into larger blocks")
-
-    def summed(name: str) -> tuple[str, BlockSums]:
+    def summed(name: str) -> BlockSums:
         for file in files[name]:
             file.require()
-        return name, sum_blocks(x, y, name, layouts[name])
+        return tensors[name].sums()
 
-    files = {name: [file for side in (x, y) if (file := file_of(side, name))] for name in names}
-    groups: dict[str, list[str]] = defaultdict(list)
-    sums: dict[str, BlockSums] = {}
-    entries = sum(x.tensors[name].size for name in names)
-    parts = map(summed, names) if entries < FEW_ENTRIES else spread(summed, names)
-    for name, part in track(parts, "comparing tensors", len(names)):
-        sums[name] = part
-        groups[partition.owner(name)].append(name)
-    merged = [_merged([sums[name] for name in group], owner) for owner, group in groups.items()]
-    sizes = [
-        np.sum([_block_sizes(layouts[name], x.tensors[name].size) for name in group], axis=0)
-        for group in groups.values()
-    ]
-    starts = np.cumsum([0, *(len(part) for part in sizes)]).tolist()
-    shapes = tuple(x.tensors[group[0]].shape for group in groups.values())
-    labels = BlockNames(partition, tuple(groups), shapes, tuple(starts))
-    return BlockCosines(concatenate(merged), np.concatenate(sizes), labels, tuple(notes))
+    few = sum(tensor.size for tensor in tensors.values()) < FEW_ENTRIES
+    parts = map(summed, tensors) if few else spread(summed, tensors)
+    return dict(zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True))
 
 
 @typed
-def block_cosines(
-    x: Any, y: Any, *, partition: PartitionLike | None = None, missing: Literal["error", "skip"] = "error"
-) -> BlockCosines:
+def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error", "skip"] = "error") -> BlockCosines:
     """Compare two vectors block by block and as a whole.
 
     The global cosine is ρ × the weighted mean of the local cosines, where ρ is the cosine of the two profiles of
@@ -165,40 +150,64 @@ def block_cosines(
     x, y : mapping, list, array, torch tensor or path
         Name → array (nested mappings are joined by dots), a list of arrays, one array, or a .safetensors,
         .safetensors.index.json, .npz or .npy file. Files are streamed: memory does not grow with them. An array
-        without a name, as in a .npy file, matches any other array that stands alone, whatever that is called.
-    partition : optional
-        What a block is; see `as_partition`. By default tensors of what holds several, rows of one matrix,
-        coordinates of one vector. `Labels` and `Boundaries` cut one array.
+        without a name, as in a .npy file, matches any other array that stands alone.
+    blocks : {"tensors", "rows", "coordinates"}, patterns or labels, optional
+        What a block is. By default tensors of several arrays, rows of one matrix, coordinates of one vector. Shell
+        patterns (a list, or text with commas) join tensors whose names match; an array with a label for each entry
+        cuts one array. Other cuts are a reshape of the arrays away: `x.reshape(-1, 1024)` by rows has chunks, `x.T`
+        columns, `x.reshape(12, -1)` heads.
     missing : {"error", "skip"}
         What to do about keys that one side lacks; skipped ones are named in `notes`.
 
     Raises
     ------
     InputError
-        If keys or shapes differ, an entry is not finite, a side is zero altogether, or no name matches the patterns
-        of the partition.
+        If keys or shapes differ, an entry is not finite, a side is zero altogether, or no name matches a pattern.
 
     Notes
     -----
-    Sums are taken in float64, pairwise and with compensation, whatever the arrays are stored as.
+    Sums are taken in float64, pairwise and across pieces exactly, whatever the arrays are stored as.
     Source: Su, "Local and global cosine similarity" (kexue.fm 9931).
 
     Examples
     --------
     >>> block_cosines({"w": [[1.0, 0.0]], "b": [1.0]}, {"w": [[2.0, 0.0]], "b": [-1.0]})
     BlockCosines(2 blocks, 3 entries, by tensors: global 0.3162 = 0.9487 × 0.3333)
-    >>> block_cosines([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], partition=Labels(["a", "b", "a"])).cosines
+    >>> block_cosines([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], ["a", "b", "a"]).cosines
     array([0.6, 1. ])
     """
     left, right = as_source(x, "x"), as_source(y, "y")
-    chosen = _default_partition(left) if partition is None else as_partition(partition)
-    left, right = named_alike(left, right)
     names, notes = _matched(left, right, missing)
-    _require_same_shapes(left, right, names)
-    notes += _dtype_notes(left, right, names) + _unmatched_notes(chosen, names)
-    if isinstance(chosen, (Labels, Boundaries)):
-        left, right, chosen = _sorted_sources(left, right, chosen)
-    result = _compare(left, right, chosen, notes, names)
+    shapes = _shapes(left, right, names)
+    notes += _dtype_notes(left, right, names)
+    cut, parts = _cut(blocks, left, right, next(iter(shapes.values())))
+    owners: dict[str, str] = {}
+    if cut == "labels":
+        left, right = _by_label(left, right, parts)
+        names = {name: (name, name) for name in left.tensors}
+        shapes = {name: tensor.shape for name, tensor in left.tensors.items()}
+    elif cut == "names":
+        owners, unmatched = _owners(parts, list(names))
+        notes += unmatched
+    shapes = {name: shape for name, shape in shapes.items() if prod(shape)}
+    tensors = {name: SharedTensor(left, right, names[name], _inner(cut, shape)) for name, shape in shapes.items()}
+    n_blocks = sum(tensor.count for tensor in tensors.values())
+    if n_blocks > MAX_BLOCKS:
+        raise must_be("the number of blocks", f"at most {MAX_BLOCKS:,}", f"{n_blocks:,}", "cut into larger blocks")
+    sums = _sums(tensors)
+    if owners:
+        groups: dict[str, list[str]] = defaultdict(list)
+        for name in tensors:
+            groups[owners[name]].append(name)
+        lined_up = [concatenate([sums[name] for name in group]).total() for group in groups.values()]
+        sizes = np.array([sum(tensors[name].size for name in group) for group in groups.values()])
+        block_names = BlockNames(cut, tuple(groups), ((),) * len(groups), tuple(range(len(groups) + 1)))
+    else:
+        lined_up = list(sums.values())
+        sizes = np.concatenate([np.full(tensor.count, tensor.inner) for tensor in tensors.values()])
+        starts = np.cumsum([0, *(tensor.count for tensor in tensors.values())]).tolist()
+        block_names = BlockNames(cut, tuple(tensors), tuple(shapes.values()), tuple(starts))
+    result = BlockCosines(concatenate(lined_up), sizes, block_names, tuple(notes))
     for side, squares in (("x", result.sums.xx), ("y", result.sums.yy)):
         if not squares.any():
             raise must_be(side, "nonzero somewhere", "zeros only", "a zero vector has no cosine")
@@ -233,11 +242,9 @@ def explain_pair(
     >>> result.to_frame()["contribution"].round(3).to_dict()
     {'popularity': 0.9, 'taste': 0.0}
     """
-    from embaudit.model import FactorModel
-
     model = vectors if isinstance(vectors, FactorModel) else FactorModel.from_vectors(vectors)
     factors = model.factors(role)
     for row in (i, j):
         if not 0 <= row < len(factors):
             raise must_be("the rows of a pair", f"from 0 to {len(factors) - 1}", row)
-    return block_cosines(factors[i], factors[j], partition=Coordinates() if groups is None else Labels(groups))
+    return block_cosines(factors[i], factors[j], None if groups is None else np.asarray(groups))

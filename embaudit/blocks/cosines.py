@@ -21,13 +21,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.blocks.partition import Partition
 from embaudit.blocks.sums import BlockSums
-from embaudit.blocks.thresholds import LocalThreshold, NormChange, SideXY, block_factors, norm_change, require_cosine
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, as_count
+from embaudit.foundation.checked import Flags, Floats, as_count, is_number
 from embaudit.foundation.plain import plain
-from embaudit.foundation.results import Drawn
+from embaudit.foundation.results import Drawn, Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Shape
@@ -39,12 +37,68 @@ ROUNDING = 1e-14
 """A gap below this is no gap."""
 
 
+def require_cosine(name: str, value: float) -> float:
+    """Return a threshold that a cosine can have.
+
+    Raises
+    ------
+    InputError
+        If it is no number from −1 to 1.
+    """
+    if not (is_number(value) and -1 <= value <= 1):
+        raise must_be(name, "a cosine, from -1 to 1", value)
+    return float(value)
+
+
+@dataclass(frozen=True)
+class LocalThreshold(Result):
+    """The consequences for the global cosine of a lower bound λ on every local one.
+
+    With the norms it guarantees `ρλ`, and blocks that all have cosine λ attain it. Without them it guarantees
+    `min(0, λ)`, approached as the two norm profiles come to lie on different blocks: nothing above 0.
+    """
+
+    level: float
+    """λ."""
+    holds: bool
+    """Whether every local cosine reaches λ."""
+    n_below: int
+    """Blocks whose local cosine is below λ."""
+    n_undefined: int
+    """Blocks without a local cosine, because a side is zero."""
+    norm_cosine: float
+    """ρ, the cosine of the two profiles of block norms."""
+    guaranteed: float
+    """The best lower bound of the global cosine that λ and the norms give: ρλ."""
+    guaranteed_without_norms: float
+    """The best lower bound that λ alone gives."""
+    global_cosine: float
+    """The global cosine itself."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values."""
+        return dict(self.__dict__)
+
+    def explain(self) -> str:
+        """Say it in a sentence."""
+        verb = "Every" if self.holds else f"Not every ({self.n_below} below)"
+        return (
+            f"{verb} local cosine is at least {self.level:g}. If all were, the global cosine would be at least "
+            f"{self.guaranteed:.4f} with these norms and {self.guaranteed_without_norms:g} without them. "
+            f"It is {self.global_cosine:.4f}."
+        )
+
+    __str__ = explain
+
+
 @dataclass(frozen=True)
 class BlockNames:
     """The names of the blocks, spelled out only when asked for: there may be millions."""
 
-    partition: Partition
+    cut: str
+    """How tensors are cut: tensors, rows, coordinates, names or labels."""
     owners: tuple[str, ...]
+    """Tensors, or what joins several."""
     shapes: tuple[Shape, ...]
     starts: tuple[int, ...]
     """The first block of each owner, then the number of blocks."""
@@ -63,7 +117,10 @@ class BlockNames:
         if not 0 <= block < len(self):
             raise IndexError(block)
         i = int(np.searchsorted(self.starts, block, side="right")) - 1
-        return self.partition.label(self.owners[i], self.shapes[i], int(block) - self.starts[i]) or "all"
+        owner, shape, at = self.owners[i], self.shapes[i], int(block) - self.starts[i]
+        if self.cut == "coordinates" and shape:
+            return f"{owner}[{', '.join(str(int(j)) for j in np.unravel_index(at, shape))}]"
+        return f"{owner}[{at}]" if self.cut == "rows" and len(shape) > 1 else owner or "all"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +153,7 @@ class BlockCosines(Drawn):
     def __repr__(self) -> str:
         return (
             f"BlockCosines({counted(len(self), 'block')}, {int(self.sizes.sum()):,} entries, by "
-            f"{self.names.partition.title}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
+            f"{self.names.cut}: global {self.global_cosine:.4f} = {self.norm_cosine:.4f} × "
             f"{self.mean_cosine:.4f})"
         )
 
@@ -244,44 +301,13 @@ class BlockCosines(Drawn):
             global_cosine=self.global_cosine,
         )
 
-    def _profile_and_pull(self, side: SideXY) -> tuple[Floats, Floats]:
-        if not isinstance(side, str) or side not in ("x", "y"):
-            raise must_be("side", 'one of "x", "y"', repr(side))
-        own, other = self._profiles if side == "x" else self._profiles[::-1]
-        return own, other * np.nan_to_num(self.cosines)
-
-    def norm_change(self, threshold: float, *, side: SideXY = "x") -> NormChange:
-        """Find the smallest change of one side's block norms that breaks or restores "global cosine ≥ threshold".
-
-        Parameters
-        ----------
-        threshold : float
-            The global cosine to reach.
-        side : {"x", "y"}
-            Whose block norms may change; directions stay.
-
-        Examples
-        --------
-        >>> from embaudit.blocks import block_cosines
-        >>> change = block_cosines([1, 1], [1, 2]).norm_change(0.99)
-        >>> print(change)
-        Changing the block norms of x by 17.9% of its length would restore a global cosine of 0.99 (now 0.9487).
-        >>> change.factors.round(3)
-        array([0.792, 1.144])
-        """
-        return norm_change(*self._profile_and_pull(side), threshold, side)
-
-    def block_factors(self, threshold: float, *, side: SideXY = "x") -> Floats:
-        """For each block alone, the factor of its norm that brings the global cosine to a threshold; NaN where none."""
-        return block_factors(*self._profile_and_pull(side), threshold)
-
     def explain(self) -> str:
         """Say how the local cosines make up the global one, and what else they allow."""
         low, high = self.bounds
         mean = f"× {self.mean_cosine:.4f} (weighted mean" if self.norm_cosine else "(no block counts in both"
         text = (
             f"global cosine {self.global_cosine:.4f} = {self.norm_cosine:.4f} (norm profiles) {mean} of "
-            f"{counted(len(self), 'block')} by {self.names.partition.title}, {self.sizes.sum():,} entries)\n"
+            f"{counted(len(self), 'block')} by {self.names.cut}, {self.sizes.sum():,} entries)\n"
             f"with these norms the local cosines allow {low:.4f} to {high:.4f}"
         )
         zero = self.zero_blocks
@@ -348,7 +374,7 @@ class BlockCosines(Drawn):
         order = np.argsort(-self.gaps, kind="stable")[: as_count(limit, "limit", least=0)]
         blocks = self._frame(order).reset_index()
         result: dict[str, Any] = {
-            "partition": self.names.partition.title,
+            "partition": self.names.cut,
             "n_blocks": len(self),
             "n_entries": int(self.sizes.sum()),
             "global_cosine": self.global_cosine,

@@ -12,79 +12,79 @@ import numpy as np
 from embaudit.errors import must_be
 from embaudit.foundation.executors import Unchanged
 from embaudit.io.codecs import open_arrays
-from embaudit.io.codecs.arrays import Arrays, Located
+from embaudit.io.codecs.arrays import UNNAMED, Arrays, Located
 from embaudit.io.codecs.memory import Memory
 
 
-def _require_real(source: Arrays) -> None:
-    for name, tensor in source.tensors.items():
-        if not tensor.is_real:
-            # Where a format refuses it itself, it says more.
-            with source.open(name):
-                raise must_be(f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}")
+def _is_numbers(values: Any) -> bool:
+    """Whether nested lists hold plain numbers only."""
+    if isinstance(values, (list, tuple)):
+        return all(_is_numbers(part) for part in values)
+    return isinstance(values, (int, float, np.number, np.bool_))
 
 
-def _is_numbers(given: Any) -> bool:
-    """Tell whether nested lists hold plain numbers only."""
-    if isinstance(given, (list, tuple)):
-        return all(_is_numbers(part) for part in given)
-    return isinstance(given, (int, float, np.number, np.bool_))
-
-
-def _as_leaf(given: Any) -> Any | None:
-    """Return an array-like with shape and dtype, or None where `given` holds several."""
-    if hasattr(given, "detach") or (hasattr(given, "dtype") and hasattr(given, "reshape")):
-        return given
-    if isinstance(given, Mapping) or (isinstance(given, Sequence) and not isinstance(given, str)):
-        if not isinstance(given, Mapping) and given and _is_numbers(given):
-            try:
-                return np.asarray(given)
-            except ValueError:  # rows of different lengths: several arrays
-                return None
+def _as_leaf(values: Any) -> Any | None:
+    """Return an array-like with shape and dtype, or None for a container of several."""
+    if hasattr(values, "detach") or (hasattr(values, "dtype") and hasattr(values, "reshape")):
+        return values
+    if isinstance(values, Mapping):
         return None
-    return np.asarray(given)
+    if not isinstance(values, Sequence) or isinstance(values, str):
+        return np.asarray(values)
+    try:
+        return np.asarray(values) if values and _is_numbers(values) else None
+    except ValueError:  # rows of different lengths: several arrays
+        return None
 
 
-def _leaves(given: Any, prefix: str) -> Iterator[tuple[str, Any]]:
-    leaf = _as_leaf(given)
+def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
+    leaf = _as_leaf(values)
     if leaf is not None:
         yield prefix, leaf
         return
-    pairs = given.items() if isinstance(given, Mapping) else enumerate(given)
-    for key, value in pairs:
+    for key, value in values.items() if isinstance(values, Mapping) else enumerate(values):
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
 
 
 def file_of(source: Arrays, name: str) -> Unchanged | None:
-    """Tell which file a tensor is read from, as it is now; None for one in memory."""
+    """Return the file that a tensor is read from, as it is now; None for one in memory."""
     path = source.file(name) if isinstance(source, Located) else None
     return None if path is None else Unchanged.of(path)
 
 
-def as_source(given: Any, name: str) -> Arrays:
-    """Understand what holds the tensors; nested mappings and lists are walked, keys joined by a dot.
+def is_single(source: Arrays) -> bool:
+    """Whether a source is one array without a name, in memory or in a .npy file."""
+    return list(source.tensors) == [UNNAMED]
+
+
+def as_source(values: Any, side: str) -> Arrays:
+    """Return tensors by name; nested mappings and lists are walked, keys joined by a dot.
 
     Raises
     ------
     InputError
-        If a file is absent or of another kind, or nothing is in it.
+        If a file is absent or of another kind, an array is not of real numbers, or there is none.
 
     Examples
     --------
     >>> as_source({"layer": {"weight": [[1.0, 2.0]], "bias": [0.5]}}, "x").tensors["layer.weight"]
     Tensor(shape=(1, 2), dtype='float64')
     """
-    if isinstance(given, (str, os.PathLike)):
-        source: Arrays = open_arrays(Path(given))
-    elif hasattr(given, "tensors") and hasattr(given, "open"):
-        source = given
+    if isinstance(values, (str, os.PathLike)):
+        source: Arrays = open_arrays(Path(values))
+    elif hasattr(values, "tensors") and hasattr(values, "open"):
+        source = values
     else:
-        pairs = list(_leaves(given, ""))
+        pairs = list(_leaves(values, ""))
         arrays = dict(pairs)
         if len(arrays) < len(pairs):
-            raise must_be(f"the names in {name}", "unique once nested keys are joined by a dot", "one of them twice")
+            raise must_be(f"the names in {side}", "unique once nested keys are joined by a dot", "one of them twice")
         source = Memory(arrays)
     if not any(tensor.size for tensor in source.tensors.values()):
-        raise must_be(name, "at least one array with an entry", "nothing")
-    _require_real(source)
+        raise must_be(side, "at least one array with an entry", "nothing")
+    for name, tensor in source.tensors.items():
+        if not tensor.is_real:
+            # A format that refuses the array itself names the remedy.
+            with source.open(name):
+                raise must_be(f"tensor {name!r}", "an array of real numbers", f"dtype {tensor.dtype}")
     return source

@@ -1,4 +1,4 @@
-"""Sums of squares and products by block, streamed: pairwise within a piece, compensated across pieces, in float64."""
+"""Sums of squares and products by block, streamed in float64: pairwise within a piece, exactly across pieces."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.blocks.partition import AnyLayout, Layout
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats
-from embaudit.io.codecs.arrays import Arrays, Read
+from embaudit.io.codecs.arrays import Arrays
 
 Integers = NDArray[np.int64]
 
 PIECE = 2**15
 """Entries worked on at a time: the float64 copies and products stay in the second-level cache."""
-READ = 2**18
-"""Entries asked of a source at a time."""
+READ = 8
+"""Pieces asked of a source at a time: a call of a reader costs more than a look at a piece."""
 SAFE = 1e140
 """Squared norms between 1/SAFE and SAFE multiply without overflow or underflow."""
 
@@ -61,13 +60,13 @@ class BlockSums:
         total = self.total()
         units = np.stack([2 * (self.ex - total.ex), 2 * (self.ey - total.ey), self.ex + self.ey - total.ex - total.ey])
         sums = np.ldexp(np.stack([self.xx, self.yy, self.xy]), _clip(units))
-        # What comes before plus what comes after: subtracting a large block would leave its rounding error.
+        # Entries before plus entries after: subtracting a large block would leave its rounding error.
         nothing = np.zeros((3, 1))
         before = np.concatenate([nothing, sums.cumsum(axis=1)[:, :-1]], axis=1)
         after = np.concatenate([sums[:, ::-1].cumsum(axis=1)[:, -2::-1], nothing], axis=1)
-        rest = before + after
         exponents = np.zeros(len(self.xx), dtype=np.int64)
-        return BlockSums(rest[0], rest[1], rest[2], exponents, exponents).cosines()
+        xx, yy, xy = before + after
+        return BlockSums(xx, yy, xy, exponents, exponents).cosines()
 
     def profiles(self) -> tuple[Floats, Floats]:
         """Compute the unit vectors of block norms, `‖x_b‖/‖x‖` and `‖y_b‖/‖y‖`."""
@@ -87,7 +86,7 @@ def _exact(values: Floats, exponents: Integers) -> float:
 
 
 def _leading_exponent(squares: Floats, exponents: Integers) -> int:
-    """Return the power of two of the block of largest norm: what underflows beside it does not count."""
+    """Return the power of two of the block of largest norm: a block that underflows beside it does not count."""
     if not exponents.any():
         return 0
     size = np.full(len(squares), -np.inf)
@@ -100,144 +99,98 @@ def concatenate(parts: list[BlockSums]) -> BlockSums:
     return BlockSums(*(np.concatenate([getattr(p, f) for p in parts]) for f in ("xx", "yy", "xy", "ex", "ey")))
 
 
-class _Compensated:
-    """Running sums (3, m) with the rounding error of every addition kept beside them (Neumaier 1974)."""
+@dataclass(frozen=True)
+class SharedTensor:
+    """One tensor of both sides, cut into blocks of the same number of entries in C order."""
 
-    def __init__(self, count: int) -> None:
-        self._sum = np.zeros((3, count))
-        self._error = np.zeros((3, count))
+    x: Arrays
+    y: Arrays
+    names: tuple[str, str]
+    """Its names in x and in y: an array that stands alone has none."""
+    inner: int
+    """Entries of a block."""
 
-    def add(self, blocks: slice, values: Floats) -> None:
-        old = self._sum[:, blocks]
-        with np.errstate(over="ignore", invalid="ignore"):
-            new = old + values
-            back = new - old
-            self._error[:, blocks] += (old - (new - back)) + (values - back)
-        self._sum[:, blocks] = new
+    @property
+    def size(self) -> int:
+        """Number of entries."""
+        return self.x.tensors[self.names[0]].size
 
-    def result(self) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):
-            total: Floats = self._sum + self._error
-        return total
+    @property
+    def count(self) -> int:
+        """Number of blocks."""
+        return self.size // self.inner
 
+    def pieces(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield blocks and their entries (2, blocks, entries), x above y: several blocks, or a part of one.
 
-def _pieces(layout: AnyLayout, size: int) -> Iterator[tuple[int, int]]:
-    """Cut `0:size` so that every piece is some whole cycles or lies within one."""
-    cycle = layout.cycle
-    if cycle <= PIECE:
-        step = PIECE // cycle * cycle
-        yield from ((start, min(start + step, size)) for start in range(0, size, step))
-        return
-    for begin in range(0, size, cycle):
-        end = min(begin + cycle, size)
-        yield from ((start, min(start + PIECE, end)) for start in range(begin, end, PIECE))
+        The array is overwritten by the next step.
+        """
+        step = PIECE // self.inner * self.inner or PIECE
+        outer = self.size if self.inner <= PIECE else self.inner
+        both = np.empty((2, step))
+        with self.x.open(self.names[0]) as read_x, self.y.open(self.names[1]) as read_y:
+            for begin in range(0, self.size, outer):
+                for start in range(begin, begin + outer, READ * step):
+                    length = min(READ * step, begin + outer - start)
+                    sides = read_x(length), read_y(length)
+                    for at in range(0, length, step):
+                        n = min(step, length - at)
+                        for row, side in zip(both, sides, strict=True):
+                            row[:n] = side[at : at + n]
+                        first, m = (start + at) // self.inner, max(1, n // self.inner)
+                        yield slice(first, first + m), both[:, :n].reshape(2, m, -1)
 
+    def exponents(self) -> Integers:
+        """Return the power of two just above the largest entry of each block, for both sides."""
+        largest = np.zeros((2, self.count))
+        for blocks, piece in self.pieces():
+            with np.errstate(invalid="ignore"):
+                largest[:, blocks] = np.maximum(largest[:, blocks], np.abs(piece).max(axis=2))
+        for side, name, values in zip("xy", self.names, largest, strict=True):
+            if not np.isfinite(values).all():
+                raise must_be(f"{name or 'every entry'} in {side}", "finite", "nan or infinity", "repair or drop it")
+        return np.frexp(largest)[1].astype(np.int64)
 
-def _by_block(layout: AnyLayout, start: int, products: Floats) -> tuple[slice, Floats]:
-    """Sum products (3, n) of the entries from `start` on by block: numpy sums along a row pairwise."""
-    length, cycle = products.shape[1], layout.cycle
-    if length > cycle:
-        turned = products.reshape(3, length // cycle, layout.count, -1).transpose(0, 2, 1, 3)
-        return slice(0, layout.count), np.ascontiguousarray(turned).reshape(3, layout.count, -1).sum(axis=2)
-    first, edges = layout.cuts(start, start + length)
-    blocks = slice(first, first + len(edges))
-    if len(edges) == length:
-        return blocks, products
-    return blocks, products.sum(axis=1, keepdims=True) if len(edges) == 1 else np.add.reduceat(products, edges, axis=1)
-
-
-class _Buffered:
-    """Ask a source for large parts, hand out small pieces in float64."""
-
-    def __init__(self, read: Read, size: int) -> None:
-        self._read, self._left = read, size
-        self._part: NDArray[np.generic] = np.empty(0)
-        self._position = 0
-
-    def take(self, count: int, out: Floats) -> None:
-        done = 0
-        while done < count:
-            if self._position == len(self._part):
-                self._part, self._position = self._read(min(READ, self._left)), 0
-                self._left -= len(self._part)
-            n = min(count - done, len(self._part) - self._position)
-            out[done : done + n] = self._part[self._position : self._position + n]
-            self._position, done = self._position + n, done + n
-
-
-def _walk(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> Iterator[tuple[int, Floats]]:
-    """Yield `(start, entries (2, n))` of a tensor, x above y; the array is overwritten by the next step."""
-    size = x.tensors[name].size
-    both = np.empty((2, min(size, PIECE)))
-    with x.open(name) as read_x, y.open(name) as read_y:
-        left, right = _Buffered(read_x, size), _Buffered(read_y, size)
-        for start, stop in _pieces(layout, size):
-            piece = both[:, : stop - start]
-            left.take(stop - start, piece[0])
-            right.take(stop - start, piece[1])
-            yield start, piece
-
-
-def _scaled_walk(
-    x: Arrays, y: Arrays, name: str, layout: AnyLayout, exponents: Integers
-) -> Iterator[tuple[int, Floats]]:
-    for start, piece in _walk(x, y, name, layout):
-        blocks = _block_of(layout, start, piece.shape[1])
-        yield start, np.ldexp(piece, -exponents[:, blocks].astype(np.int32))
-
-
-def _block_of(layout: AnyLayout, start: int, length: int) -> NDArray[np.intp]:
-    if isinstance(layout, Layout):
-        return np.arange(start, start + length) // layout.inner % layout.count
-    return np.searchsorted(layout.edges, np.arange(start, start + length), side="right") - 1
-
-
-def _accumulate(walk: Iterator[tuple[int, Floats]], layout: AnyLayout) -> Floats:
-    sums = _Compensated(layout.count)
-    products = np.empty((3, PIECE))
-    for start, piece in walk:
-        part = products[:, : piece.shape[1]]
+    def products(self, exponents: Integers | None = None) -> Floats:
+        """Sum squares and products (3, blocks) of entries divided by powers of two."""
+        parts = []
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            np.multiply(piece, piece, out=part[:2])
-            np.multiply(piece[0], piece[1], out=part[2])
-            sums.add(*_by_block(layout, start, part))
-    return sums.result()
+            for blocks, piece in self.pieces():
+                if exponents is not None:
+                    np.ldexp(piece, -exponents[:, blocks, None].astype(np.int32), out=piece)
+                terms = (piece[0] * piece[0], piece[1] * piece[1], piece[0] * piece[1])
+                parts.append(np.stack([term.sum(axis=1) if term.shape[1] > 1 else term[:, 0] for term in terms]))
+        # Every block has as many parts as every other.
+        by_block = np.concatenate(parts, axis=1).reshape(3, self.count, -1)
+        if by_block.shape[2] == 1:
+            return by_block[:, :, 0]
+        return np.array([[_rounded_once(block) for block in side] for side in by_block])
+
+    def sums(self) -> BlockSums:
+        """Stream the tensor and sum squares and products by block.
+
+        Raises
+        ------
+        InputError
+            If an entry is not finite.
+
+        Notes
+        -----
+        A product of two float32 or bfloat16 numbers is exact in float64. Within a piece of some ten thousand entries
+        numpy adds pairwise, pieces are added exactly, so the relative error of `Σx²` does not grow with the size.
+        Blocks whose squares leave the range of float64 are read again, scaled by a power of two.
+        """
+        sums, zero = self.products(), np.zeros(self.count, dtype=np.int64)
+        sources = zip((self.x, self.y), self.names, strict=True)
+        narrow = all(source.tensors[name].dtype in ("float32", "float16", "bfloat16") for source, name in sources)
+        squares = sums[:2]
+        if np.isfinite(sums).all() and (narrow or not ((squares < 1 / SAFE) | (squares > SAFE)).any()):
+            return BlockSums(sums[0], sums[1], sums[2], zero, zero)
+        exponents = self.exponents()
+        sums = self.products(exponents)
+        return BlockSums(sums[0], sums[1], sums[2], exponents[0], exponents[1])
 
 
-def _exponents(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> Integers:
-    """Return the power of two just above the largest entry of each block, for both sides."""
-    largest = np.zeros((2, layout.count))
-    for start, piece in _walk(x, y, name, layout):
-        blocks = _block_of(layout, start, piece.shape[1])
-        with np.errstate(invalid="ignore"):
-            for side, values in zip(largest, np.abs(piece), strict=True):
-                np.maximum.at(side, blocks, values)
-    for letter, values in zip("xy", largest, strict=True):
-        if not np.isfinite(values).all():
-            raise must_be(f"{name or 'every entry'} in {letter}", "finite", "nan or infinity", "repair or drop it")
-    return np.frexp(largest)[1].astype(np.int64)
-
-
-def sum_blocks(x: Arrays, y: Arrays, name: str, layout: AnyLayout) -> BlockSums:
-    """Stream one tensor of two sources, of one shape in both, and sum squares and products by block.
-
-    Raises
-    ------
-    InputError
-        If an entry is not finite.
-
-    Notes
-    -----
-    A product of two float32 or bfloat16 numbers is exact in float64. Within a piece of some ten thousand entries numpy
-    adds pairwise, pieces are added with compensation, so the relative error of `Σx²` does not grow with the size.
-    Blocks whose squares leave the range of float64 are read again, scaled by a power of two.
-    """
-    sums = _accumulate(_walk(x, y, name, layout), layout)
-    zero = np.zeros(layout.count, dtype=np.int64)
-    narrow = all(source.tensors[name].dtype in ("float32", "float16", "bfloat16") for source in (x, y))
-    strange = ~np.isfinite(sums).all() or (not narrow and ((sums[:2] < 1 / SAFE) | (sums[:2] > SAFE)).any())
-    if not strange:
-        return BlockSums(sums[0], sums[1], sums[2], zero, zero)
-    exponents = _exponents(x, y, name, layout)
-    sums = _accumulate(_scaled_walk(x, y, name, layout, exponents), layout)
-    return BlockSums(sums[0], sums[1], sums[2], exponents[0], exponents[1])
+def _rounded_once(parts: Floats) -> float:
+    """Add sums of pieces; infinity where they leave the range of float64, which calls for powers of two."""
+    return math.fsum(parts) if np.abs(parts).sum() < np.inf else math.inf

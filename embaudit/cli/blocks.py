@@ -20,9 +20,11 @@ def blocks(
     ],
     y: Annotated[Path, typer.Argument(help="The same names and shapes.", show_default=False)],
     *,
-    partition: Annotated[
+    cut: Annotated[
         str | None,
-        typer.Option(help="tensors, rows, columns, coordinates, heads:N, chunks:N or a pattern like 'layers.3.*'."),
+        typer.Option(
+            "--blocks", "--partition", help="tensors, rows, coordinates, or patterns of names like 'layers.3.*,head*'."
+        ),
     ] = None,
     skip_missing: Annotated[bool, typer.Option("--skip-missing", help="Leave out names only one side has.")] = False,
     threshold: Annotated[
@@ -37,7 +39,8 @@ def blocks(
     force: Force = False,
 ) -> None:
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
-    from embaudit.blocks import block_cosines, require_cosine
+    from embaudit.blocks import block_cosines
+    from embaudit.blocks.cosines import require_cosine
     from embaudit.io import distinct_outputs
     from embaudit.report.first_screen import WIDTH
     from embaudit.report.terminal import print_result
@@ -48,7 +51,7 @@ def blocks(
         require_cosine("the threshold", threshold)
     with outputs(json, out, markdown, force=force) as write:
         with working(executor, quiet=quiet):
-            found = block_cosines(x, y, partition=partition, missing="skip" if skip_missing else "error")
+            found = block_cosines(x, y, cut, missing="skip" if skip_missing else "error")
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     console = make_console(quiet=quiet)
     print_result(found, console, full=full)

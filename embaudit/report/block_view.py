@@ -58,7 +58,7 @@ def block_view(found: BlockCosines) -> ResultView:
         ),
         notes=content.notes,
         facts=(
-            ("blocks", f"{counted(len(found), 'block')} by {found.names.partition.title}"),
+            ("blocks", f"{counted(len(found), 'block')} by {found.names.cut}"),
             ("entries", f"{int(found.sizes.sum()):,}"),
             ("lengths", f"{found.x_norm:.6g} and {found.y_norm:.6g}"),
             ("rounding", f"{found.identity_error:.1g} between the two ways to compute the global cosine"),

@@ -38,7 +38,9 @@ def test_blocks_refuses_other_names_unless_told_to_skip_them(tensors, embaudit):
     assert skipped.code == 0
     assert "1.0000" in skipped.out
     assert embaudit("blocks", "x.npz", "none.npz").code == 2
-    assert embaudit("blocks", "x.npz", "y.npz", "--partition", "magic:3").code == 2
+    assert embaudit("blocks", "x.npz", "y.npz", "--blocks", "magic:3").code == 2
+    for spelling in ("--blocks", "--partition"):
+        assert "by coordinates" in " ".join(embaudit("blocks", "x.npz", "y.npz", spelling, "coordinates").out.split())
 
 
 @pytest.fixture

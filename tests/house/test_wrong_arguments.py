@@ -25,7 +25,7 @@ GROUP = ea.gauges.Diagonal(3, max_condition=2.0)
 GAUGE = ea.Gauge.identity(3)
 FORM = ea.canonical_form(MODEL)
 FRAME = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9.0) % 4, "g": list("abc") * 3})
-BLOCKS = ea.block_cosines(TABLE[0], TABLE[1], partition="chunks:2")
+BLOCKS = ea.block_cosines(TABLE[0], TABLE[1], blocks=list("aabbccdd"))
 LISTS = ea.certified_neighbours(MODEL, n=2)
 RANGE = ea.cosine_range(MODEL, GROUP, pairs=[[0, 1]])
 TRUTH = list("abababab")
@@ -40,11 +40,7 @@ IO = ea.io
 
 
 def blocks_by(labels):
-    return ea.block_cosines(TABLE[0], TABLE[1], partition=ea.blocks.Labels(labels))
-
-
-def blocks_between(cuts):
-    return ea.block_cosines(TABLE[0], TABLE[1], partition=ea.blocks.Boundaries(cuts))
+    return ea.block_cosines(TABLE[0], TABLE[1], blocks=labels)
 
 
 def fitted_product(n_components, alpha, split, svd_solver, random_state):
@@ -102,16 +98,11 @@ CALLS = {
     ea.plot_heatmap: {"model": MODEL, "ax": AXES, "beside": []},
     ea.plot_prediction_cosines: {"model": MODEL, "ax": AXES},
     ea.block_cosines: {"x": TABLE, "y": TABLE},
-    BLOCKS.block_factors: {"threshold": 0.5},
     BLOCKS.largest_gaps: {},
     BLOCKS.local_threshold: {"level": 0.5},
-    BLOCKS.norm_change: {"threshold": 0.5},
     BLOCKS.to_dict: {},
     BLOCKS.plot: {},
     blocks_by: {"labels": list("aaabbbbb")},
-    blocks_between: {"cuts": [2]},
-    ea.blocks.Chunks: {"size": 2},
-    ea.blocks.Heads: {"count": 2},
     ea.canonical_form: {"model": MODEL},
     FORM.gauge: {"exponent": 0.5},
     FORM.left_map: {"exponent": 0.5},

@@ -125,7 +125,7 @@ def test_the_area_of_the_blocks_is_the_global_cosine(count):
     draw = np.random.default_rng(count)
     x = draw.standard_normal((count, 5))
     y = x * draw.uniform(0.3, 2, (count, 1)) + 2 * draw.standard_normal((count, 5)) * draw.random((count, 1))
-    found = ea.block_cosines(x, y, partition="rows")
+    found = ea.block_cosines(x, y, blocks="rows")
     chart = step_chart(found)
     n_steps = (len(chart.outline.split()) - 2) / 2
     assert n_steps == count if count <= MOST else 0.7 * MOST < n_steps <= MOST

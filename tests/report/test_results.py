@@ -63,7 +63,6 @@ def results() -> dict[str, Result]:
         ea.fix(model),
         blocks,
         blocks.local_threshold(0.5),
-        blocks.norm_change(0.9),
         ea.simpson(table, x="x", y="y", n_permutations=9),
         movement(model, twin),
         ea.levels(model),
@@ -85,7 +84,7 @@ def results() -> dict[str, Result]:
 
 NAMES = (
     *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
-    *("Evaluation", "HeadReport", "LabelCombinations", "Levels", "LocalThreshold", "Movement", "NormChange"),
+    *("Evaluation", "HeadReport", "LabelCombinations", "Levels", "LocalThreshold", "Movement"),
     *("NormalisationTest", "Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves"),
     *("SimpsonReport", "Twins"),
 )

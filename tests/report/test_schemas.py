@@ -42,7 +42,7 @@ def written():
         audits = [ea.audit(one, n_gauges=1, n_pairs=50) for one in audited]
     results = {
         "audit": audits,
-        "blocks": [ea.block_cosines(users[0], users[1], partition="coordinates"), ea.block_cosines(zero, zero)],
+        "blocks": [ea.block_cosines(users[0], users[1], blocks="coordinates"), ea.block_cosines(zero, zero)],
         "compare": [ea.compare(model, other), ea.compare(head, head)],
         "evaluate": [ea.evaluate_similarities(model, list("abc") * 10, n=3)],
         "simpson": [ea.simpson(frame, x="x", y="y", n_permutations=n) for n in (0, 9)],

@@ -15,7 +15,6 @@ from safetensors.numpy import save_file
 
 import embaudit as ea
 from embaudit.blocks.sources import as_source, file_of
-from embaudit.blocks.unnamed import named_alike
 from embaudit.errors import InputError
 from embaudit.foundation.executors import Unchanged, named_executor, spread
 
@@ -140,7 +139,7 @@ def test_a_file_that_changes_or_goes_meanwhile_is_refused(name, other, processes
     ):
         monkeypatch.setattr(module, "spread", lambda *given, change=change: change() or real(*given))
         with pytest.raises(InputError) as refused, ea.work_on(processes):
-            ea.block_cosines(name, other, partition="tensors")
+            ea.block_cosines(name, other, blocks="tensors")
         assert str(refused.value) == sentence.format(repr(str(path)))
 
 
@@ -169,8 +168,6 @@ def test_what_lies_in_memory_travels_as_arrays_and_has_no_file():
     assert type(there["w"]) is type(vars(there)["_arrays"]["w"]) is np.ndarray
     assert (there["w"].tolist(), there.tensors) == ([1.0, 2.0], source.tensors)
     assert file_of(source, "w") is None
-    named, _ = named_alike(as_source([1.0, 2.0], "x"), source)
-    assert file_of(named, "w") is None
 
 
 def test_a_file_is_unchanged_by_its_size_and_time(tmp_path, monkeypatch):
