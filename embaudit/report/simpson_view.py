@@ -10,7 +10,7 @@ from embaudit.report.grid import Grid
 from embaudit.report.shown import ROWS, shown
 from embaudit.report.slopes import slope_chart
 from embaudit.report.view import LONGEST, Charted, ResultView, Section, named
-from embaudit.reversals.grouping import Kind
+from embaudit.reversals import Kind
 
 if TYPE_CHECKING:
     from embaudit.reversals import Grouping, SimpsonReport

@@ -1,17 +1,23 @@
-"""SimpsonReport: every grouping looked at, ranked, with what each does to the association of x and y."""
+"""Grouping and SimpsonReport: the effect of each way to group the rows on an association, ranked."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from embaudit.foundation.checked import as_count
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.foundation.checked import Flags, Floats, as_count
+from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
-from embaudit.reversals.grouped import Association
-from embaudit.reversals.grouping import Grouping, Kind
+from embaudit.reversals.statistics import Association, GroupMoments
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,26 +26,239 @@ if TYPE_CHECKING:
 
 EXPLAINED = 10
 """Findings spelled out on a page."""
-COLUMNS = (
-    "grouping",
-    "kind",
-    "n_groups",
-    "r_pooled",
-    "r_within",
-    "slope_pooled",
-    "slope_within",
-    "effect",
-    "share_reversed",
-    "covariance_within",
-    "covariance_between",
-    "p_pooled",
-    "p_within",
-    "p_grouping",
-    "p_adjusted",
-    "significant",
-    "confirmed",
-)
-"""Of the table of groupings."""
+FADED = 0.25
+"""An association below this share of the other one counts as vanished, or as masked."""
+
+
+class Kind(StrEnum):
+    """How the association in the groups differs from the pooled one."""
+
+    REVERSAL = "reversal"
+    """Pooled and within-group signs oppose, in at least the stated share of rows."""
+    PARTIAL = "partial reversal"
+    """The association within groups opposes the pooled one, and so does the sign in half of the rows or more."""
+    VANISHING = "vanishing"
+    """Pooled there is an association, within groups next to none."""
+    MASKED = "masked"
+    """Within groups there is an association, pooled next to none."""
+    NONE = "no reversal"
+    """The groups tell much the same as the pooled rows; the correlation may still be another beyond chance."""
+    UNDECIDED = "undecided"
+    """Fewer than two groups have a vote, or nothing varies within groups."""
+
+    @property
+    def rank(self) -> int:
+        """Position in the list above."""
+        return list(Kind).index(self)
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the groups tell something else than the pooled rows."""
+        return self not in (Kind.NONE, Kind.UNDECIDED)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Some of the rows, for a picture."""
+
+    x: Floats
+    y: Floats
+    codes: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Grouping:
+    """An association pooled, within groups, and between them, for one way to group the rows."""
+
+    columns: tuple[str, ...]
+    """The columns it is made of."""
+    levels: tuple[str, ...]
+    """(G,) names of the groups."""
+    moments: GroupMoments
+    """Sizes, means and centred sums of the groups."""
+    pooled: Association
+    """Over all rows of these groups."""
+    within: Association
+    """Within groups, taken together: the common slope, and its correlation."""
+    spearman: Floats
+    """(G,) rank correlation of each group, NaN where there is none."""
+    p_groups: Floats
+    """(G,) permutation p-values of the groups' correlations, adjusted over the groups."""
+    p_grouping: float
+    """Permutation p-value: would a random grouping into the same sizes change the correlation that much?"""
+    min_size: int = 1
+    """A smaller group has no vote."""
+    n_missing: int = 0
+    """Rows left out because their group is missing."""
+    share: float = 1.0
+    """Share of rows that must oppose for a reversal."""
+    alpha: float = 0.05
+    """Level below which a p-value counts."""
+    p_adjusted: float = math.nan
+    """`p_grouping` adjusted over all groupings looked at."""
+    sample: Sample | None = None
+    """Rows for a picture."""
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __repr__(self) -> str:
+        return (
+            f"Grouping({self.name}: {self.kind}, r {self.pooled.r:+.3f} pooled and {self.within.r:+.3f} within "
+            f"{counted(len(self), 'group')})"
+        )
+
+    @property
+    def name(self) -> str:
+        """The columns in a phrase."""
+        return " × ".join(self.columns)
+
+    @property
+    def is_small(self) -> Flags:
+        """Groups too small to vote; they stay in the decomposition."""
+        return np.asarray(self.moments.n < self.min_size)
+
+    @property
+    def is_constant(self) -> Flags:
+        """Groups in which x or y does not vary, so that there is no correlation."""
+        return np.isnan(self.moments.r)
+
+    @cached_property
+    def votes(self) -> Flags:
+        """Groups that have a say: large enough, with a correlation."""
+        return np.asarray(~(self.is_small | self.is_constant))
+
+    @cached_property
+    def opposes(self) -> Flags:
+        """Voting groups whose sign is the opposite of the pooled one."""
+        return np.asarray(self.votes & (np.sign(np.nan_to_num(self.moments.r)) * np.sign(self.pooled.r) < 0))
+
+    @property
+    def share_reversed(self) -> float:
+        """Share of the rows in voting groups whose group opposes."""
+        voting = self.moments.n[self.votes].sum()
+        return float(self.moments.n[self.opposes].sum() / voting) if voting else 0.0
+
+    @property
+    def effect(self) -> float:
+        """`r pooled − r within`, from −2 to 2; 0 where nothing varies within groups."""
+        return 0.0 if math.isnan(self.within.r) else self.pooled.r - self.within.r
+
+    @property
+    def covariance(self) -> dict[str, float]:
+        """The pooled covariance and its two terms, `within + between = pooled`."""
+        n = self.moments.n.sum()
+        parts = {"pooled": self.moments.total, "within": self.moments.within, "between": self.moments.between}
+        return {name: sums[2] / n for name, sums in parts.items()}
+
+    @cached_property
+    def kind(self) -> Kind:
+        """What the grouping does."""
+        pooled, within = self.pooled.r, self.within.r
+        if math.isnan(within) or self.votes.sum() < 2:
+            return Kind.UNDECIDED
+        opposed = pooled * within < 0
+        if opposed and self.share_reversed >= self.share:
+            return Kind.REVERSAL
+        if opposed and self.share_reversed >= 0.5:
+            return Kind.PARTIAL
+        if abs(within) <= FADED * abs(pooled) and not self.pooled.p > self.alpha:
+            return Kind.VANISHING
+        if abs(pooled) <= FADED * abs(within) and not self.within.p > self.alpha:
+            return Kind.MASKED
+        return Kind.NONE
+
+    @property
+    def is_finding(self) -> bool:
+        """Whether the grouping changes the answer."""
+        return self.kind.is_finding
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether a random grouping would hardly change the correlation as much, all groupings considered."""
+        return self.p_adjusted <= self.alpha
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether in addition the associations that the finding rests on are each beyond chance.
+
+        Both signs of a reversal (the larger of two p-values tests the two together), the pooled one of a vanishing,
+        the one within groups of a masked association.
+        """
+        if not (self.is_finding and self.is_significant):
+            return False
+        rests_on = {Kind.VANISHING: (self.pooled,), Kind.MASKED: (self.within,)}.get(
+            self.kind, (self.pooled, self.within)
+        )
+        return all(association.p <= self.alpha for association in rests_on)
+
+    def explain(self, x: str, y: str) -> str:
+        """Say in words what happens and where it comes from."""
+        cov, n_groups = self.covariance, int(self.votes.sum())
+        text = (
+            f"{self.kind.capitalize()} by {self.name}: over all {self.pooled.n:,} rows r({x}, {y}) = "
+            f"{self.pooled.r:+.3f}, within {counted(len(self), 'group')} {self.within.r:+.3f}. "
+            f"{int(self.opposes.sum())} of {counted(n_groups, 'group')} with a vote "
+            f"({self.share_reversed:.0%} of their rows) have the opposite sign. "
+            f"Covariance {cov['pooled']:+.4g} = within {cov['within']:+.4g} + between {cov['between']:+.4g}"
+        )
+        if self.kind in (Kind.REVERSAL, Kind.PARTIAL, Kind.VANISHING):
+            tie = "higher" if cov["between"] > 0 else "lower"
+            text += f". Where {x} is higher on average {y} is {tie}, and that outweighs what happens inside the groups"
+        return text + "."
+
+    def notes(self) -> list[str]:
+        """Say what was left aside and why."""
+        small, constant = int(self.is_small.sum()), int((self.is_constant & ~self.is_small).sum())
+        notes = [
+            (self.n_missing, f"{counted(self.n_missing, 'row')} without a group left out"),
+            (small, f"{counted(small, 'group')} of fewer than {self.min_size} rows without a vote"),
+            (constant, f"{counted(constant, 'group')} in which x or y is constant, without a correlation"),
+        ]
+        return [f"{self.name}: {text}" for number, text in notes if number]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a group."""
+        import pandas as pd
+
+        m = self.moments
+        columns = {
+            "n": m.n.astype(np.int64),
+            "r": m.r,
+            "slope": m.slope,
+            "spearman": self.spearman,
+            "p_adjusted": self.p_groups,
+            "mean_x": m.mean_x,
+            "mean_y": m.mean_y,
+            "votes": self.votes,
+            "opposes": self.opposes,
+            "covariance_within": m.sxy / m.n.sum(),
+            "covariance_between": m.n * m.shifts[0] * m.shifts[1] / m.n.sum(),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.levels, name=self.name, dtype=object))
+
+    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
+        """Return plain values ready for JSON, with at most `limit` groups, largest first; None where undefined."""
+        frame = self.to_frame().sort_values("n", ascending=False, kind="stable")[: as_count(limit, "limit", least=0)]
+        values: dict[str, Any] = plain(
+            {
+                "columns": self.columns,
+                "kind": str(self.kind),
+                "pooled": self.pooled,
+                "within": self.within,
+                "effect": self.effect,
+                "share_reversed": self.share_reversed,
+                "covariance": self.covariance,
+                "p_grouping": self.p_grouping,
+                "p_adjusted": self.p_adjusted,
+                "is_significant": self.is_significant,
+                "is_confirmed": self.is_confirmed,
+                "n_missing": self.n_missing,
+                "n_groups": len(self),
+                "groups": frame.reset_index(names="group"),
+            }
+        )
+        return values
 
 
 def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
@@ -136,29 +355,26 @@ class SimpsonReport(Drawn):
         """Return one row a grouping, ranked."""
         import pandas as pd
 
-        rows = [
-            (
-                g.name,
-                str(g.kind),
-                len(g),
-                g.pooled.r,
-                g.within.r,
-                g.pooled.slope,
-                g.within.slope,
-                g.effect,
-                g.share_reversed,
-                g.covariance["within"],
-                g.covariance["between"],
-                g.pooled.p,
-                g.within.p,
-                g.p_grouping,
-                g.p_adjusted,
-                g.is_significant,
-                g.is_confirmed,
-            )
-            for g in self.groupings
-        ]
-        return pd.DataFrame(rows, columns=list(COLUMNS)).set_index("grouping")
+        groupings = self.groupings
+        columns = {
+            "kind": [str(g.kind) for g in groupings],
+            "n_groups": [len(g) for g in groupings],
+            "r_pooled": [g.pooled.r for g in groupings],
+            "r_within": [g.within.r for g in groupings],
+            "slope_pooled": [g.pooled.slope for g in groupings],
+            "slope_within": [g.within.slope for g in groupings],
+            "effect": [g.effect for g in groupings],
+            "share_reversed": [g.share_reversed for g in groupings],
+            "covariance_within": [g.covariance["within"] for g in groupings],
+            "covariance_between": [g.covariance["between"] for g in groupings],
+            "p_pooled": [g.pooled.p for g in groupings],
+            "p_within": [g.within.p for g in groupings],
+            "p_grouping": [g.p_grouping for g in groupings],
+            "p_adjusted": [g.p_adjusted for g in groupings],
+            "significant": [g.is_significant for g in groupings],
+            "confirmed": [g.is_confirmed for g in groupings],
+        }
+        return pd.DataFrame(columns, index=pd.Index([g.name for g in groupings], name="grouping"))
 
     @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:

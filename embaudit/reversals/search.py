@@ -14,28 +14,29 @@ from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
-from embaudit.reversals.grouped import Association, GroupedRows
-from embaudit.reversals.grouping import Grouping, Sample
-from embaudit.reversals.permutation import Correction, adjusted, grouping_p_value, within_p_values
-from embaudit.reversals.report import SimpsonReport
-from embaudit.reversals.table import Groups, Labelled, expanded, find_groupings, numbers
+from embaudit.reversals.report import Grouping, Sample, SimpsonReport
+from embaudit.reversals.statistics import (
+    Association,
+    Correction,
+    GroupedRows,
+    adjusted,
+    grouping_p_value,
+    within_p_values,
+)
+from embaudit.reversals.table import Groups, Levels, as_numbers, expanded, find_groupings
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MAX_GROUPINGS = 200
-"""More are left out, and a note says so."""
 SAMPLE = 2_000
 """Rows kept of each grouping for a picture."""
-
-
 MOST_PERMUTATIONS = 1_000_000
 """The smallest p-value is then a millionth; more would take hours."""
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What every grouping is judged by."""
+    """The rules that every grouping is judged by."""
 
     min_size: int
     share: float
@@ -47,57 +48,17 @@ class _Settings:
     def __post_init__(self) -> None:
         as_count(self.min_size, "min_size", least=2, most=MOST_COUNT)
         as_count(self.n_permutations, "n_permutations", least=0, most=MOST_PERMUTATIONS)
-        for name in ("share", "alpha"):
-            value = getattr(self, name)
+        for name, value in (("share", self.share), ("alpha", self.alpha)):
             if not (is_number(value) and 0 < value <= 1):
                 raise must_be(name, "above 0 and at most 1", repr(value))
         adjusted(np.empty(0), self.correction)
 
 
 def _pooled(x: Floats, y: Floats, settings: _Settings) -> Association:
-    rows = GroupedRows(x, y, np.zeros(1, dtype=np.intp))
-    p = math.nan
-    if settings.n_permutations:
-        p = within_p_values(rows, settings.n_permutations, settings.rng)[1]
+    rows, n = GroupedRows(x, y, np.zeros(1, dtype=np.intp)), settings.n_permutations
+    p = within_p_values(rows, n, settings.rng)[1] if n else math.nan
     moments = rows.moments()
-    return replace(moments.association(moments.total), spearman=float(rows.spearman()[0]), p=p)
-
-
-def _judge(labels: Labelled, x: Floats, y: Floats, everything: Association, settings: _Settings) -> Grouping | str:
-    """Return the grouping, or why it says nothing."""
-    known = labels.codes >= 0
-    x, y, codes = x[known], y[known], labels.codes[known]
-    present, codes = np.unique(codes, return_inverse=True)
-    name = " × ".join(labels.columns)
-    if len(present) < 2:
-        return f"{name}: not a grouping, it leaves {counted(len(present), 'group')} of the rows that have x and y"
-    rows = GroupedRows.sort(x, y, codes)
-    moments = rows.moments()
-    if min(moments.total[:2]) <= 0:
-        return f"{name}: not a grouping, x or y is constant in the rows that have one"
-    pooled = everything if known.all() else _pooled(x, y, settings)
-    p_groups, p_within, p_grouping = np.full(len(present), math.nan), math.nan, math.nan
-    if settings.n_permutations:
-        p_groups, p_within = within_p_values(rows, settings.n_permutations, settings.rng)
-        p_grouping = grouping_p_value(rows, settings.n_permutations, settings.rng)
-    spearman = rows.spearman()
-    within = replace(moments.association(moments.within), spearman=_mean_spearman(spearman, moments.n), p=p_within)
-    chosen = settings.rng.permutation(len(x))[:SAMPLE]
-    return Grouping(
-        columns=labels.columns,
-        levels=tuple(labels.levels[code] for code in present),
-        moments=moments,
-        pooled=pooled,
-        within=within,
-        spearman=spearman,
-        p_groups=adjusted(p_groups, settings.correction),
-        p_grouping=p_grouping,
-        min_size=settings.min_size,
-        n_missing=int((~known).sum()),
-        share=settings.share,
-        alpha=settings.alpha,
-        sample=Sample(x[chosen], y[chosen], codes[chosen]),
-    )
+    return moments.association(moments.total, spearman=float(rows.spearman()[0]), p=p)
 
 
 def _mean_spearman(spearman: Floats, n: Floats) -> float:
@@ -106,34 +67,81 @@ def _mean_spearman(spearman: Floats, n: Floats) -> float:
     return float(np.average(spearman[known], weights=n[known])) if known.any() else math.nan
 
 
-def ranked(groupings: list[Grouping], correction: Correction) -> tuple[Grouping, ...]:
-    """Adjust the p-values over all groupings and put what matters first."""
+def _judge(
+    columns: tuple[str, ...], labels: Levels, x: Floats, y: Floats, everything: Association, settings: _Settings
+) -> Grouping | str:
+    """Return the grouping, or why it says nothing."""
+    codes, levels = labels
+    has_group, name = codes >= 0, " × ".join(columns)
+    present, group = np.unique(codes[has_group], return_inverse=True)
+    if len(present) < 2:
+        return f"{name}: not a grouping, it leaves {counted(len(present), 'group')} of the rows that have x and y"
+    own = x[has_group], y[has_group]
+    rows = GroupedRows.sort(*own, group)
+    moments = rows.moments()
+    if min(moments.total[:2]) <= 0:
+        return f"{name}: not a grouping, x or y is constant in the rows that have one"
+    pooled = everything if has_group.all() else _pooled(*own, settings)
+    p_groups, p_within, p_grouping = np.full(len(present), math.nan), math.nan, math.nan
+    if n := settings.n_permutations:
+        p_groups, p_within = within_p_values(rows, n, settings.rng)
+        p_grouping = grouping_p_value(rows, n, settings.rng)
+    spearman = rows.spearman()
+    shown = settings.rng.permutation(len(group))[:SAMPLE]
+    return Grouping(
+        columns=columns,
+        levels=tuple(levels[code] for code in present),
+        moments=moments,
+        pooled=pooled,
+        within=moments.association(moments.within, spearman=_mean_spearman(spearman, moments.n), p=p_within),
+        spearman=spearman,
+        p_groups=adjusted(p_groups, settings.correction),
+        p_grouping=p_grouping,
+        min_size=settings.min_size,
+        n_missing=int((~has_group).sum()),
+        share=settings.share,
+        alpha=settings.alpha,
+        sample=Sample(own[0][shown], own[1][shown], group[shown]),
+    )
+
+
+def _ranked(groupings: list[Grouping], correction: Correction) -> tuple[Grouping, ...]:
+    """Adjust the p-values over all groupings and put what matters first: of two that do the same, the simpler."""
     p = adjusted(np.array([grouping.p_grouping for grouping in groupings], dtype=np.float64), correction)
-    settled = [replace(grouping, p_adjusted=float(value)) for grouping, value in zip(groupings, p, strict=True)]
-    # Of two groupings that do the same, the simpler comes first.
+    tested = [replace(grouping, p_adjusted=float(value)) for grouping, value in zip(groupings, p, strict=True)]
     return tuple(
         sorted(
-            settled,
-            key=lambda g: (
-                not g.is_finding,
-                not g.is_significant,
-                g.kind.rank,
-                len(g.columns),
-                -abs(g.effect),
-            ),
+            tested,
+            key=lambda g: (not g.is_finding, not g.is_significant, g.kind.rank, len(g.columns), -abs(g.effect)),
         )
     )
 
 
+def _table(frame: Any, x: str, y: str, counts: str | None) -> pd.DataFrame:
+    """Return the table, its rows repeated as often as counted."""
+    for name, column in (("x", x), ("y", y), *([("counts", counts)] if counts is not None else [])):
+        if not isinstance(column, str):
+            raise must_be(name, "the name of a column, as text", repr(column))
+    if counts in (x, y):
+        raise must_be("counts", "another column than x and y", repr(counts))
+    table = read_frame(frame).rename(columns=str)
+    if not len(table):
+        raise must_be("the table", "one with rows", "a header only" if len(table.columns) else "nothing")
+    table = table if counts is None else expanded(table, counts)
+    if x == y:
+        raise must_be("x and y", "two different columns", repr(x))
+    return table
+
+
 def _resolution_note(n_groupings: int, settings: _Settings) -> list[str]:
     """Warn where the smallest possible p-value cannot survive the adjustment."""
-    smallest = n_groupings / (settings.n_permutations + 1)
-    if settings.correction == "holm" and settings.n_permutations and smallest > settings.alpha:
-        return [
-            f"{settings.n_permutations} permutations cannot make one of {n_groupings} groupings significant after "
-            f"Holm's adjustment; raise n_permutations to {math.ceil(n_groupings / settings.alpha)} or more"
-        ]
-    return []
+    n = settings.n_permutations
+    if settings.correction != "holm" or not n or n_groupings / (n + 1) <= settings.alpha:
+        return []
+    return [
+        f"{n} permutations cannot make one of {n_groupings} groupings significant after Holm's adjustment; raise "
+        f"n_permutations to {math.ceil(n_groupings / settings.alpha)} or more"
+    ]
 
 
 @typed
@@ -211,33 +219,20 @@ def simpson(
     settings = _Settings(min_size, share, alpha, n_permutations, correction, as_generator(rng))
     for name, value in (("depth", depth), ("bins", bins)):
         as_count(value, name)
-    for name, column in (("x", x), ("y", y), *([("counts", counts)] if counts is not None else [])):
-        if not isinstance(column, str):
-            raise must_be(name, "the name of a column, as text", repr(column))
-    if counts in (x, y):
-        raise must_be("counts", "another column than x and y", repr(counts))
-    table = expanded(_require_rows(read_frame(frame).rename(columns=str)), counts)
-    if x == y:
-        raise must_be("x and y", "two different columns", repr(x))
-    (a, title_x, note_x), (b, title_y, note_y) = numbers(table, x, "x"), numbers(table, y, "y")
+    table = _table(frame, x, y, counts)
+    (a, title_x, notes_x), (b, title_y, notes_y) = as_numbers(table, x, "x"), as_numbers(table, y, "y")
     known = ~(np.isnan(a) | np.isnan(b))
-    a, b = a[known], b[known]
+    a, b, n_missing = a[known], b[known], int((~known).sum())
     if len(a) < 3 or np.ptp(a) == 0 or np.ptp(b) == 0:
         raise InputError(f"x and y must both vary over at least 3 rows that have both; got {len(a)} such rows.")
-    labels, notes = find_groupings(table[known], groups, (x, y), bins=bins, depth=depth, most=MAX_GROUPINGS)
+    labelled, notes = find_groupings(table[known], groups, (x, y), bins, depth)
     everything = _pooled(a, b, settings)
-    judged = [_judge(one, a, b, everything, settings) for one in track(labels, "trying groupings", len(labels))]
-    groupings = ranked([g for g in judged if isinstance(g, Grouping)], correction)
-    notes = [note for note in (note_x, note_y) if note] + notes + [g for g in judged if isinstance(g, str)]
+    steps = track(labelled.items(), "trying groupings", len(labelled))
+    results = [_judge(*step, a, b, everything, settings) for step in steps]
+    groupings = _ranked([g for g in results if isinstance(g, Grouping)], correction)
+    notes = notes_x + notes_y + notes + [g for g in results if isinstance(g, str)]
     notes += [note for grouping in groupings for note in grouping.notes()]
-    if not known.all():
-        notes.insert(0, f"{int((~known).sum())} of {len(known)} rows left out: {x} or {y} is missing")
+    if n_missing:
+        notes.insert(0, f"{n_missing} of {len(known)} rows left out: {x} or {y} is missing")
     notes += _resolution_note(len(groupings), settings)
-    titles = (title_x, title_y)
-    return SimpsonReport(x, y, everything, groupings, int((~known).sum()), tuple(notes), alpha, titles)
-
-
-def _require_rows(table: pd.DataFrame) -> pd.DataFrame:
-    if not len(table):
-        raise must_be("the table", "one with rows", "a header only" if len(table.columns) else "nothing")
-    return table
+    return SimpsonReport(x, y, everything, groupings, n_missing, tuple(notes), alpha, (title_x, title_y))

@@ -14,9 +14,8 @@ from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pair_sums import RowSums, pair_sums
 from embaudit.kernels.rows import unit_rows
-from embaudit.reversals.grouped import GroupMoments
-from embaudit.reversals.grouping import Grouping
-from embaudit.reversals.report import SimpsonReport
+from embaudit.reversals.report import Grouping, SimpsonReport
+from embaudit.reversals.statistics import GroupMoments
 
 BETWEEN = "between clusters"
 FLAT = 1e-13

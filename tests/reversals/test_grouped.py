@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from embaudit.errors import InputError
-from embaudit.reversals import permutation
-from embaudit.reversals.grouped import GroupedRows
-from embaudit.reversals.permutation import adjusted, grouping_p_value, within_p_values
+from embaudit.reversals import statistics
+from embaudit.reversals.statistics import GroupedRows, adjusted, grouping_p_value, within_p_values
 
 numbers = st.floats(-1000, 1000).map(lambda v: round(v, 2))
 
@@ -142,7 +141,7 @@ def test_the_normal_limit_has_the_distribution_of_the_permutations(monkeypatch: 
         rows = GroupedRows.sort(x, y, codes)
         found = []
         for large in (5_000, 100):
-            monkeypatch.setattr(permutation, "LARGE", large)
+            monkeypatch.setattr(statistics, "LARGE", large)
             generator = np.random.default_rng(0)
             p_within = within_p_values(rows, 4000, generator)
             found.append([*p_within[0], p_within[1], grouping_p_value(rows, 4000, generator)])
@@ -177,26 +176,12 @@ def test_adjustment_must_be_known() -> None:
     assert np.isnan(adjusted(np.array([np.nan]), "bh")).all()
 
 
-def test_up_to_the_last_row_that_is_shuffled_sums_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole, starts, counts = np.arange(8.0), np.array([0, 3]), np.array([3, 5])
-    for large, exact in ((8, True), (7, False)):
-        monkeypatch.setattr(permutation, "LARGE", large)
-        dealt = permutation._dealt_sums(np.stack([whole, whole]), starts, counts, 20, np.random.default_rng(0))
-        shuffled = permutation._shuffled_products(whole, whole, 20, np.random.default_rng(0))
-        for found in (dealt, shuffled):
-            assert (found == found.round()).all() == exact
-
-
-@pytest.mark.parametrize(
-    ("large", "rows", "groups", "held"), [(10, 8, 2, 16), (10, 30, 2, 20), (10, 30, 12, 24)], ids=str
-)
-def test_as_many_deals_are_held_at_once_as_their_rows_or_groups_allow(
-    monkeypatch: pytest.MonkeyPatch, large: int, rows: int, groups: int, held: int
-) -> None:
-    asked = []
-    monkeypatch.setattr(permutation, "LARGE", large)
-    monkeypatch.setattr(permutation, "_batches", lambda n, count: asked.append((n, count)) or iter([count]))
+def test_p_values_have_no_unit():
     draw = np.random.default_rng(0)
-    table = GroupedRows.sort(*draw.standard_normal((2, rows)), np.arange(rows) % groups)
-    assert 0 < grouping_p_value(table, 5, draw) <= 1
-    assert asked == [(held, 5)]
+    x, y = draw.standard_normal((2, 30))
+    codes = np.arange(30) % 3
+    found = {
+        grouping_p_value(GroupedRows.sort(unit * x, unit * y, codes), 199, np.random.default_rng(1))
+        for unit in (1.0, 2.0**-12, 2.0**12)
+    }
+    assert len(found) == 1

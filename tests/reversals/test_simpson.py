@@ -19,8 +19,7 @@ from sklearn.datasets import load_iris
 from embaudit.errors import InputError
 from embaudit.io.tables.frames import read_frame
 from embaudit.report.simpson_display import SimpsonDisplay
-from embaudit.reversals import Kind, SimpsonReport, search, simpson
-from embaudit.reversals.table import labelled
+from embaudit.reversals import Kind, SimpsonReport, simpson, table
 
 sys.path.insert(0, str(Path(__file__).parent))
 from classics import berkeley, kidney_stones
@@ -221,14 +220,31 @@ def test_groups_without_variation_inside_decide_nothing() -> None:
 
 
 def test_bins_hold_like_numbers_of_rows() -> None:
-    frame = pd.DataFrame({"v": np.arange(100.0)})
+    x, y = np.random.default_rng(0).standard_normal((2, 100))
+    frame = pd.DataFrame({"x": x, "y": y, "v": np.arange(100.0)})
     frame.loc[3, "v"] = np.nan
-    groups, note = labelled(frame, "v", 4)
-    assert np.bincount(groups.codes[groups.codes >= 0]).tolist() == [25, 25, 24, 25]
-    assert groups.codes[3] == -1
-    assert note == "v: numbers cut into 4 bins of like size"
-    skewed = pd.DataFrame({"v": np.r_[np.zeros(80), np.arange(1.0, 21.0)]})
-    assert len(labelled(skewed, "v", 4)[0].levels) == 1
+    report = simpson(frame, x="x", y="y", groups="v", n_permutations=0)
+    assert report["v"].to_frame()["n"].to_dict() == {
+        "0 to 25.5": 25,
+        "25.5 to 50": 25,
+        "50 to 74.5": 24,
+        "74.5 to 99": 25,
+    }
+    assert report.notes == ("v: numbers cut into 4 bins of like size", "v: 1 row without a group left out")
+    skewed = simpson(frame.assign(v=np.r_[np.zeros(80), np.arange(1.0, 21.0)]), x="x", y="y", groups="v")
+    assert "v: not a grouping, it leaves 1 group of the rows that have x and y" in skewed.notes
+
+
+def test_columns_and_combinations_may_be_named_together() -> None:
+    frame = clouds(np.random.default_rng(1), -1.0, 1.0, n=12).assign(c=list("pq") * 30)
+    report = simpson(frame, x="x", y="y", groups=["noise", ("group", "c"), ("group", "c", "noise")], n_permutations=0)
+    assert {g.columns for g in report.groupings} == {("noise",), ("group", "c"), ("group", "c", "noise")}
+
+
+def test_combinations_are_counted_before_they_are_made() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).integers(2, size=(9, 40)), columns=[f"c{i}" for i in range(40)])
+    with pytest.raises(InputError, match=r"depth must be of at most 100,000 combinations; got .*; lower it or name"):
+        simpson(frame, x="c0", y="c1", depth=6)
 
 
 def test_every_source_of_a_table_gives_one_answer(tmp_path: Path) -> None:
@@ -309,7 +325,7 @@ def test_too_few_permutations_are_pointed_out() -> None:
 
 
 def test_groupings_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_GROUPINGS", 2)
+    monkeypatch.setattr(table, "MAX_GROUPINGS", 2)
     report = simpson(clouds(np.random.default_rng(1), -1.0, 1.0, n=12), x="x", y="y", n_permutations=0)
     assert len(report.groupings) == 2
     assert "1 of 3 groupings not tried; name those of interest" in report.notes

@@ -1,6 +1,9 @@
-"""Every number and every word of a report of groupings."""
+"""A report in numbers and words, and the kinds of groupings on both sides of their bounds."""
 
 from __future__ import annotations
+
+import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,11 +11,7 @@ import pytest
 from records import open_records
 
 import embaudit as ea
-from embaudit.errors import InputError
-from embaudit.reversals.grouped import GroupedRows
-from embaudit.reversals.grouping import FADED, Kind
-from embaudit.reversals.permutation import _batches, adjusted
-from embaudit.reversals.report import shortened
+from embaudit.reversals import Association, Grouping, Kind
 
 TABLE = pd.DataFrame({"dose": [1, 2, 3, 6, 7, 8], "health": [7, 6, 5, 9, 8, 7], "young": list("aaabbb")})
 FOUND = ea.simpson(TABLE, x="dose", y="health", groups="young", min_size=3, n_permutations=0)
@@ -139,97 +138,6 @@ def test_what_is_undecided_and_what_is_left_aside_in_words():
     assert noted.notes == ("c: 1 group in which x or y is constant, without a correlation",)
 
 
-def test_lists_are_cut_short():
-    assert shortened(["a", "b", "c"], 2) == ["a", "b", "… and 1 more"]
-    assert shortened(["a", "b"], 2) == ["a", "b"]
-    assert shortened(["x"] * 1202, 1)[1] == "… and 1,201 more"
-    with pytest.raises(InputError, match="limit must be an integer >= 1; got 0"):
-        shortened(["a"], 0)
-
-
-def moments_of(pooled, within):
-    """Two groups of ten whose pooled and common correlations are as asked for."""
-    grouping = FOUND["young"]
-    ends = [replace_r(one, r) for one, r in ((grouping.pooled, pooled), (grouping.within, within))]
-    return type(grouping)(**{**vars_of(grouping), "pooled": ends[0], "within": ends[1]})
-
-
-def replace_r(association, r):
-    return type(association)(association.n, r, association.slope, p=0.01)
-
-
-def vars_of(grouping):
-    names = ("columns", "levels", "moments", "pooled", "within", "spearman", "p_groups", "p_grouping", "min_size")
-    return {name: getattr(grouping, name) for name in names}
-
-
-@pytest.mark.parametrize(
-    ("pooled", "within", "kind"),
-    [
-        (0.8, 0.8 * FADED, Kind.VANISHING),
-        (0.8, 0.8 * FADED + 1e-9, Kind.NONE),
-        (0.8 * FADED, 0.8, Kind.MASKED),
-        (0.8 * FADED + 1e-9, 0.8, Kind.NONE),
-        (0.5, -0.5, Kind.REVERSAL),
-        (0.5, np.nan, Kind.UNDECIDED),
-    ],
-)
-def test_kinds_on_both_sides_of_their_bounds(pooled, within, kind):
-    found = moments_of(pooled, within)
-    assert found.kind is kind
-    assert found.is_finding == (kind not in (Kind.NONE, Kind.UNDECIDED))
-    assert [one.rank for one in Kind] == [0, 1, 2, 3, 4, 5]
-    assert found.effect == (0.0 if np.isnan(within) else pooled - within)
-
-
-def test_groups_are_cut_centred_and_ranked():
-    rows = GroupedRows.sort(
-        np.array([5.0, 1.0, 3.0, 1e9, 1e9]), np.array([1.0, 2.0, 4.0, 8.0, 6.0]), np.array([1, 0, 1, 2, 2])
-    )
-    assert rows.counts.tolist() == [1, 2, 2]
-    assert list(rows.slices()) == [slice(0, 1), slice(1, 3), slice(3, 5)]
-    x, y = rows.centred()
-    assert x.tolist() == [0, 1, -1, 0, 0]
-    assert y.tolist() == [0, -1.5, 1.5, 1, -1]
-    found = rows.moments()
-    assert found.sxx.tolist() == [0, 2, 0]
-    assert found.sxy.tolist() == [0, -3, 0]
-    assert np.isnan(found.r).tolist() == [True, False, True]
-    assert np.isnan(found.slope).tolist() == [True, False, True]
-    assert rows.spearman()[1] == pytest.approx(-1)
-    total = np.array([[1.0, 5, 3, 1e9, 1e9], [2.0, 1, 4, 8, 6]])
-    assert found.total[1] == pytest.approx(5 * np.var(total[1]))
-    assert found.total[2] == pytest.approx(5 * np.cov(total, bias=True)[0, 1])
-
-
-def test_permutations_come_in_batches_and_p_values_are_adjusted(monkeypatch):
-    monkeypatch.setattr("embaudit.reversals.permutation.WORK", 100)
-    assert list(_batches(30, 8)) == [3, 3, 2]
-    assert list(_batches(101, 2)) == [1, 1]
-    p = np.array([0.01, np.nan, 0.04, 0.03])
-    np.testing.assert_allclose(adjusted(p, "holm"), [0.03, np.nan, 0.06, 0.06])
-    np.testing.assert_allclose(adjusted(np.array([0.6, 0.7]), "holm"), [1.0, 1.0])
-    assert adjusted(np.array([np.nan]), "bh").tolist() != [0.0]
-    with pytest.raises(InputError, match='correction must be one of "bh", "holm"; got'):
-        adjusted(p, "none")
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"min_size": 1}, "min_size must be an integer from 2 to 100000000; got 1."),
-        ({"n_permutations": -1}, "n_permutations must be an integer from 0 to 1000000; got -1."),
-        ({"share": 0.0}, "share must be above 0 and at most 1; got 0.0."),
-        ({"alpha": 1.1}, "alpha must be above 0 and at most 1; got 1.1."),
-        ({"correction": "none"}, 'correction must be one of "bh", "holm"; got \'none\'.'),
-    ],
-)
-def test_settings_that_are_none_are_refused(settings, said):
-    with pytest.raises(InputError) as refused:
-        ea.simpson(TABLE, x="dose", y="health", groups="young", **settings)
-    assert str(refused.value) == said
-
-
 def test_holm_needs_enough_permutations():
     found = ea.simpson(TABLE, x="dose", y="health", groups="young", min_size=3, n_permutations=9, correction="holm")
     assert found.notes == (
@@ -238,3 +146,88 @@ def test_holm_needs_enough_permutations():
     )
     enough = ea.simpson(TABLE, x="dose", y="health", groups="young", min_size=3, n_permutations=19, correction="holm")
     assert enough.notes == ()
+
+
+def grouping(pooled, within, r=(-0.5, -0.5), n=(10.0, 10.0), p=(0.01, 0.01), **options):
+    moments = SimpleNamespace(r=np.array(r), n=np.array(n))
+    nothing = np.full(len(r), math.nan)
+    pooled, within = (Association(20, one, 1.0, p=level) for one, level in zip((pooled, within), p, strict=True))
+    levels = tuple("abcd"[: len(r)])
+    return Grouping(("g",), levels, moments, pooled, within, nothing, nothing, 0.5, **options)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"pooled": 0.5, "within": -0.5}, Kind.REVERSAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5)}, Kind.PARTIAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5), "n": (9.0, 11.0)}, Kind.NONE),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5), "n": (9.0, 11.0), "share": 0.45}, Kind.REVERSAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, 0.5), "n": (9.0, 11.0), "share": 0.46}, Kind.NONE),
+        # Signs that agree, or of which one is none, are not opposed.
+        ({"pooled": 0.5, "within": 0.5}, Kind.NONE),
+        ({"pooled": 0.8, "within": 0.2}, Kind.VANISHING),
+        ({"pooled": 0.8, "within": 0.2001}, Kind.NONE),
+        ({"pooled": 0.8, "within": 0.2, "p": (0.05, 1.0)}, Kind.VANISHING),
+        ({"pooled": 0.8, "within": 0.2, "p": (0.0501, 0.0)}, Kind.NONE),
+        ({"pooled": 0.8, "within": 0.2, "p": (math.nan, 1.0)}, Kind.VANISHING),
+        ({"pooled": 0.8, "within": 0.0}, Kind.VANISHING),
+        ({"pooled": 0.2, "within": 0.8}, Kind.MASKED),
+        ({"pooled": 0.2001, "within": 0.8}, Kind.NONE),
+        ({"pooled": 0.2, "within": 0.8, "p": (1.0, 0.05)}, Kind.MASKED),
+        ({"pooled": 0.2, "within": 0.8, "p": (0.0, 0.0501)}, Kind.NONE),
+        ({"pooled": 0.5, "within": math.nan}, Kind.UNDECIDED),
+        ({"pooled": 0.5, "within": -0.5, "n": (4.0, 10.0), "min_size": 5}, Kind.UNDECIDED),
+        ({"pooled": 0.5, "within": -0.5, "n": (5.0, 10.0), "min_size": 5}, Kind.REVERSAL),
+        ({"pooled": 0.5, "within": -0.5, "r": (-0.5, math.nan)}, Kind.UNDECIDED),
+    ],
+)  # fmt: skip
+def test_a_kind_is_told_by_signs_shares_and_sizes(given, kind):
+    found = grouping(**given)
+    assert found.kind is kind
+    assert found.is_finding is (kind not in (Kind.NONE, Kind.UNDECIDED))
+
+
+def test_a_finding_is_confirmed_by_the_associations_it_rests_on():
+    cases = (
+        ({"pooled": 0.5, "within": -0.5}, (True, False, False)),
+        ({"pooled": 0.8, "within": 0.2}, (True, True, False)),
+        ({"pooled": 0.2, "within": 0.8}, (True, False, True)),
+    )
+    for given, confirmed in cases:
+        levels = ((0.05, 0.05), (0.05, 0.06), (0.06, 0.05))
+        for p, wanted in zip(levels, confirmed, strict=True):
+            found = grouping(**given, p=p, p_adjusted=0.05)
+            assert found.is_significant
+            assert found.is_confirmed == (wanted and found.is_finding)
+            assert not grouping(**given, p=p, p_adjusted=0.0501).is_confirmed
+    assert grouping(0.5, -0.25).effect == 0.75
+    assert grouping(0.5, math.nan).effect == 0.0
+    assert grouping(0.5, -0.5, r=(-0.5, 0.5, 0.0), n=(10.0, 5.0, 25.0)).share_reversed == 0.25
+    assert grouping(0.0, -0.5).share_reversed == 0.0
+
+
+LEVEL = ([0, 1, 2], [1, 0, 1])
+"""Mean products cancel: r is 0 to the last bit."""
+
+
+def table(*groups):
+    return pd.DataFrame(
+        [(x, y, name) for name, (xs, ys) in zip("abcdef", groups, strict=False) for x, y in zip(xs, ys, strict=True)],
+        columns=["x", "y", "g"],
+    )
+
+
+def found(frame):
+    return ea.simpson(frame, x="x", y="y", groups=["g"], min_size=3, n_permutations=0).groupings[0]
+
+
+def test_a_group_with_r_zero_opposes_no_sign():
+    falling, apart = ([5, 6, 7], [9, 8, 7]), ([20, 21, 22], [31, 30, 29])
+    without, level = found(table(falling, apart)), found(table(falling, apart, LEVEL))
+    np.testing.assert_allclose(level.moments.r, [-1.0, -1.0, 0.0], rtol=1e-15)
+    assert level.moments.r[2] == 0
+    assert level.votes.all()
+    assert level.opposes.tolist() == [True, True, False]
+    assert without.share_reversed == 1.0
+    assert level.share_reversed == pytest.approx(6 / 9)
