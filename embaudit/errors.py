@@ -13,7 +13,21 @@ JOINERS = "\u200c\u200d"
 LONGEST = 300
 """Characters of what was given that an error shows; the longest name a file may have is shorter."""
 
+CUTS = (
+    "Boundaries",
+    "Chunks",
+    "Columns",
+    "Coordinates",
+    "Heads",
+    "Labels",
+    "Names",
+    "Partition",
+    "Rows",
+    "as_partition",
+)
 GONE = {
+    **dict.fromkeys([f"name embaudit.blocks.{name}" for name in CUTS], "block_cosines takes words, patterns or labels"),
+    "name embaudit.blocks.NormChange": "docs/migration.md has the line of NumPy for it",
     "format mtx": "convert it in Python: numpy.save('vectors.npy', scipy.io.mmread(PATH))",
     "format llama2c": "docs/reading.md has the line that converts it",
     "name embaudit.resume_in": "run the audit again, it is short enough",

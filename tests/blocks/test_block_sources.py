@@ -290,6 +290,13 @@ def test_clear_errors(case: str) -> None:
         call()
 
 
+def test_ways_to_cut_that_went_name_their_replacement() -> None:
+    import embaudit
+
+    with pytest.raises(AttributeError, match=r"^embaudit.blocks.Heads is gone; block_cosines takes words, patterns"):
+        embaudit.blocks.Heads  # noqa: B018
+
+
 def test_too_many_blocks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     from embaudit.blocks import compute
 
