@@ -7,13 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from made import flags
 from models import random_model
 
 from embaudit import audit
 from embaudit.auditing.answer import Answer, Word, answer
 from embaudit.auditing.claims import Claim, Kind, Scope
-from embaudit.auditing.predicted import Predicted, by_prediction
+from embaudit.auditing.predicted import by_prediction
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.kernels.pairs import all_pairs
@@ -212,12 +211,6 @@ def test_claims_make_the_answer(claims, word, because, cited):
     assert str(found) == f"{word}: {because}."
 
 
-def test_claims_of_other_cosines_have_no_say():
-    claims = [FREE, ALONE, "pinned:left", "agrees:left", "listed:left"]
-    assert answered(*claims).word is Word.UNSAID
-    assert answered(*claims, role="left").word is Word.YES
-
-
 def test_the_question_names_the_cosines_and_the_record_is_plain():
     found = answered("pinned:right")
     assert found.question == "Can these item-item cosines be read as likeness?"
@@ -259,17 +252,6 @@ def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
     assert found.to_dict()["movement"][1]["n_pairs"] == 55
 
 
-def test_lists_are_as_long_as_the_other_rows_allow():
-    draw = np.random.default_rng(0)
-    right = draw.standard_normal((3, 2))
-    model = FactorModel.from_user_item(draw.standard_normal((5, 2)), right)
-    for n, length in ((1, 1), (2, 2), (9, 2)):
-        (example,) = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.array([0]), n=n).examples
-        assert (len(example.before), len(example.after)) == (length, length)
-    alone = model.replace(right=right * [[1], [0], [0]])
-    assert by_prediction(MovementProbe(alone, ["left"]), side="right", rows=np.array([0]), n=2).examples == ()
-
-
 def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(monkeypatch, skewed):
     monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 10)
     sizes, row = {"n_pairs": 20, "n_neighbours": 2, "n_lists": 5}, {"side": "right", "rows": np.array([0]), "n": 1}
@@ -280,10 +262,6 @@ def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(monke
     assert (first.n_pairs, first.top_n, first.n_lists) == (20, 2, 5)
     assert 5 not in first.pairs
     assert 5 not in first.lists.rows
-
-
-def test_answers_and_what_is_predicted_stay_as_they_were_made():
-    assert flags(Answer) == flags(Predicted) == (True, True, True)
 
 
 def test_where_nothing_is_predicted_nothing_is_compared():

@@ -41,9 +41,8 @@ from embaudit.auditing.claims import (
     predictions,
     training,
 )
-from embaudit.auditing.limits import ATTACKED_RANK, Certificate, Limits
+from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.predicted import Predicted
-from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.gauges import Affine, Gauge, GeneralLinear
 from embaudit.model import FactorModel
 from embaudit.model.objectives import OBJECTIVES, Status
@@ -88,14 +87,6 @@ def test_a_claim_and_its_scope_are_plain_in_json():
     assert claim == replace(claim, witness=None), "two claims are the same whatever shows them"
 
 
-def test_every_family_of_claims_is_drawn():
-    assert (
-        predictions, heads.origin, heads.shortest, heads.stretched, package.folded, package.ones, heads.logits,
-        movement.moved, movement.drawn, predicted, freedom, limits.ranges, limits.certificates, limits.attacks,
-        training,
-    ) == package.DRAWN  # fmt: skip
-
-
 def test_where_the_check_failed_only_that_and_the_training_is_claimed():
     found = evidence(MODEL, (equal(), moved()))
     assert [claim.name for claim in claims(found)] == [
@@ -128,30 +119,6 @@ def test_predictions():
     assert alone.text == f"Check: 1 equal model made every score the same{probes} (largest change 2e-15)."
 
 
-def test_predictions_of_a_head_count_its_heads():
-    found = head(equivalents=(equal_head(change=3e-14), equal_head("linear 2", change=2e-14)))
-    (claim,) = predictions(of_head(found, drift=(drift(1e-15),)))
-    assert record(claim)[:6] == (
-        "predictions", M, "every probability", "the 4 equal models visited", False,
-        "Predictions: 4 equal models made every probability the same, on probe rows for the side that is not at hand "
-        "(largest change 3e-14).",
-    )  # fmt: skip
-    assert claim.value == 3e-14
-
-
-@pytest.mark.parametrize("of", ["model", "head"])
-def test_a_failed_check_is_shown(of):
-    if of == "head":
-        found = of_head(head(centred=replace(head().centred, change=0.5)))
-    else:
-        found = evidence(MODEL, (equal(), moved()), (equal("linear 2"), moved()), drift=(drift(0.5), drift(0.25)))
-    text = "The check failed: models that should predict the same do not (EMB001). Nothing here can be trusted."
-    noun, made = ("probability", "1 equal model") if of == "head" else ("score", "2 equal models")
-    assert records(predictions(found)) == [
-        ("predictions", S, f"every {noun}", f"the {made} visited", False, text, 0.5, "drift")
-    ]
-
-
 # What was seen of the cosines
 
 
@@ -181,65 +148,11 @@ def test_the_equal_model_that_moves_most_on_average_is_named():
     ]  # fmt: skip
 
 
-def test_lists_and_samples_are_told_of_movement():
-    lists = {"top_n": 10, "top_n_overlap": 0.25}
-    found = evidence(MODEL, (equal(kappa=1.2345), moved(exact=False, n_pairs=12_345, **lists)))
-    (claim,) = movement.moved(found)
-    assert claim.text == (
-        "In one (linear 1, κ = 1.23) item-item cosines differ by 0.20 on average. At most they differ by 0.50 among "
-        "12,345 sampled pairs. Of the 10 nearest, 25 % stay."
-    )
-    canonical = replace(equal("exponent 0", "canonical", float("nan")), gauge=None)
-    (claim,) = movement.moved(evidence(MODEL, (canonical, moved(**lists))))
-    assert claim.text == (
-        "In one (exponent 0) item-item cosines differ by 0.20 on average. At most they differ by 0.50. Of the 10 "
-        "nearest, 25 % stay."
-    )
-    assert claim.witness is None
-
-
 def drawn_of_a_head(n_drawn, **fields):
     """Evidence of a head of five labels, some of which were drawn, with one equal model."""
     whole = HEAD.replace(left=MODEL.left)
     found = evidence(whole.take(right=np.arange(n_drawn)), (equal(), moved(**fields)), head=head(whole))
     return replace(found, fibre=fibre(FREE, fields.get("role", "right")))
-
-
-def test_labels_that_were_drawn_of_a_head_are_counted():
-    end = [next(movement.moved(drawn_of_a_head(n, **fields))).text for n, fields in (
-        (5, {}), (4, {}), (1, {"role": "cross"}), (4, {"exact": False}), (4, {"role": "left"}),
-    )]  # fmt: skip
-    assert [text[text.index("At most") :] for text in end] == [
-        "At most they differ by 0.50.",
-        "At most they differ by 0.50 among 4 labels drawn.",
-        "At most they differ by 0.50 among 1 label drawn.",
-        "At most they differ by 0.50 among 10 sampled pairs of 4 labels drawn.",
-        "At most they differ by 0.50.",
-    ]
-    found = drawn_of_a_head(4)
-    assert [found.n_drawn(role) for role in ("right", "cross", "left")] == [4, 4, None]
-    assert drawn_of_a_head(5).n_drawn("right") is None
-    assert evidence().n_drawn("right") is None
-    aside = replace(found, head=head(HEAD.replace(right_aside=[False, False, True, False, False])))
-    assert aside.n_drawn("right") is None, "nobody asks about the one set aside"
-
-
-def test_lists_and_attacks_on_labels_that_were_drawn_say_so():
-    one = Certificate("right", "linear", 0.0, 10, 3, False, {2.0: 0.9}, {2.0: 0.5}, 0.0, found=None)
-    attack = Attack(
-        Gauge.identity(3),
-        "movement",
-        "right",
-        GeneralLinear(3, max_condition=2.0),
-        0.2,
-        0.6,
-        7,
-        table=np.zeros((7, 2), int),
-    )
-    made = replace(drawn_of_a_head(4), limits=Limits((), (one,), (attack,)))
-    assert [claim.subject for claim in limits.certificates(made)] == ["the 10 nearest of 3 labels among 4 labels drawn"]
-    said = "7 pairs of label-label cosines among 4 labels drawn"
-    assert [claim.subject for claim in limits.attacks(made)] == [said, said]
 
 
 def test_what_rounding_may_have_moved_is_no_movement():
@@ -254,26 +167,6 @@ def test_what_rounding_may_have_moved_is_no_movement():
         assert list(draw(evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)))) == []
 
 
-def test_random_linear_models_are_averaged():
-    lists = {"top_n": 4, "top_n_overlap": 0.5}
-    visits = [
-        (equal("orthogonal 1", "orthogonal", 1.0), moved(mean_abs=1.0)),
-        (equal("linear 1", kappa=3.0), moved(mean_abs=0.1, **lists), moved("left", 0.5)),
-        (equal("diagonal 1", "diagonal", 3.0), moved(mean_abs=0.3, top_n=4, top_n_overlap=0.25), moved("left", 0.7)),
-        (equal("affine 1", "affine", 3.0), moved(mean_abs=2.0)),
-    ]
-    found = evidence(MODEL, *visits, fibre=fibre(FREE, "right", "left"))
-    right, left = movement.drawn(found)
-    assert record(right) == (
-        "drawn:right", M, "item-item cosines", "2 random linear maps within κ = 3", False,
-        "Random ones of κ = 3 move them by 0.20 on average, and 38 % of the 4 nearest stay.",
-        pytest.approx(0.2), "movement",
-    )  # fmt: skip
-    assert left.text == "Random ones of κ = 3 move them by 0.60 on average."
-    assert (left.name, left.subject) == ("drawn:left", "user-user cosines")
-    assert list(movement.drawn(evidence(MODEL, visits[0], visits[3]))) == []
-
-
 # What all equal models allow
 
 
@@ -285,18 +178,6 @@ def test_freedom():
     ]
     names = [next(freedom(evidence(fibre=fibre(one)))).name for one in (FREE, PINNED, OPEN)]
     assert names == ["free:right", "pinned:right", "undecided:right"]
-
-
-def test_freedom_that_a_witness_shows_has_its_number():
-    moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
-    pinning = Pinning("free", "because", "scope", 1, 3, witness=Gauge.identity(3), moved=moves)
-    shown = replace(FREE, kind=S)
-    for one, value in ((shown, 0.6), (FREE, None), (PINNED, None), (OPEN, None)):
-        right, cross = freedom(evidence(fibre=fibre(one, "right", "cross", pinning=pinning)))
-        assert (right.value, cross.value) == (value, None)
-        assert (right.witness is not None) == (cross.witness is not None) == (one is shown)
-    for other in (replace(pinning, moved=None), replace(pinning, moved={"left": moves["left"]})):
-        assert [claim.value for claim in freedom(evidence(fibre=fibre(shown, pinning=other)))] == [None]
 
 
 # How far cosines are from those of what is predicted
@@ -348,15 +229,6 @@ def test_shares_of_lists_stand_beside_those_with_copies_counted_once():
     assert claim.text.endswith("Of the 10 nearest, 75 % (50 % with copies counted once) stay.")
     (claim,) = movement.drawn(drawn)
     assert claim.text.endswith("on average, and 75 % (50 % with copies counted once) of the 10 nearest stay.")
-
-
-def test_cosines_agree_with_those_of_what_is_predicted_up_to_rounding():
-    text = "The item-item cosines are those of what is predicted, but for rounding."
-    agreeing = moved(mean_abs=1e-8, max_abs=1e-6, top_n=10, top_n_overlap=1.0)
-    assert records(compared(agreeing)) == [
-        ("agrees:right", M, "item-item cosines", "the cosines of what is predicted", False, text, 1e-6, "predicted")
-    ]
-    assert [claim.name for claim in compared(moved(mean_abs=1e-8, max_abs=1.1e-6))] == ["differs:right"]
 
 
 def test_one_side_alone_is_told():
@@ -425,13 +297,6 @@ def test_training_that_is_not_known_is_listed_case_by_case(link, cases):
     assert records(training(evidence(MODEL.replace(link=link)))) == [
         ("training", U, "cosines within a side", "models of the same predictions", False, text, None, "model")
     ]
-
-
-def test_training_has_no_say_where_everything_is_pinned():
-    assert list(training(evidence(fibre=fibre(PINNED, "right", "left")))) == []
-    for other in (FREE, OPEN):
-        mixed = replace(fibre(PINNED, "right"), freedom={"right": PINNED, "left": other})
-        assert len(list(training(evidence(fibre=mixed)))) == 1
 
 
 # What is proven of a budget, and what an attack reached
@@ -530,15 +395,6 @@ def test_attacks_tell_apart_what_was_reached_and_what_is_proven():
     ]  # fmt: skip
 
 
-def test_it_is_said_where_no_attack_was_made():
-    assert ATTACKED_RANK == 16_384
-    assert list(limits.attacks(evidence(limits=Limits(rank=16_384)))) == []
-    text = "No attack was made: above rank 16384 it costs too much; what a gauge reaches is open."
-    assert records(limits.attacks(evidence(limits=Limits(rank=16_385)))) == [
-        ("reached:none", U, "cosines", "no gauge", False, text, None, "attacks")
-    ]
-
-
 # What was seen of a head
 
 
@@ -570,42 +426,6 @@ def test_an_origin_matters_from_a_twentieth_on(share, mean_abs, matters):
     assert heads.origin_matters(tied) is False
 
 
-@pytest.mark.parametrize(("once", "decides"), [(0.05, True), (0.0499, False)])
-def test_labels_that_were_hardly_trained_do_not_hide_what_an_origin_decides(once, decides):
-    neighbours = replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=once)
-    found = head(neighbours=neighbours, centred=equal_head("mean row removed", "centring", 0.0))
-    assert (heads.nearest_changed(found), heads.counts_once(found)) == (once, True)
-    assert (heads.decides_neighbours(found), heads.origin_matters(found)) == (decides, decides)
-    claim, of_copies = heads.origin(of_head(found))
-    assert claim.value == 0.02
-    said = "2 % (5 % with copies counted once) of labels have another nearest label" if decides else (
-        "98 % (95 % with copies counted once) of labels keep their nearest label"
-    )  # fmt: skip
-    assert said in claim.text
-    assert records([of_copies]) == [
-        (
-            "origin-once", M, "label cosines", "the head less its mean row", False,
-            "With copies counted once, 5 % of labels have another nearest label there.", once, "head",
-        )
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("once", [0.02, 0.0201, float("nan")])
-def test_copies_that_change_no_figure_are_not_told_of(once):
-    found = head(neighbours=replace(head().neighbours, top1_changed=0.02, top1_changed_without_twins=once))
-    assert not heads.counts_once(found)
-    assert heads.nearest_changed(found) == (0.02 if np.isnan(once) else once)
-    assert [claim.name for claim in heads.origin(of_head(found))] == ["origin"]
-
-
-def test_an_origin_that_decides_cosines_alone():
-    (claim,) = heads.origin(of_head(quiet(centred=equal_head("mean row removed", "centring", 0.4))))
-    assert claim.text == (
-        "Label cosines depend on an origin that no probability shows. The mean row is 0.1 of a typical row (median) "
-        "long. Without it cosines differ by 0.40 on average."
-    )
-
-
 QUIET = "Centring changes little: 99 % of labels keep their nearest label. Their origin lies {}"
 
 
@@ -630,41 +450,10 @@ def test_an_origin_that_decides_nothing(offset, where):
     assert (claim.kind, claim.value) == (S, 0.01)
 
 
-def test_an_origin_that_a_declaration_ties():
-    tied = head(HEAD.replace(link=type(HEAD.link)(soft_cap=3.0)), centred=equal_head(change=0.7))
-    assert records(heads.origin(of_head(tied))) == [
-        (
-            "origin", S, "label cosines", "the head less its mean row", False,
-            "The head has a logit soft-cap of 3, so shifting all labels would change its probabilities.", 0.7, "head",
-        )
-    ]  # fmt: skip
-
-
 def some(found, share=0.5, n_rows=1_234):
     """A head of which some labels were asked for their nearest ones."""
     asked = replace(found.neighbours, exact=False, n_rows=n_rows, top1_changed=share)
     return replace(found, neighbours=asked)
-
-
-@pytest.mark.parametrize(("n_rows", "called"), [(1_234, "1,234 labels asked"), (1, "1 label asked")])
-def test_of_labels_that_were_asked_nothing_is_said_of_all(n_rows, called):
-    (claim,) = heads.origin(of_head(some(head(), n_rows=n_rows)))
-    assert f"Without it 50 % of {called} have another nearest label, and cosines differ by" in claim.text
-    assert (claim.subject, heads.is_of_some(claim)) == (f"cosines of {called}", True)
-    (claim,) = heads.origin(of_head(some(quiet(), 0.01, n_rows)))
-    assert claim.text.startswith(f"Centring changes little: 99 % of {called} keep their nearest label. Their origin")
-    assert not heads.is_of_some(next(heads.origin(of_head())))
-    once = some(head(neighbours=replace(head().neighbours, top1_changed_without_twins=0.05)), 0.02, n_rows)
-    _, of_copies = heads.origin(of_head(once))
-    assert of_copies.text == "With copies counted once, 5 % of labels asked have another nearest label there."
-    assert of_copies.subject == f"cosines of {called}"
-
-
-@pytest.mark.parametrize(("n_pairs", "said"), [(20_000, "20,000 pairs drawn"), (1, "1 pair drawn")])
-def test_of_pairs_that_were_drawn_nothing_is_said_of_all(n_pairs, said):
-    drawn = replace(opposite(), exact=False, n_pairs=n_pairs)
-    (claim,) = heads.shortest(of_head(head(shifts=(drawn,))))
-    assert claim.text.endswith(f" exactly opposite. Half of {said} need no more than 0.7.")
 
 
 def test_the_shortest_shift():
@@ -713,11 +502,3 @@ def test_logits():
         ("logits", M, "label cosines", "the inputs at hand", False, text, 0.35, "head")
     ]
     assert list(heads.logits(of_head())) == []
-
-
-@pytest.mark.parametrize("draw", [heads.origin, heads.shortest, heads.stretched, heads.logits])
-def test_nothing_is_said_of_a_head_that_failed_or_is_none(draw):
-    full = head(equivalents=(equal_head(),), logit_agreement=0.5)
-    assert len(list(draw(of_head(full)))) == 1
-    assert list(draw(of_head(replace(full, centred=equal_head(change=1.0))))) == []
-    assert list(draw(evidence(MODEL, (equal(), moved())))) == []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made import flags
 from models import random_model
 
 from embaudit.auditing import fibre as module
 from embaudit.auditing.claims import Kind
-from embaudit.auditing.fibre import Fibre, Freedom, fibre_of, noun
-from embaudit.canonical.pinned import SCOPES, pinned_test
+from embaudit.auditing.fibre import Freedom, fibre_of
+from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.model import FactorModel, Softmax
 
@@ -32,12 +31,6 @@ PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED
 
 def biased(model, *sides):
     return model.replace(**{f"{side}_bias": np.zeros(len(model.factors(side))) for side in sides})
-
-
-def test_what_one_prediction_is_called():
-    links = ("identity", "sigmoid", "softmax", CAPPED, UNIT, "cosine", "ranking")
-    nouns = ("score", "score", "probability", "probability", "probability", "score", "ranking")
-    assert tuple(noun(PLANE.replace(link=link)) for link in links) == nouns
 
 
 @pytest.mark.parametrize("link", ["identity", "sigmoid"])
@@ -157,20 +150,6 @@ def test_factors_that_predict_nothing_may_hold_anything():
         assert str(found.scope) == f"every model of rank {rank} with the same predictions"
 
 
-def test_the_json_of_a_fibre():
-    assert flags(Freedom) == (True, True, True)
-    assert flags(Fibre) == (True, False, True), "arrays within cannot be compared as one"
-    found = fibre_of(PLANE, BOTH)
-    assert found.to_dict() == {
-        "scope": found.scope.to_dict(), "moves": {"right": True, "left": True}, "outside": {}, "seen_rank": 2,
-        "pinning": None,
-    }  # fmt: skip
-    blind = FactorModel.from_user_item([[1.0, 0], [2.0, 0]], [[3.0, 4], [1, 0]])
-    assert fibre_of(blind, BOTH).to_dict()["outside"] == {"right": pytest.approx(0.64)}
-    unit = fibre_of(PLANE.replace(link="cosine"), BOTH)
-    assert unit.to_dict()["pinning"] == unit.pinning.to_dict()
-
-
 # Links that divide by lengths
 
 
@@ -190,20 +169,6 @@ def with_test(monkeypatch, model, roles, **fields):
     pinning = Pinning(**known | fields)
     monkeypatch.setattr(module, "pinned_test", lambda *_, **__: pinning)
     return fibre_of(model, roles), pinning
-
-
-@pytest.mark.parametrize(
-    ("status", "scope", "expected"),
-    [
-        ("pinned", "models of rank 2", ("models of rank 2", True)),
-        ("pinned", SCOPES["gauge"], (SCOPES["gauge"], False)),
-        ("free", "gauges near", ("models of the same rank", True)),
-        ("undecided", "gauges near", ("models of the same rank", True)),
-    ],
-)
-def test_the_scope_of_a_test_of_unit_rows(monkeypatch, status, scope, expected):
-    found, _ = with_test(monkeypatch, PLANE.replace(link="cosine"), BOTH, status=status, scope=scope)
-    assert (str(found.scope), found.scope.whole) == expected
 
 
 def test_what_the_equal_model_that_was_found_moves(monkeypatch):
@@ -235,14 +200,3 @@ def test_inputs_of_a_normalised_head_move_where_labels_have_a_bias(monkeypatch):
     for model in (head, biased(PLANE, "right").replace(link="cosine")):
         found, pinning = with_test(monkeypatch, model, ["left"], **pinned)
         assert found.freedom["left"] == Freedom(False, PROVEN, pinning.explain())
-
-
-def test_the_seed_reaches_the_search(monkeypatch):
-    asked = []
-    pinning = Pinning("pinned", "so", "models", 1, 1)
-    monkeypatch.setattr(module, "pinned_test", lambda model, *, rng: asked.append((model, rng)) or pinning)
-    model = PLANE.replace(link="cosine")
-    fibre_of(model, BOTH, rng=7)
-    fibre_of(model, BOTH)
-    assert asked == [(model, 7), (model, 0)]
-    assert isinstance(fibre_of(model, BOTH), Fibre)

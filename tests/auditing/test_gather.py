@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
-from inspect import signature
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made import FREE, MODEL, drift, equal, equal_head, evidence, fibre, flags, head, moved, of_head
 from models import random_model
 
 from embaudit.auditing import evidence as module
 from embaudit.auditing.equivalents import equivalent_models
-from embaudit.auditing.evidence import PROBES, Evidence, default_roles, gather, require_roles, with_probes
-from embaudit.auditing.limits import LimitSearch
+from embaudit.auditing.evidence import PROBES, default_roles, gather, require_roles, with_probes
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.predicted import by_prediction
-from embaudit.auditing.proof.freedom import _shifts
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
-from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, Softmax
 from embaudit.movements.bias_columns import beside_bias
 from embaudit.movements.movement import MovementProbe
@@ -29,41 +23,6 @@ from embaudit.movements.movement import MovementProbe
 pytestmark = pytest.mark.usefixtures("without_attacks")
 SMALL = random_model(n=9, p=8, k=3)
 ROWS = np.random.default_rng(1).standard_normal((12, 3))
-
-
-def test_evidence_without_measurements():
-    found = Evidence(MODEL, fibre())
-    assert (found.seed, found.max_condition, found.equivalents, found.drift, found.movement) == (0, 2.0, (), (), ())
-    assert (found.position, found.chosen, found.shown_in, found.examples, found.head) == (None, False, None, (), None)
-    assert found.predictions_hold
-    assert flags(Evidence) == (True, False, True)
-
-
-def test_the_roles_are_those_of_the_fibre_and_a_verdict_speaks_of_one():
-    for roles, role in ((("right", "left"), "right"), (("left", "right"), "right"), (("left", "cross"), "left")):
-        found = evidence(fibre=fibre(FREE, *roles))
-        assert found.roles == roles
-        assert found.role == role
-
-
-def test_predictions_hold_where_all_do():
-    visits = [(equal(), moved()), (equal("linear 2"), moved())]
-    assert evidence(MODEL, *visits).predictions_hold
-    assert not evidence(MODEL, *visits, drift=(drift(), drift(1.0))).predictions_hold
-    assert of_head().predictions_hold
-    assert not of_head(head(equivalents=(equal_head(change=1.0),))).predictions_hold
-    assert not of_head(drift=(drift(1.0),)).predictions_hold
-
-
-def test_visits_pair_models_with_their_movement():
-    one, other = equal(), equal("linear 2")
-    right, left, cross = moved(), moved("left"), moved("cross")
-    found = evidence(MODEL, (one, right, left), (other, cross))
-    assert found.visits() == [(one, right), (one, left), (other, cross)]
-    assert found.visits("left") == [(one, left)]
-    assert found.visits("right", "cross") == [(one, right), (other, cross)]
-    with pytest.raises(ValueError, match="shorter"):
-        replace(found, movement=found.movement[:1]).visits()
 
 
 def with_rows(n_left, n_right, **fields):
@@ -103,13 +62,6 @@ def test_a_side_that_is_missing_is_drawn_at_the_scale_of_the_other():
     np.testing.assert_allclose(nothing.left, np.random.default_rng(0).standard_normal((256, 2)))
 
 
-def test_rows_on_blocks_are_averaged_as_squares(monkeypatch):
-    monkeypatch.setattr(module, "row_blocks", lambda n, _: [slice(0, n // 2), slice(n // 2, n)])
-    made = with_probes(FactorModel.from_vectors(ROWS), np.random.default_rng(0))
-    size = np.sqrt(np.mean(ROWS**2)) * np.sqrt(3)
-    np.testing.assert_allclose(made.left, np.random.default_rng(0).standard_normal((256, 3)) / size)
-
-
 def test_copies_of_each_side_asked_about_are_looked_for_while_equal_models_are_made(monkeypatch):
     looked = []
     monkeypatch.setattr(module, "twins", lambda model, role: looked.append((model, role)))
@@ -120,53 +72,6 @@ def test_copies_of_each_side_asked_about_are_looked_for_while_equal_models_are_m
     assert [one.name for one in made] == [one.name for one in wanted]
     for one, other in zip(made, wanted, strict=True):
         assert np.array_equal(one.rows(SMALL, "right")[:], other.rows(SMALL, "right")[:])
-
-
-def test_what_is_gathered_unless_asked_otherwise():
-    defaults = {name: given.default for name, given in signature(gather).parameters.items() if name != "model"}
-    assert defaults == {
-        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_neighbours": 10,
-        "n_starts": 3, "n_steps": 20, "max_condition": 2.0, "show": (), "n_shown": 3,
-        "about": None, "final_norm": None, "rng": 0,
-    }  # fmt: skip
-
-
-def test_the_defaults_of_what_is_gathered(monkeypatch):
-    asked = {}
-    for name in ("equivalent_models", "MovementProbe", "fibre_of"):
-        real = getattr(module, name)
-        monkeypatch.setattr(
-            module, name, lambda *a, _real=real, _name=name, **o: asked.setdefault(_name, (a, o)) and _real(*a, **o)
-        )
-    plan = LimitSearch.of
-    monkeypatch.setattr(LimitSearch, "of", lambda *a, **o: asked.setdefault("limits", (a, o)) and plan(*a, **o))
-    found = gather(SMALL)
-    assert asked["equivalent_models"][1].pop("rng") is asked["MovementProbe"][1].pop("rng")
-    assert asked["equivalent_models"][1] == {"groups": (), "n_gauges": 8, "max_condition": 2.0}
-    sizes = {"n_pairs": 100_000, "n_neighbours": 10, "n_lists": 400}
-    assert asked["MovementProbe"] == ((SMALL, ("right", "left", "cross")), sizes)
-    assert asked["fibre_of"] == ((SMALL, ("right", "left", "cross")), {"uncut": SMALL, "rng": 0})
-    looked_at, options = asked["limits"]
-    assert looked_at == (SMALL, ("right", "left", "cross"), found.fibre, 2.0)
-    assert (options["n_neighbours"], options["n_starts"], options["n_steps"]) == (10, 3, 20)
-    assert (found.seed, found.max_condition, found.chosen) == (0, 2.0, False)
-    assert found.position.rank == 3
-    assert found.model is SMALL
-    assert len(found.examples) == 3
-    assert all(len(example.before) == 5 for example in found.examples)
-    assert len(found.equivalents) == len(found.drift) == len(found.movement) == 3 + 1 + 8 + 8
-
-
-def test_one_generator_draws_the_rows_that_are_checked(monkeypatch):
-    drawn, asked = [], []
-    draw, measure = module.Sample.of, module.Sample.drift
-    monkeypatch.setattr(module.Sample, "of", lambda model, rng: drawn.append(rng) or draw(model, rng))
-    monkeypatch.setattr(module.Sample, "drift", lambda self, *a: asked.append(a[1]) or measure(self, *a))
-    found = gather(SMALL, n_gauges=1)
-    assert {type(rng) for rng in drawn} == {np.random.Generator}
-    assert len({id(rng) for rng in drawn}) == 1
-    # Where a map has no gauge, rounding grows with the map; which of two visits begins first is not settled.
-    assert sorted(asked) == sorted(made.amplification for made in found.equivalents)
 
 
 def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
@@ -193,24 +98,6 @@ def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_bot
     assert gather(SMALL, groups=["orthogonal"], roles=["right"], n_gauges=1).beside_bias == ()
 
 
-def test_progress_is_told_of_the_models_and_of_what_is_done_meanwhile(told):
-    assert len(gather(SMALL, groups=["linear"], n_gauges=2).drift) == 2
-    # Two models and bounds, then the model as it is.
-    assert told["visiting equal models", 3] == 3
-    assert told["visiting the worst", 1] == 1
-
-
-def test_what_is_asked_reaches_what_is_measured():
-    found = gather(SMALL, groups=["linear"], roles=["left"], n_gauges=2, n_neighbours=3, max_condition=5.0, rng=9)
-    assert [made.name for made in found.equivalents] == ["linear 1", "linear 2"]
-    assert [[record.role for record in records] for records in found.movement] == [["left"]] * 2
-    assert {record.top_n for records in found.movement for record in records} == {3}
-    assert (found.seed, found.max_condition, found.roles) == (9, 5.0, ("left",))
-    assert [made.condition_number for made in found.equivalents] == pytest.approx([5.0, 5.0])
-    assert (found.shown_in, found.examples) == (None, ()), "only neighbours of items are shown"
-    assert found.limits.ranges[0].role == "left"
-
-
 def test_neighbours_are_shown_where_lists_changed_most():
     found = gather(SMALL, n_gauges=3, n_neighbours=2, show=["3", "5"])
     assert found.chosen
@@ -227,15 +114,6 @@ def test_neighbours_are_shown_where_lists_changed_most():
             cosines = unit @ unit[int(example.name)]
             best = [str(row) for row in np.argsort(-cosines) if str(row) != example.name][:2]
             assert [name for name, _ in listed] == best
-
-
-def test_no_more_neighbours_are_shown_than_there_are():
-    few = SMALL.replace(right=np.vstack([np.array(SMALL.right)[:4], np.zeros((2, 3))]))
-    found = gather(few, n_gauges=1, n_shown=2)
-    assert len(found.examples) == 2
-    assert all(len(example.before) == 3 for example in found.examples)
-    pair = gather(SMALL.replace(right=np.array(SMALL.right)[:2]), n_gauges=1)
-    assert all(len(example.before) == 1 for example in pair.examples)
 
 
 def test_the_longest_twentieth_is_shown():
@@ -284,16 +162,6 @@ def test_rows_of_extraordinary_size_are_refused_before_anything_is_computed(monk
         gather(SMALL.replace(right=1e200 * np.array(SMALL.right)))
 
 
-def test_a_role_that_is_named_twice_is_looked_at_once():
-    assert require_roles(SMALL, ["left", "right", "left"]) == ("left", "right")
-    assert require_roles(SMALL) == ("right", "left", "cross")
-
-
-def test_one_is_the_least_of_every_count():
-    found = gather(SMALL, n_gauges=1, n_pairs=1, n_neighbours=1, max_condition=1.0, rng=0)
-    assert {record.top_n for record in found.movement[0]} == {1, 0}
-
-
 def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
     asked = []
     monkeypatch.setattr(module, "head_evidence", lambda *a, **o: asked.append((a, o)) or SimpleNamespace(verified=True))
@@ -308,51 +176,6 @@ def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
     assert found.model is model
     assert gather(model.replace(link=Softmax(soft_cap=2.0)), n_gauges=1).head is not None
     assert gather(FactorModel.from_vectors(ROWS), n_gauges=1).head is None
-
-
-def test_of_a_large_head_some_labels_are_audited(monkeypatch):
-    monkeypatch.setattr(module, "head_evidence", lambda *_, **__: SimpleNamespace(verified=True))
-    monkeypatch.setattr(module, "PANEL", 7)
-    found = gather(FactorModel.from_softmax(ROWS), n_gauges=1, rng=4)
-    drawn = sample_rows(12, 7, np.random.default_rng(4))
-    assert found.model.names("right").tolist() == drawn.tolist()
-    np.testing.assert_array_equal(found.model.right, ROWS[drawn])
-
-
-def test_fewer_lists_draw_fewer_labels(monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "head_evidence", lambda *_, **o: asked.append(o) or SimpleNamespace(verified=True))
-    monkeypatch.setattr("embaudit.auditing.heads.FEWEST", 3)
-    effort = {"n_gauges": 1, "n_lists": 1, "n_pairs": 50}
-    found = gather(FactorModel.from_softmax(ROWS), rng=4, **effort)
-    drawn = sample_rows(12, 6, np.random.default_rng(4))
-    assert found.model.names("right").tolist() == drawn.tolist()
-    assert {name: asked[0][name] for name in ("n_labels", *effort)} == {"n_labels": 6, **effort}
-
-
-def test_where_two_models_change_lists_alike_the_first_is_shown():
-    one, other = equal(), equal("linear 2")
-    half, fewer = ({"top_n": 2, "top_n_overlap": share} for share in (0.5, 0.4))
-
-    def furthest(*movements):
-        found = module._furthest(
-            [one, other], [(None, each if isinstance(each, tuple) else (each,)) for each in movements]
-        )
-        return {role: made.name for role, made in found.items()}
-
-    assert furthest(moved(**half), moved(**half)) == {"right": "linear 1"}
-    assert furthest(moved(**half), moved(**fewer)) == {"right": "linear 2"}
-    assert furthest(moved(**half), moved("left", **fewer)) == {"right": "linear 1", "left": "linear 2"}
-    assert furthest((moved(**fewer), moved("left", **half)), (moved(**half), moved("left", **fewer))) == {
-        "right": "linear 1", "left": "linear 2",
-    }  # fmt: skip
-    assert furthest(moved(top_n=0, top_n_overlap=0.1), moved("cross")) == {}
-    with pytest.raises(ValueError, match="shorter"):
-        furthest(moved(**half))
-    rows = np.array([1])
-    assert module._examples(MODEL, None, "right", rows, 2) == (None, ())
-    name, (example,) = module._examples(MODEL, other, "right", rows, 2)
-    assert (name, example.name, len(example.before)) == ("linear 2", "1", 2)
 
 
 def test_what_was_asked_about_is_shown_and_answered():
@@ -377,12 +200,6 @@ def test_a_shown_row_is_no_twin_where_that_can_be():
     assert module._long_rows(FactorModel.from_vectors(x[:4]), "right", 3, draw).tolist() == [0, 2]
 
 
-def test_limits_are_those_of_the_dimensions_that_predictions_see():
-    assert gather(SMALL, n_gauges=1).limits.rank == 3
-    found = gather(SMALL.replace(left=np.array(SMALL.left) * [1, 1, 0]), n_gauges=1)
-    assert found.fibre.reduction.model.rank == found.limits.rank == 2
-
-
 def test_traits_are_compared_in_the_equal_model_where_lists_change_most(monkeypatch):
     given = {}
     real = module.all_traits
@@ -405,14 +222,6 @@ def test_rows_that_no_prediction_sees_are_left_out_of_both_sides_of_the_comparis
     assert found.mean_abs == pytest.approx(np.abs(after - before).mean(), abs=1e-9)
 
 
-def test_dimensions_of_a_head_are_counted_in_all_of_its_labels(monkeypatch):
-    monkeypatch.setattr(module, "PANEL", 4)
-    whole = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((12, 6)))
-    found = gather(whole, n_gauges=1, n_pairs=10)
-    assert found.model.n_right == 4
-    assert found.fibre.seen_rank == found.head.affine_rank == 6
-
-
 def test_two_rows_of_a_side_make_a_pair_and_one_across_needs_one_of_each():
     def roles(left, right):
         return default_roles(FactorModel(left, right))
@@ -432,19 +241,3 @@ def test_a_declared_objective_is_that_of_the_model_and_cosines_are_compared_wher
     assert with_objective(declared, "cosine") is declared
     made = [(one.objective, one.link) for one in (with_objective(SMALL, "product"), with_objective(head, "softmax"))]
     assert made == [("product", "identity"), ("softmax", "softmax")]
-
-
-def test_shifts_of_a_proof_turn_pairs_around():
-    model = FactorModel.from_softmax(ROWS[:3], embeddings=ROWS[3:5])
-    for role in ("right", "cross"):
-        shown = {}
-        for number, (pair, gauge) in enumerate(_shifts(model, role, "right")):
-            after = gauge.act(model).cosines(role, pair[None])[0]
-            shown.setdefault(number % 4, []).append(after)
-        assert {len(cosines) for cosines in shown.values()} == {3 if role == "right" else 6}
-        if role == "right":
-            # About the middle of both rows.
-            np.testing.assert_allclose(shown[0], -1, atol=1e-12)
-        else:
-            np.testing.assert_allclose(shown[2], 1, atol=1e-12)
-            np.testing.assert_allclose(shown[3], -1, atol=1e-12)

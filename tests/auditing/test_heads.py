@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
 import pytest
-from made import HEAD, argmax, change, equal_head, flags, head, of_head, opposite, quiet
+from made import HEAD, argmax, change, equal_head, flags, head, of_head, opposite
 
-from embaudit.auditing import head_report as public
 from embaudit.auditing import heads as module
 from embaudit.auditing.answer import answer
 from embaudit.auditing.checks import ABOUT_HEADS, findings
 from embaudit.auditing.claims import claims
 from embaudit.auditing.fibre import fibre_of
-from embaudit.auditing.head_evidence import HeadEvidence
-from embaudit.auditing.head_report import LEAST, HeadReport, head_report
+from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare, head_evidence
 from embaudit.auditing.traits import traits_of
 from embaudit.auditing.verdict import statements
 from embaudit.errors import InputError
 from embaudit.kernels import moments
-from embaudit.kernels.intervals import wilson_interval
 from embaudit.model import FactorModel, Softmax
-from embaudit.softmax.equivalents import centring, random_heads
 from embaudit.softmax.logit_cosines import logit_cosines
 from embaudit.softmax.panel import TELLING, make_panel
 
@@ -77,33 +72,6 @@ def test_what_is_measured_of_a_head_is_computed_again():
     assert found.logit_agreement is not None
 
 
-def test_one_generator_draws_for_a_head(monkeypatch):
-    asked, draw = [], np.random.default_rng(0)
-    for name in ("HeadProbe", "make_panel", "panel_pairs", "random_heads", "_argmax"):
-        real = getattr(module, name)
-        monkeypatch.setattr(
-            module,
-            name,
-            lambda *a, _real=real, **o: asked.append(any(x is draw for x in (*a, *o.values()))) or _real(*a, **o),
-        )
-    head_evidence(FactorModel.from_softmax(ROWS), n_neighbours=5, max_condition=3.0, rng=draw)
-    assert asked == [True] * 5
-
-
-def test_progress_is_told_of_the_heads(told):
-    measured(FactorModel.from_softmax(ROWS))
-    # Seven equal heads, and four kinds of figures beside them.
-    assert told["measuring heads", 11] == 11
-
-
-def test_labels_at_the_mean_shorten_the_lists():
-    rows = np.vstack([np.eye(3), -np.eye(3), np.zeros((2, 3))])
-    found = measured(FactorModel.from_softmax(rows), n_neighbours=50)
-    assert found.n_zero == 2
-    assert found.neighbours.top_n == 5, "eight labels, two without a direction, and not the label itself"
-    assert not measured(FactorModel.from_softmax(ROWS), n_labels=10).neighbours.exact
-
-
 def test_very_many_long_labels_need_no_exact_gram_matrix(monkeypatch):
     rows = np.random.default_rng(5).standard_normal((200, 9)).astype(np.float32) * np.linspace(0.1, 1.5, 200)[:, None]
     model = FactorModel.from_softmax(rows.astype(np.float32))
@@ -124,42 +92,6 @@ def test_very_many_long_labels_need_no_exact_gram_matrix(monkeypatch):
     biased = measured(model.replace(right_bias=np.arange(200.0)))
     assert biased.panel.summary.lengths is None, "what a bias has beside the rows is told by all of them"
     assert len(biased.projector.pairs) == 19_900
-
-
-def test_fewer_labels_are_asked_for_their_nearest_ones_where_a_search_is_dear(monkeypatch):
-    model = FactorModel.from_softmax(ROWS)
-    monkeypatch.setattr(module, "ASKED", 7)
-    for cells, asked in ((29 * ROWS.size, 29), (29 * ROWS.size - 1, 28), (1, 7)):
-        monkeypatch.setattr(module, "NEIGHBOUR_CELLS", cells)
-        found = measured(model)
-        assert (found.n_panel, found.neighbours.n_rows, found.neighbours.exact) == (30, asked, False)
-        assert found.neighbours.ci_high > found.neighbours.ci_low
-    monkeypatch.setattr(module, "NEIGHBOUR_CELLS", 30 * ROWS.size)
-    assert measured(model).neighbours.exact
-
-
-@pytest.mark.parametrize(("n_lists", "panel", "lists", "asked", "led"), [(400, 30, 30, 30, 30), (5, 30, 5, 26, 2)])
-def test_fewer_lists_ask_fewer_labels(n_lists, panel, lists, asked, led):
-    found = measured(FactorModel.from_softmax(ROWS), n_lists=n_lists)
-    assert (found.n_panel, found.centred.movement.n_lists) == (panel, lists)
-    assert (found.neighbours.n_rows, found.neighbours.exact) == (asked, asked == 30)
-    assert len(found.neighbours.asked) == asked
-    assert set(found.neighbours.asked) <= set(range(30))
-    assert (found.neighbours.ci_low, found.neighbours.ci_high) == (
-        wilson_interval(found.neighbours.top1_changed, 26) if asked == 26 else (found.neighbours.top1_changed,) * 2
-    )
-    assert len(found.argmax.labels) == led
-    assert found.argmax.is_sample is (led < 30)
-    assert "asked" not in found.neighbours.to_dict()
-
-
-def test_more_lists_than_usual_ask_no_more():
-    usual, more = (measured(FactorModel.from_softmax(ROWS), n_lists=n).to_dict() for n in (400, 500))
-    assert usual == more
-
-
-def test_all_labels_of_a_simplex_are_asked_whatever_the_lists():
-    assert len(measured(FactorModel.from_softmax(np.eye(9)), n_lists=5).argmax.labels) == 9
 
 
 @pytest.mark.parametrize("link", [Softmax(soft_cap=3.0), Softmax(unit_rows=True)])
@@ -183,22 +115,6 @@ def test_a_chosen_pair_and_sizes():
     assert set(measured(model).constructions[0].names) == {str(row) for row in alike}
 
 
-def test_the_defaults_of_the_search(monkeypatch):
-    assert (module.PANEL, module.N_PAIRS, module.N_GAUGES, module.ARGMAX_LABELS) == (2_048, 20_000, 2, 128)
-    assert module.ARGMAX_CELLS == 2**18
-    asked = {}
-    real = module.argmaxable_in
-    monkeypatch.setattr(
-        module, "argmaxable_in", lambda *a, **o: asked.setdefault("argmax", (a[2], o)) and real(*a, **o)
-    )
-    many = np.random.default_rng(0).standard_normal((200, 2))
-    measured(FactorModel.from_softmax(many))
-    pool, options = asked.pop("argmax")
-    assert (len(pool), options) == (128, {"max_cells": 2**18})
-    simplex = np.eye(140)
-    assert len(measured(FactorModel.from_softmax(simplex)).argmax.labels) == 140
-
-
 def test_label_cosines_agree_with_those_of_logits_as_far_as_they_are_defined():
     model = FactorModel.from_softmax(ROWS, embeddings=INPUTS)
     pairs = np.array([(i, j) for i in range(30) for j in range(i)])
@@ -214,53 +130,7 @@ def test_label_cosines_agree_with_those_of_logits_as_far_as_they_are_defined():
     assert module._agreement(model, panel, again) is None, "cosines that do not vary"
 
 
-@pytest.mark.parametrize("which", ["plain", "pinned"])
-def test_cosines_that_are_alike_or_missing_agree_with_nothing(monkeypatch, which):
-    model = FactorModel.from_softmax(ROWS, embeddings=INPUTS)
-    panel = make_panel(model, 2_048, np.random.default_rng(0))
-    pairs = np.array([[0, 1], [1, 2], [2, 3], [3, 4]])
-    plain = model.cosines("right", pairs)
-
-    def agreement(pinned):
-        monkeypatch.setattr(module, "logit_cosines", lambda *_, **__: np.array(pinned))
-        return module._agreement(model, panel, pairs)
-
-    nan = np.nan
-    if which == "pinned":
-        assert agreement([0.5] * 4) is None
-        assert agreement([0.5, 0.25, nan, nan]) is not None
-        assert agreement([0.5, nan, nan, nan]) is None
-        assert agreement([0.1, 0.2, nan, 0.4]) == pytest.approx(np.corrcoef(plain[[0, 1, 3]], [0.1, 0.2, 0.4])[0, 1])
-    else:
-        monkeypatch.setattr(FactorModel, "cosines", lambda *_: np.array([0.5] * 4))
-        assert agreement([0.1, 0.2, 0.3, 0.4]) is None
-        monkeypatch.setattr(FactorModel, "cosines", lambda *_: np.array([0.5, nan, 0.1, nan]))
-        assert agreement([0.1, 0.2, 0.3, 0.4]) == pytest.approx(-1)
-        assert agreement([0.1, 0.2, nan, 0.4]) is None
-
-
 # What evidence of a head says of itself
-
-
-def test_the_properties_of_evidence():
-    assert flags(HeadEvidence) == (True, False, False)
-    found = head(equivalents=(equal_head(),))
-    assert (found.n_labels, found.rank, found.has_bias, found.has_inputs, found.offset) == (5, 3, False, False, 0.5)
-    assert not found.is_drawn
-    assert not replace(found, n_panel=3, n_zero=1, n_aside=1).is_drawn
-    assert replace(found, n_panel=3, n_zero=1).is_drawn
-    full = replace(found, model=HEAD.replace(left=np.eye(3), right_bias=np.zeros(5)))
-    assert (full.has_bias, full.has_inputs) == (True, True)
-    assert found.link == Softmax()
-    assert found.origin_is_free
-    assert found.verifiable == (found.centred, *found.equivalents)
-    tied = replace(found, model=HEAD.replace(link=Softmax(soft_cap=3.0)), centred=equal_head(change=1.0))
-    assert not tied.origin_is_free
-    assert tied.verifiable == found.equivalents
-    assert tied.verified, "the mean row is no part of what must hold"
-    assert found.verified
-    assert not replace(found, centred=equal_head(change=1.0)).verified
-    assert not replace(found, equivalents=(equal_head(change=1.0), equal_head())).verified
 
 
 def test_the_json_of_evidence():
@@ -301,51 +171,3 @@ def test_a_report_concludes_from_what_was_measured():
     assert report.to_dict() == {
         **evidence.to_dict(), "verdict": report.verdict, "findings": [f.to_dict() for f in report.findings],
     }  # fmt: skip
-
-
-def test_a_report_alarms_for_issues_alone():
-    calm = HeadReport.of(quiet())
-    assert repr(calm) == "HeadReport(5 labels, rank 3, no findings)"
-    assert not calm.alarms
-    tips = HeadReport.of(quiet(n_zero=1))
-    assert [finding.code for finding in tips.findings] == ["EMB201"]
-    assert not tips.alarms
-    both = HeadReport.of(head(n_zero=1, argmax=argmax(False, True)))
-    assert repr(both) == "HeadReport(5 labels, rank 3, EMB301, EMB304, EMB201)"
-    assert both.alarms
-
-
-def test_what_is_asked_of_a_report_reaches_the_measurements(monkeypatch):
-    asked = []
-    monkeypatch.setitem(
-        inspect.unwrap(head_report).__globals__, "head_evidence", lambda *a, **o: asked.append((a, o)) or quiet()
-    )
-    model = FactorModel.from_softmax(ROWS)
-    assert public is head_report
-    assert isinstance(head_report(model), HeadReport)
-    defaults = {"n_labels": 2_048, "n_pairs": 20_000, "n_neighbours": 10, "n_gauges": 2, "max_condition": 2.0}
-    ((args, options),) = asked
-    assert args == (model,)
-    assert options.pop("rng").random() == np.random.default_rng(0).random()
-    assert options == {"pair": None, **defaults}
-    given = {"n_labels": 2, "n_pairs": 1, "n_neighbours": 1, "n_gauges": 0, "max_condition": 5.0, "pair": (1, 2)}
-    head_report(model, **given, rng=7, soft_cap=3.0, normalised=True)
-    (declared,), options = asked[1]
-    assert declared.link == Softmax(soft_cap=3.0, unit_rows=True)
-    assert options.pop("rng").random() == np.random.default_rng(7).random()
-    assert options == given
-
-
-@pytest.mark.parametrize(("name", "least"), [("n_labels", 2), ("n_neighbours", 1), ("n_pairs", 1), ("n_gauges", 0)])
-def test_the_least_that_may_be_asked_for(name, least):
-    assert LEAST[name] == least
-    with pytest.raises(InputError, match=rf"{name} must be an integer (>=|from) {least}\b.*; got {least - 1}\."):
-        head_report(FactorModel.from_softmax(ROWS), **{name: least - 1})
-
-
-def test_random_heads_are_named_after_their_kind():
-    panel = make_panel(FactorModel.from_softmax(ROWS), 2_048, np.random.default_rng(0))
-    assert [made.name for made in random_heads(panel, 1, 2.0, np.random.default_rng(0))] == [
-        "linear 1", "translation 1", "affine 1",
-    ]  # fmt: skip
-    assert centring(panel).name == "mean row removed"

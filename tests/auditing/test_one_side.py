@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit import audit
-from embaudit.auditing.alone import is_alone, said_of
-from embaudit.auditing.checks import findings
+from embaudit.auditing.alone import is_alone
 from embaudit.auditing.checks.identification import identification
 from embaudit.auditing.checks.one_side import orthonormal_columns, unit_rows
 from embaudit.auditing.claims import claims
@@ -92,22 +91,6 @@ def test_orthonormal_columns_are_called_what_they_are_where_users_are_at_hand():
     assert found[2].lower() in audit(whitened, n_gauges=1, n_pairs=50).evidence.position.explain().lower()
 
 
-@pytest.mark.parametrize(
-    "model", [PAIR, HEAD, VECTORS.replace(link="cosine"), VECTORS.replace(right=VECTORS.right[:, :1])]
-)
-def test_columns_of_other_models_and_a_single_one_are_not_called_whitened(model):
-    assert list(orthonormal_columns(of_traits(model, orthonormal=True))) == []
-
-
-def test_other_columns_are_not_called_whitened():
-    assert list(orthonormal_columns(of_traits())) == []
-
-
-def test_both_are_among_the_checks():
-    codes = [found.code for found in findings(of_traits(off_unit=0.0, orthonormal=True))]
-    assert codes == ["EMB102", "EMB409", "EMB410"]
-
-
 def identified(model):
     (found,) = identification(Evidence(model, fibre_of(model, ("right",))))
     return found.code, found.title, found.explanation, found.remedy
@@ -149,12 +132,6 @@ def test_training_is_told_given_what_there_is(model, scope, text):
     assert str(claim.scope) == scope
     assert text in claim.text
     assert ("prediction" in claim.text) == (not is_alone(model))
-
-
-def test_words_of_predictions_are_kept_where_there_are_some():
-    text = "Predictions: given the predictions"
-    assert said_of(VECTORS, text) == "Scores: given the scores"
-    assert said_of(PAIR, text) == said_of(HEAD, text) == text
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from made import HEAD, MODEL, changed, drift, equal, equal_head, evidence, flags
 
 from embaudit import __version__, save
 from embaudit.auditing import Audit, HeadReport, audit
-from embaudit.auditing.alone import in_titles, said_of
 from embaudit.auditing.answer import answer
 from embaudit.auditing.audit import SCHEMA_VERSION
 from embaudit.auditing.checks import findings
@@ -22,9 +21,8 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.thresholds import DEFAULTS
 from embaudit.auditing.verdict import statements
 from embaudit.canonical import position
-from embaudit.errors import InputError
 from embaudit.foundation.plain import plain
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.movements.neighbourhoods import Neighbourhood
 
 LISTS = {"top_n": 4, "top_n_overlap": 0.5}
@@ -167,37 +165,6 @@ def test_neighbours_and_what_was_read_are_in_the_json():
     assert record["effort"] == {"n_gauges": 2, "n_pairs": 20_000, "n_lists": 100, "n_starts": 1, "n_steps": 5}
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"groups": "linear"}, r"^groups must be a list, .* or None; got 'linear'\.$"),
-        ({"roles": "right"}, r"^roles must be a list or None; got 'right'\.$"),
-        ({"quick": "very"}, r"^quick must be True or False; got 'very'\.$"),
-        ({"n_pairs": "many"}, r"^n_pairs must be "),
-    ],
-)
-def test_what_is_asked_for_in_another_form_is_refused_by_its_name(options, words, gathered):
-    with pytest.raises(InputError, match=words):
-        audit(MODEL, **options)
-    assert gathered == []
-
-
-def test_thresholds_of_ones_own_are_those_of_the_evidence(gathered):
-    assert audit(MODEL, thresholds={"hubs": 0.3}).evidence.thresholds == {**DEFAULTS, "hubs": 0.3}
-    assert audit(MODEL).evidence.thresholds == DEFAULTS
-
-
-def test_of_vectors_alone_scores_are_spoken_of():
-    alone = MODEL.replace(left=None)
-    text = "Predictions of users: the predictions, each prediction as it is, for an item"
-    assert said_of(alone, text) == "Scores of users: the scores, each score as it is, for an item"
-    assert said_of(MODEL, text) == said_of(HEAD, text) == text
-    assert (
-        in_titles(HEAD, "users and items, a user, an item, itemised")
-        == "inputs and labels, a input, an label, itemised"
-    )
-
-
 def test_a_fingerprint_is_of_all_that_predicts():
     biased = MODEL.replace(left_bias=np.zeros(6), right_bias=np.zeros(5))
     others = [
@@ -243,56 +210,8 @@ def gathered(monkeypatch):
     return asked
 
 
-def test_the_defaults_of_an_audit(gathered):
-    result = audit(MODEL)
-    defaults = {
-        "groups": (), "roles": None, "n_gauges": 8, "n_pairs": 100_000, "n_lists": 400, "n_neighbours": 10,
-        "n_starts": 3, "n_steps": 20, "max_condition": 2.0, "show": (), "rng": 0, "about": None, "final_norm": None,
-    }  # fmt: skip
-    assert gathered == [(MODEL, defaults)]
-    assert (result.model, result.source) == (MODEL, None)
-
-
-def test_what_is_asked_of_an_audit(gathered):
-    given = {"n_gauges": 1, "n_pairs": 2, "n_lists": 4, "n_neighbours": 3, "n_starts": 6, "n_steps": 7}
-    given |= {"max_condition": 4.0, "show": ["0"], "rng": 5}
-    result = audit(
-        MODEL, groups=["linear"], roles=["items", "user"], role="user-user", source="here", objective="product", **given
-    )
-    ((model, options),) = gathered
-    asked = {"groups": ("linear",), "show": ("0",), "roles": ["right", "left"], "about": "left", "final_norm": None}
-    assert options == {**given, **asked}
-    assert model.objective == "product"
-    assert result.source == "here"
-    assert result.model is model
-
-
-def test_a_declared_head(gathered):
-    audit(HEAD, soft_cap=2.0, normalised=True)
-    assert gathered[0][0].link == Softmax(soft_cap=2.0, unit_rows=True)
-    audit(HEAD)
-    assert gathered[1][0].link == Softmax()
-
-
 def test_a_path_is_the_source_unless_another_is_named(gathered, tmp_path):
     path = tmp_path / "model.npz"
     save(MODEL, path)
     assert audit(path).source == str(path)
     assert audit(path, source="elsewhere").source == "elsewhere"
-
-
-def test_objectives_that_the_model_or_the_caller_names(gathered):
-    assert audit(MODEL.replace(objective="factors")).model.objective == "factors"
-    assert audit(MODEL.replace(objective="factors"), objective="product").model.objective == "product"
-    later = MODEL.replace(objective="of a later version")
-    with pytest.raises(InputError, match="objective must be one of product"):
-        audit(later)
-    assert audit(later, objective="product").model.objective == "product"
-
-
-def test_the_seed_of_a_generator_is_its_first_number(gathered):
-    audit(MODEL, rng=np.random.default_rng(3))
-    seed = gathered[0][1]["rng"]
-    assert isinstance(seed, int)
-    audit(MODEL, rng=np.random.default_rng(3))
-    assert gathered[1][1]["rng"] == seed

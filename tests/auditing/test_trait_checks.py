@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,8 +16,7 @@ from embaudit.auditing.claims.claim import Kind
 from embaudit.auditing.evidence import Evidence, gather
 from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.traits import FEWEST, Traits, all_traits, traits_of
-from embaudit.foundation.plain import plain
+from embaudit.auditing.traits import Traits, all_traits, traits_of
 from embaudit.model import FactorModel
 from embaudit.movements.common_direction import CommonDirection
 from embaudit.movements.few_coordinates import FewCoordinates
@@ -101,18 +99,6 @@ def test_emb403_says_whether_centring_is_a_gauge(model, says):
     )
 
 
-def test_emb403_speaks_of_the_other_side_too():
-    _, title, text, remedy, _ = only(evidence_of(role="left", direction=direction(0.64)))
-    assert title == "any two users have cosine 0.64 on average, so a high one says less"
-    assert text.endswith("Removing it adds a number to all scores of each item, so it would make another model.")
-    assert remedy == "Read a cosine against those of random users, not against 0."
-
-
-@pytest.mark.parametrize(("mean", "codes"), [(0.5, ["EMB403"]), (0.4999, []), (float("nan"), [])])
-def test_emb403_from_a_mean_cosine_of_a_half(mean, codes):
-    assert [found.code for found in found_in(evidence_of(direction=direction(mean)))] == codes
-
-
 @pytest.mark.parametrize(("shift", "code"), [(3.0, "EMB301"), (0.0, None)])
 def test_emb403_is_not_repeated_of_a_head_whose_origin_matters(shift, code):
     rows = np.random.default_rng(0).standard_normal((40, 6))
@@ -159,11 +145,6 @@ def test_emb404_tells_of_lists_without_copies_too():
     assert found.value == 0.12
 
 
-@pytest.mark.parametrize(("filled", "codes"), [(0.1, ["EMB404"]), (0.0999, [])])
-def test_emb404_from_a_tenth_of_all_places(filled, codes):
-    assert [found.code for found in found_in(evidence_of(hubs=crowd(filled)))] == codes
-
-
 @pytest.mark.parametrize(
     ("known", "rho", "title", "which"),
     [
@@ -182,11 +163,6 @@ def test_emb405_says_what_lengths_follow(known, rho, title, which):
     )
 
 
-@pytest.mark.parametrize(("rho", "codes"), [(0.95, 1), (0.9499, 0), (-0.95, 1), (-0.9499, 0), (float("nan"), 0)])
-def test_emb405_from_a_rank_correlation_of_95_hundredths(rho, codes):
-    assert len(found_in(evidence_of(lengths=LengthTrend("counts", rho, 40)))) == codes
-
-
 def test_emb406_names_columns_and_says_of_which_basis():
     assert only(evidence_of(dimensions=FewCoordinates((3, 11), 0.91, CHANGED, 0.95))) == (
         "EMB406",
@@ -202,12 +178,6 @@ def test_emb406_names_columns_and_says_of_which_basis():
     assert one[2].endswith("and change no cosine; the 1 strongest principal axis would still carry 95 %.")
     drawn = only(evidence_of(dimensions=FewCoordinates((3,), 0.91, CHANGED, 0.95, 16_384)))
     assert drawn[2] == one[2] + " Shares are estimated from 16,384 items."
-
-
-@pytest.mark.parametrize(("stored", "codes"), [(0.9, ["EMB406"]), (0.8999, [])])
-def test_emb406_from_nine_tenths_of_the_squared_cosines(stored, codes):
-    found = found_in(evidence_of(dimensions=FewCoordinates((3,), stored, CHANGED, 0.95)))
-    assert [one.code for one in found] == codes
 
 
 def test_emb407_tells_what_vectors_alone_have_in_common():
@@ -236,17 +206,6 @@ def test_emb407_is_silent_where_nothing_is_constant_or_both_sides_are_at_hand():
 def test_emb408_from_a_twentieth_of_the_nearest_rows(share, codes):
     redrawn = Rounding("float16 numbers", NearestChanged(share, 0.0, 0.1, 400))
     assert len(found_in(evidence_of(rounding=redrawn))) == codes
-
-
-def test_emb408_says_what_the_numbers_are():
-    assert only(evidence_of(rounding=Rounding("float16 numbers", CHANGED))) == (
-        "EMB408",
-        "rounding decides the nearest one of 25 % of the items",
-        "The rows hold float16 numbers. Other rows that would be stored as the same ones were drawn; there 25 % of 400 "
-        "items have another nearest one.",
-        "Store the vectors in float32, or take such near ties for ties.",
-        0.25,
-    )
 
 
 def exact(share):
@@ -306,31 +265,6 @@ def test_the_gap_counts_where_intervals_are_apart(low, gap):
     assert replace(found, weighted=Kept(0.3, 0.2, 1 - low - 0.0, 40)).gap == pytest.approx(gap)
 
 
-def test_emb402_is_silent_where_the_check_failed_or_no_equal_model_was_made():
-    evidence = evidence_of(tail=tail_of(), equal="linear 2")
-    assert len(found_in(evidence)) == 1
-    assert found_in(replace(evidence, drift=(SimpleNamespace(ok=False),))) == ()
-    assert found_in(evidence_of(tail=tail_of())) == ()
-
-
-@pytest.mark.parametrize("rows", [FEWEST - 1, FEWEST])
-def test_what_is_typical_is_asked_from_thirty_rows_on(rows):
-    model = random_model(0, n=None, p=rows + 2, k=20, dtype=np.float32)
-    right = np.array(model.right)
-    right[[0, 5]] = 0
-    (found,) = all_traits(FactorModel.from_vectors(right), ("right",), rng=np.random.default_rng(0))
-    asked = (found.direction, found.dimensions)
-    assert found.n_rows == rows
-    assert [one is not None for one in asked] == [rows == FEWEST] * 2
-    assert (found.hubs, found.lengths, found.rounding, found.tail, found.equal) == (None,) * 5
-
-
-@pytest.mark.parametrize("rows", [99, 100])
-def test_hubs_are_asked_from_a_hundred_rows_on(rows):
-    model = random_model(0, n=None, p=rows)
-    assert (traits_of(model, "right", rng=np.random.default_rng(0)).hubs is not None) == (rows == 100)
-
-
 def test_lists_are_as_long_as_asked_and_leave_a_row_out():
     model = random_model(0, n=None, p=100)
     rng = np.random.default_rng(0)
@@ -338,12 +272,6 @@ def test_lists_are_as_long_as_asked_and_leave_a_row_out():
     assert usual.hubs.top_n == 10
     assert traits_of(model, "right", n_neighbours=200, rng=rng).hubs.top_n == 98
     assert traits_of(model, "right", rng=rng).hubs.top_n == 10
-
-
-def test_fifty_rows_are_asked_at_least(monkeypatch):
-    monkeypatch.setattr("embaudit.auditing.traits.QUERIES", 7)
-    found = traits_of(random_model(0, n=None, p=120), "right", rng=np.random.default_rng(0))
-    assert found.hubs.n_lists == 50
 
 
 def test_copies_and_levels_do_not_depend_on_what_was_drawn_before(monkeypatch):
@@ -369,13 +297,6 @@ def test_orthonormal_columns_are_so_within_a_thousandth_and_need_more_rows(stret
     x = 7 * np.linalg.qr(np.random.default_rng(0).standard_normal((rows, 3)))[0] * [1, stretch, 1]
     found = traits_of(FactorModel.from_vectors(x), "right", rng=np.random.default_rng(0))
     assert found.orthonormal == orthonormal
-
-
-def test_traits_are_records_of_plain_values():
-    record = plain(Traits("right", 40, 0.5, False, direction=direction(0.64), tail=tail_of(), equal="linear 2"))
-    assert record["direction"]["centring"] == {"share": 0.25, "ci_low": 0.2, "ci_high": 0.3, "n_rows": 400}
-    assert record["tail"]["frequent"]["share"] == 0.83
-    assert record["rounding"] is None
 
 
 def told(model):

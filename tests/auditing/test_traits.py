@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from models import random_model
@@ -106,25 +104,6 @@ def test_twins_by_chance_are_no_finding():
     assert list(twin_rows(evidence_of(plane))) == []
 
 
-def test_of_a_sample_the_lower_end_counts(monkeypatch):
-    monkeypatch.setattr(sys.modules["embaudit.movements.twins"], "ROWS", 0)
-    (finding,) = twin_rows(evidence_of(with_copies(60, 10)))
-    twins = evidence_of(with_copies(60, 10)).traits[0].twins
-    assert twins.share == pytest.approx(1 / 3)
-    assert twins.ci_low < 0.25
-    assert finding.severity is Severity.TIP
-    assert finding.title == f"{100 * twins.ci_low:.0f} % of item rows are copies of another row; count them once"
-    assert finding.value == twins.share
-
-
-def test_both_sides_may_have_twins():
-    model = with_copies(8, 4).replace(left=with_copies(10, 5).right)
-    assert [finding.claim.name for finding in twin_rows(evidence_of(model, ("right", "left")))] == [
-        "twins:right",
-        "twins:left",
-    ]
-
-
 def test_hubs_and_tails_are_those_of_the_rows_without_their_copies_too():
     model = random_model(n=40, p=120, k=5).replace(right_counts=np.arange(1.0, 121))
     order = np.r_[np.arange(120), np.repeat(np.arange(30), 3)]
@@ -138,16 +117,6 @@ def test_hubs_and_tails_are_those_of_the_rows_without_their_copies_too():
     assert whole.tail_without_twins == alone.tail
     assert whole.tail != alone.tail
     assert alone.hubs_without_twins is alone.tail_without_twins is None
-
-
-def test_too_few_rows_without_copies_have_neither():
-    few = random_model(n=40, p=29, k=5)
-    (found,) = all_traits(few.take(right=np.repeat(np.arange(29), 4)), ("right",), rng=np.random.default_rng(0))
-    assert found.hubs is not None
-    assert found.hubs_without_twins is found.tail_without_twins is None
-    some = random_model(n=40, p=99, k=5)
-    (found,) = all_traits(some.take(right=np.repeat(np.arange(99), 2)), ("right",), rng=np.random.default_rng(0))
-    assert found.hubs_without_twins is None
 
 
 def test_biases_kept_as_columns_are_looked_at_on_the_right_alone():

@@ -18,7 +18,6 @@ from made import (
     equal_head,
     evidence,
     fibre,
-    flags,
     head,
     moved,
     of_head,
@@ -26,7 +25,7 @@ from made import (
 
 from embaudit.auditing.answer import Answer, Word, answer
 from embaudit.auditing.claims import claims
-from embaudit.auditing.verdict import Statement, statements, verdict
+from embaudit.auditing.verdict import Statement, statements
 
 NO, YES, CONVENTION, UNSAID = Word.NO, Word.YES, Word.CONVENTION, Word.UNSAID
 ANSWER = Answer(NO, "it is so", ("left-open", "free:right"))
@@ -40,12 +39,6 @@ def said(found, given=ANSWER):
 
 def seen(model=MODEL, **fields):
     return evidence(model, (equal(), moved(), moved("left")), **fields)
-
-
-def test_a_verdict_is_one_paragraph():
-    assert verdict([Statement("One.", ("a",)), Statement("Two.", ())]) == "One. Two."
-    assert verdict([]) == ""
-    assert flags(Statement) == (True, True, True)
 
 
 def test_what_was_seen_comes_before_what_may_be_and_what_training_says():
@@ -64,12 +57,6 @@ def test_the_verdict_speaks_of_items_or_of_what_was_asked_about():
     ):  # fmt: skip
         _, names = said(seen(fibre=fibre(FREE, *roles), about=about), replace(ANSWER, claims=()))
         assert [name for name in names if name.startswith("free")] == [f"free:{role}"]
-
-
-def test_a_failed_check_is_all_that_is_said_beside_training():
-    made, names = said(seen(drift=(drift(1.0),)))
-    assert names == ["predictions", "training"]
-    assert made[0].text.startswith("The check failed")
 
 
 def test_training_is_beside_the_point_where_cosines_are_pinned():

@@ -9,11 +9,10 @@ import pytest
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing.equivalents import WORST, attacked_models
+from embaudit.auditing.equivalents import WORST
 from embaudit.movements import movement
 from embaudit.report.audit_view import audit_view
-from embaudit.report.first_screen import first_screen, key, movement_grid, sources
-from embaudit.report.next_steps import Asked
+from embaudit.report.first_screen import key, movement_grid, sources
 
 
 def with_copies(**options):
@@ -76,15 +75,6 @@ def test_models_of_the_largest_figures_have_letters():
     assert cells == set(letters.values())
 
 
-@pytest.mark.usefixtures("without_attacks")
-def test_a_single_model_needs_no_letter():
-    audit = ea.audit(random_model(2, p=40, k=4, n=None), groups=["linear"], n_gauges=1)
-    grid = movement_grid(audit.evidence)
-    assert list(sources(audit.evidence)) == ["random linear maps (κ = 2)"]
-    assert [*key(audit, grid)][-1] == "Seen in: random linear maps (κ = 2)."
-    assert not any(cell[-1].isalpha() for cell in grid.rows[0][1:])
-
-
 def test_the_models_visited_are_one_number(audits):
     for audit in audits.values():
         number = f"{audit.evidence.n_visited:,}"
@@ -115,19 +105,3 @@ def test_shifts_are_told_in_typical_rows_wherever_they_are_told(audits):
     reached = next(claim for claim in audit.claims if claim.name == "reached:movement:right:affine")
     assert "shifts of items up to 1 typical row was sought for" in reached.text
     assert reached.scope.max_shift == 1.0
-
-
-def test_attacks_in_fewer_dimensions_make_no_model():
-    model = random_model(0, n=9, p=12, k=3)
-    audit = ea.audit(model.replace(left=model.left * [1, 1, 0]), n_gauges=1)
-    assert audit.evidence.limits.attacks[0].gauge.rank == 2
-    assert found_by_search(audit) == []
-    assert attacked_models(audit.evidence.model, audit.evidence.limits.attacks) == []
-
-
-def test_a_screen_holds_the_names(audits):
-    for audit in audits.values():
-        screen = first_screen(audit, Asked("m.npz"))
-        assert re.search(r"worst found for \w+ (cosines|lists)(, with a shift)? \(κ = 2[,)]", screen.replace("\n", " "))
-        assert len(screen.splitlines()) <= 25
-        assert max(map(len, screen.splitlines())) <= 80
