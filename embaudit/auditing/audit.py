@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +69,8 @@ class Audit(Drawn):
     """Sample sizes."""
     quick: bool = False
     """Whether fewer samples than usual were asked for."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Other parameters of `audit` that the numbers depend on, besides the seed and the thresholds."""
 
     @property
     def predictions_hold(self) -> bool:
@@ -218,8 +220,7 @@ class Audit(Drawn):
                     "schema_version": SCHEMA_VERSION,
                     "seed": evidence.seed,
                     "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": intake},
-                    "quick": self.quick,
-                    "effort": vars(self.effort),
+                    "options": {"quick": self.quick, **vars(self.effort), **self.options},
                     "model": self._model_record(),
                     "group": {
                         "max_condition": evidence.max_condition,
@@ -352,4 +353,9 @@ def audit(
         "rng": seed,
     }
     evidence = gather(model, **asked)
-    return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick)
+    # A group of one's own goes by its words: nobody can make it again from them.
+    groups = [group if isinstance(group, str) else repr(group) for group in asked["groups"]]
+    options = {name: asked[name] for name in ("roles", "n_neighbours", "max_condition", "show")}
+    options |= {"groups": groups, "role": asked["about"]}
+    options |= {"objective": objective, "soft_cap": soft_cap, "normalised": normalised}
+    return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick, options)

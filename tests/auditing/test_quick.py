@@ -29,8 +29,9 @@ def test_a_quick_audit_takes_fewer_samples_which_repeat_it(monkeypatch):
     assert [row["kind"] for row in record["drift"]].count("linear") == 2
     assert misfits("audit", record) == []
     assert "2 models a group, 500 pairs, 100 lists, attacks of 1 × 5 steps" in page(result)
-    again = ea.audit(MODEL, rng=1, **record["effort"]).to_dict()
-    assert again | {"quick": True} == record
+    assert ea.audit(MODEL, rng=1, **record["options"]).to_dict() == record
+    again = ea.audit(MODEL, rng=1, **record["options"] | {"quick": False}).to_dict()
+    assert again | {"options": record["options"]} == record
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -52,12 +53,11 @@ def test_the_command_tells_the_sizes_of_a_quick_audit_in_one_line(embaudit, tmp_
     assert quick.out.splitlines()[1] == LINE
     assert len(quick.out.splitlines()) <= 25
     record = json.loads((tmp_path / "a.json").read_text())
-    assert record["quick"]
-    assert record["effort"] == vars(QUICK)
-    sizes = [word for name, size in record["effort"].items() for word in (f"--{name.removeprefix('n_')}", size)]
+    assert record["options"].items() >= {"quick": True, **vars(QUICK)}.items()
+    sizes = [word for name in vars(QUICK) for word in (f"--{name.removeprefix('n_')}", record["options"][name])]
     again = embaudit("audit", "m.npz", *sizes, "--full", "--json", "b.json")
     assert "Quick audit" not in again.out
-    assert json.loads((tmp_path / "b.json").read_text()) | {"quick": True} == record
+    assert json.loads((tmp_path / "b.json").read_text()) | {"options": record["options"]} == record
     assert LINE in embaudit("audit", "m.npz", "--quick", "--full").out
 
 

@@ -94,7 +94,7 @@ def test_the_json_field_by_field():
         "statements": [{"text": said.text, "claims": list(said.claims)} for said in found.statements],
         "verdict": found.verdict, "answer": found.answer.to_dict(), "predicted": None, "traits": [],
     }  # fmt: skip
-    expected |= {"quick": False, "effort": vars(EFFORT), "final_norm": None, "thresholds": dict(DEFAULTS)}
+    expected |= {"options": {"quick": False, **vars(EFFORT)}, "final_norm": None, "thresholds": dict(DEFAULTS)}
     assert record == expected
     assert Audit(MODEL, FOUND).to_dict()["position"] is None
     assert Audit(MODEL, FOUND).to_dict()["input"]["source"] is None
@@ -161,8 +161,8 @@ def test_neighbours_and_what_was_read_are_in_the_json():
     }  # fmt: skip
     assert record["input"]["intake"] == {"files": ["model.npz"]}
     assert record["thresholds"] == {"hubs": 0.2}
-    assert record["quick"]
-    assert record["effort"] == {"n_gauges": 2, "n_pairs": 20_000, "n_lists": 100, "n_starts": 1, "n_steps": 5}
+    sizes = {"n_gauges": 2, "n_pairs": 20_000, "n_lists": 100, "n_starts": 1, "n_steps": 5}
+    assert record["options"] == {"quick": True, **sizes}
 
 
 def test_a_fingerprint_is_of_all_that_predicts():
