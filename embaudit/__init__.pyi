@@ -12,6 +12,8 @@ from .auditing import Audit as Audit
 from .auditing import HeadReport as HeadReport
 from .auditing import audit as audit
 from .auditing import head_report as head_report
+from .auditing.recompute import Verification as Verification
+from .auditing.recompute import verify as verify
 from .blocks import BlockCosines as BlockCosines
 from .blocks import block_cosines as block_cosines
 from .blocks import explain_pair as explain_pair
@@ -37,8 +39,6 @@ from .foundation.executors import work_on as work_on
 from .gauges import Gauge as Gauge
 from .io import load as load
 from .io import save as save
-from .io.proofs.proof import Proof as Proof
-from .io.proofs.proof import verify as verify
 from .kernels.nearest import neighbours as neighbours
 from .model import Equivalence as Equivalence
 from .model import FactorModel as FactorModel

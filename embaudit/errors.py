@@ -34,6 +34,8 @@ GONE = {
     "option audit --resume": "run the audit again, it is short enough",
     "option audit --time": "use --quick for fewer samples, or set --pairs, --lists, --gauges, --starts and --steps",
     "name embaudit.softmax.label_rankings": "softmax.argmaxable says which labels can be first",
+    "name embaudit.Proof": "embaudit.verify recomputes an audit from its JSON",
+    "option audit --proof": "--json FILE writes what `embaudit verify` recomputes",
 }
 """What was taken out, as docs/migration.md calls it, and what to do instead."""
 

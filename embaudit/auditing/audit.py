@@ -17,7 +17,6 @@ from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
-from embaudit.auditing.proof.prove import prove
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
 from embaudit.foundation.checked import RNG, as_seed
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.finding import Finding, Severity
     from embaudit.io import Intake
-    from embaudit.io.proofs.proof import Proof
     from embaudit.report.display import Display
 
 SCHEMA_VERSION = 2
@@ -204,10 +202,6 @@ class Audit(Drawn):
             "right_bias": model.right_bias is not None,
             "objective": model.objective,
         }
-
-    def proof(self) -> Proof:
-        """Collect what a checker needs to verify each claim that is shown or proven."""
-        return prove(self.model, self.evidence, self.claims)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; `embaudit schema audit` prints the schema."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,9 +51,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from embaudit.auditing import Audit
-    from embaudit.io import FoundNorm
+    from embaudit.io import FoundNorm, Reading
     from embaudit.io.intake import Intake
     from embaudit.model import FactorModel
+    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.gate.gate import Outcome
     from embaudit.report.next_steps import Asked
     from embaudit.report.view import Origin
@@ -89,6 +90,18 @@ def with_norm(intake: Intake, norm: FoundNorm | None) -> Intake:
     return intake.beside(*(part for part in norm.parts if part.name in known)) if norm else intake
 
 
+def read_for_audit(
+    path: Path, reading: Given, titles: Mapping[str, Any], norm: tuple[str | None, str | None], *, quiet: bool
+) -> tuple[Reading, FinalNorm | None]:
+    """Read a model with its titles, and the final norm before it, by the name of its tensor and its kind."""
+    from embaudit.io import Reading
+
+    source = announced(f"reading {path.name}")(reading.read)(path)
+    model = titled(source.model, **titles, quiet=quiet)
+    before = norm_before(model, path, *norm, quiet=quiet)
+    return Reading(model, with_norm(source.intake, before)), before.norm if before else None
+
+
 def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console) -> None:
     """Print one screen, or everything where nobody asks what to type next; the gate has the last word."""
     from embaudit.report.terminal import print_audit, print_screen
@@ -105,24 +118,20 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
 def _promised(
     results: Sequence[Path | None],
     drawn: AbstractContextManager[Callable[[Audit], None]],
-    proof: Path | None,
     gates: Sequence[Path | None],
     *,
     force: bool,
-) -> Iterator[tuple[Callable[..., None], BinaryIO | None, Callable[..., None]]]:
+) -> Iterator[tuple[Callable[..., None], Callable[..., None]]]:
     """Open every file before the work starts."""
-    from embaudit.io import written_whole
-
     with ExitStack() as stack:
         record, draw = stack.enter_context(outputs(*results, force=force)), stack.enter_context(drawn)
-        file = stack.enter_context(written_whole(proof, force=force)) if proof else None
         tell = stack.enter_context(told(*gates, force=force))
 
         def write(result: Audit, title: str, origin: Origin) -> None:
             draw(result)
             record(result, title, origin)
 
-        yield write, file, tell
+        yield write, tell
 
 
 @app.command(short_help="How far do cosines move while predictions stay?")
@@ -163,7 +172,6 @@ def audit(
     json: Json = None,
     heatmap: Heatmap = None,
     groups: Groups = None,
-    proof: Annotated[Path | None, typer.Option(help="Write what `embaudit verify` checks the claims with.")] = None,
     executor: Workers = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
@@ -177,7 +185,7 @@ def audit(
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.io import Reading, distinct_outputs
+    from embaudit.io import distinct_outputs
     from embaudit.report.view import Origin
 
     reading, codes = reading.without_codes()
@@ -188,14 +196,14 @@ def audit(
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
     gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
     drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
-    distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, proof, sarif, junit, markdown])
-    with _promised([json, out], drawn, proof, [sarif, junit, markdown], force=force) as (write, file, tell):
+    distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, sarif, junit, markdown])
+    with _promised([json, out], drawn, [sarif, junit, markdown], force=force) as (write, tell):
         with working(executor, quiet=quiet):
-            found = announced(f"reading {path.name}")(reading.read)(path)
-            model = titled(found.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
-            before = norm_before(model, path, norm or ("none" if normalised else None), norm_kind, quiet=quiet)
+            titles = {"items": items, "identifier": id, "title": title, "by_row": by_row, "partial": partial}
+            tensor = norm or ("none" if normalised else None)
+            model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)
             result = auditing.audit(
-                Reading(model, with_norm(found.intake, before)),
+                model,
                 role=role,
                 groups=group,
                 n_neighbours=top,
@@ -204,13 +212,11 @@ def audit(
                 objective=objective,
                 soft_cap=soft_cap,
                 normalised=normalised,
-                final_norm=before.norm if before else None,
+                final_norm=final_norm,
                 thresholds=thresholds_in(threshold),
                 rng=seed,
                 source=str(path),
             )
-            if file:
-                result.proof().write(file)
         write(result, f"Audit of {path}", Origin(asked=asked))
         tell(result, outcome := gate.judge(result))
     # Files first: a reader that closes the pipe must not cost the results.

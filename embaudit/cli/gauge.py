@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Seed, app
 from embaudit.cli.reading import Given, reads_a_model
-from embaudit.cli.terminal import make_console
+from embaudit.cli.terminal import make_console, progress_bars
 
 
 @app.command(short_help="Write another model with the same predictions.")
@@ -28,6 +28,8 @@ def gauge(
     max_condition: Annotated[
         float | None, typer.Option(help="Largest over smallest stretch of a random change.", show_default="2")
     ] = None,
+    audit: Annotated[Path | None, typer.Option("--from", help="JSON of an audit: write a model that it names.")] = None,
+    name: Annotated[str | None, typer.Option(help="Its name there, such as 'linear 1'.")] = None,
     reading: Given,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -35,23 +37,27 @@ def gauge(
 ) -> None:
     """Write another model that makes the same predictions with other cosines."""
     from embaudit.auditing.equivalents import one_equivalent
-    from embaudit.errors import InputError
+    from embaudit.auditing.recompute import equivalent_of, recorded
     from embaudit.io import distinct_outputs, require_output, save
     from embaudit.model.drift import drift
 
-    if exponent is not None and (group is not None or max_condition is not None):
-        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
-    distinct_outputs([path, *reading.files(path)], [out])
+    _require_one_way(audit, name, exponent, group, max_condition)
+    distinct_outputs([path, audit, *reading.files(path)], [out])
     require_output(out, force=force)
+    record = None if audit is None else recorded(audit)
     model = reading.read(path).model
     require_output(out, sides=1 if model.left is None else 2, force=force)
-    chosen = one_equivalent(
-        model,
-        kind=group or "diagonal",
-        exponent=exponent,
-        max_condition=2.0 if max_condition is None else max_condition,
-        rng=seed,
-    )
+    if record is not None and name is not None:
+        with progress_bars(quiet=quiet):
+            model, chosen = equivalent_of(record, model, name)
+    else:
+        chosen = one_equivalent(
+            model,
+            kind=group or "diagonal",
+            exponent=exponent,
+            max_condition=2.0 if max_condition is None else max_condition,
+            rng=seed,
+        )
     after = chosen.of(model)
     save(after, out, force=force)
     console = make_console(quiet=quiet)
@@ -65,3 +71,17 @@ def gauge(
         moved = drift(model, after, condition_number=chosen.amplification, rng=seed)
         console.print(f"largest change of a prediction {moved.max_abs:.1g} (rounding explains {moved.tolerance:.1g})")
         raise typer.Exit(0 if moved.ok else 1)
+
+
+def _require_one_way(
+    audit: Path | None, name: str | None, exponent: float | None, group: str | None, max_condition: float | None
+) -> None:
+    """Refuse options of more than one way to choose a model."""
+    from embaudit.errors import InputError
+
+    if exponent is not None and (group is not None or max_condition is not None):
+        raise InputError("--exponent must be given without --group and --max-condition; it leaves nothing random.")
+    if (audit is None) != (name is None):
+        raise InputError("--from and --name must be given together: a model is named by the JSON of its audit.")
+    if audit is not None and any(option is not None for option in (group, exponent, max_condition)):
+        raise InputError("--from must be given without --group, --exponent and --max-condition; the audit has its own.")

@@ -1,4 +1,4 @@
-"""`embaudit verify`: check a proof that `embaudit audit --proof` wrote, claim by claim."""
+"""`embaudit verify`: recompute an audit from its JSON and compare every number."""
 
 from __future__ import annotations
 
@@ -7,29 +7,42 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Quiet, app
+from embaudit.cli.app import ByRow, Id, Items, Model, Norm, NormSort, Partial, Quiet, Title, app
+from embaudit.cli.audit import read_for_audit
 from embaudit.cli.reading import Given, reads_a_model
-from embaudit.cli.terminal import make_console
+from embaudit.cli.terminal import make_console, progress_bars
 
 
-@app.command(short_help="Check the claims of an audit with its proof.")
+@app.command(short_help="Recompute an audit from its JSON and compare.")
 @reads_a_model
 def verify(
-    proof: Annotated[Path, typer.Argument(help="What `embaudit audit --proof` wrote.", show_default=False)],
+    audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],
     path: Model,
     *,
     reading: Given,
+    norm: Norm = None,
+    norm_kind: NormSort = None,
+    items: Items = None,
+    id: Id = None,  # noqa: A002
+    title: Title = None,
+    by_row: ByRow = False,
+    partial: Partial = False,
     quiet: Quiet = False,
 ) -> None:
-    """Check that every claim an audit calls shown or proven stands for this model; exit 1 where one does not."""
-    from embaudit.foundation.words import counted
-    from embaudit.io.proofs.proof import verify as check
+    """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
 
-    found = check(proof, reading.read(path).model)
-    wrong = [(name, problem) for name, problem in found if problem]
-    console = make_console(quiet=quiet)
-    for name, problem in wrong:
-        console.print(f"FAILS  {name}: {problem}", markup=False, soft_wrap=True)
-    if not wrong:
-        console.print(f"All {counted(len(found), 'check')} stand: the model is the one audited, and so are its claims.")
-    raise typer.Exit(int(bool(wrong)))
+    Read the model as it was read for the audit: the JSON has no options of reading.
+    """
+    from embaudit.auditing.recompute import recorded
+    from embaudit.auditing.recompute import verify as compared
+
+    record = recorded(audit)
+    options = record.get("options")
+    normalised = isinstance(options, dict) and options.get("normalised") is True
+    titles = {"items": items, "identifier": id, "title": title, "by_row": by_row, "partial": partial}
+    tensor = norm or ("none" if normalised else None)
+    with progress_bars(quiet=quiet):
+        model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)
+        verification = compared(record, model, final_norm=final_norm, source=str(path))
+    make_console(quiet=quiet).print(verification.explain(), markup=False, soft_wrap=True)
+    raise typer.Exit(int(not verification.ok))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 
@@ -18,10 +19,7 @@ def parsed(text: str | bytes) -> Any:
         ...
     ValueError: nested too deeply
     """
-    try:
-        return json.loads(text)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
+    return _parsed(text)
 
 
 def parsed_once(text: str | bytes) -> Any:
@@ -34,10 +32,33 @@ def parsed_once(text: str | bytes) -> Any:
         ...
     ValueError: the key 'a' twice
     """
+    return _parsed(text, object_pairs_hook=_once)
+
+
+def parsed_finite(text: str | bytes) -> Any:
+    """Parse JSON as `parsed_once` does; a number that is not finite is a ValueError.
+
+    Examples
+    --------
+    >>> parsed_finite('{"value": 1e999}')
+    Traceback (most recent call last):
+        ...
+    ValueError: the number 1e999
+    """
+    return _parsed(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+
+
+def _parsed(text: str | bytes, **hooks: Any) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, **hooks)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise ValueError(f"the number {text}")
+    return float(text)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -31,13 +31,14 @@ def folder(tmp_path):
 
 @pytest.mark.usefixtures("without_attacks")
 def test_the_norm_of_a_checkpoint_is_found_and_said(embaudit, folder):
-    result = embaudit("audit", folder, *FEW, "--json", "a.json", "--full", "--proof", "p.npz", "--fail-on", "issue")
+    result = embaudit("audit", folder, *FEW, "--json", "a.json", "--full", "--fail-on", "issue")
     assert (result.code, result.err) == (1, SAID)
     found = json.loads(Path("a.json").read_text())
     assert found["final_norm"]["condition_number"] == 10
     assert "EMB307" in {finding["code"] for finding in found["findings"]}
     assert "conventions in use: one head behind its RMSNorm (κ = 10)" in " ".join(result.out.split())
-    assert embaudit("verify", "p.npz", folder).code == 0
+    assert embaudit("verify", "a.json", folder).code == 0
+    assert embaudit("verify", "a.json", folder, "--norm", "none").code == 1
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -66,19 +67,19 @@ def test_another_norm_is_taken_by_word(embaudit, folder, options, said, kappa, k
 
 
 @pytest.mark.usefixtures("without_attacks")
-def test_special_tokens_and_padding_are_set_aside_and_a_proof_of_the_rest_stands(embaudit, folder, monkeypatch):
+def test_special_tokens_and_padding_are_set_aside_and_the_audit_of_the_rest_stands(embaudit, folder, monkeypatch):
     vocabulary = {f"t{row}": row for row in range(36)}
     added = [{"id": 36, "content": "<eos>", "special": True}, {"id": 37, "content": "hm", "special": False}]
     text = json.dumps({"model": {"vocab": vocabulary}, "added_tokens": added})
     (folder / "tokenizer.json").write_text(text)
     monkeypatch.chdir(folder.parent)
-    result = embaudit("audit", folder.name, *FEW, "--json", "a.json", "--proof", "p.npz")
+    result = embaudit("audit", folder.name, *FEW, "--json", "a.json")
     assert result.code == 0
     assert ": 40 labels (3 set aside)" in result.out.splitlines()[0]
     found = json.loads(Path("a.json").read_text())
     assert [found["head"][name] for name in ("n_labels", "n_panel", "n_aside", "n_zero")] == [40, 37, 3, 0]
     assert found["final_norm"]["n_labels"] == 37
-    assert embaudit("verify", "p.npz", folder).code == 0
+    assert embaudit("verify", "a.json", folder).code == 0
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -89,15 +90,15 @@ def test_states_become_inputs_by_the_final_norm(embaudit, folder):
     np.save("states.npy", states)
     np.save("inputs.npy", inputs)
     options = ["audit", folder, *FEW, "--quiet", "--json"]
-    assert embaudit(*options, "a.json", "--states", "states.npy", "--proof", "p.npz").code == 0
+    assert embaudit(*options, "a.json", "--states", "states.npy").code == 0
     assert embaudit(*options, "b.json", "--inputs", "inputs.npy").code == 0
     one, other = (json.loads(Path(name).read_text()) for name in ("a.json", "b.json"))
     assert one["head"]["logit_agreement"] == pytest.approx(other["head"]["logit_agreement"], abs=1e-12)
     parts, others = (found["input"]["intake"]["parts"] for found in (one, other))
     assert ("states.npy", "left") in [(part["name"], part["became"]) for part in parts]
     assert [part["became"] for part in parts] == [part["became"] for part in others]
-    assert embaudit("verify", "p.npz", folder, "--states", "states.npy").code == 0
-    assert embaudit("verify", "p.npz", folder, "--inputs", "states.npy").code == 1
+    assert embaudit("verify", "a.json", folder, "--states", "states.npy").code == 0
+    assert embaudit("verify", "a.json", folder, "--inputs", "states.npy").code == 1
     assert embaudit("fix", folder, "--as", "prediction", "--states", "states.npy", "--out", "v.npz").code == 0
     assert embaudit("fix", folder, "--as", "prediction", "--inputs", "inputs.npy", "--out", "w.npz").code == 0
     np.testing.assert_allclose(*(np.load(name)["right"] for name in ("v.npz", "w.npz")), atol=1e-10)

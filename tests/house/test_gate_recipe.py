@@ -66,7 +66,7 @@ def test_a_night_without_news_passes(project):
     assert "gate: passes; not counted: EMB101 (issue, known)" in RECIPE
     assert ET.fromstring(Path("today.xml").read_text()).get("failures") == "0"
     assert json.loads(Path("change.json").read_text())["changes"]
-    assert verify.out.startswith("All ")
+    assert verify.out.startswith("All agrees: ")
 
 
 def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(project, embaudit):
@@ -85,10 +85,10 @@ def test_rows_left_at_zero_stop_the_release_until_somebody_accepts_them(project,
     assert embaudit(*words, "--force").code == 0
 
 
-def test_a_proof_of_another_model_does_not_stand(project, embaudit):
+def test_the_audit_of_another_model_is_refused(project, embaudit):
     save(trained(2), "today.npz")
     project()
-    assert embaudit("verify", "today.proof.npz", "yesterday.npz").code == 1
+    assert embaudit("verify", "today.json", "yesterday.npz").code == 1
 
 
 def test_a_model_that_cannot_be_read_has_not_passed(project):

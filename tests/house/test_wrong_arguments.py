@@ -34,7 +34,6 @@ REPORT = ea.simpson(FRAME, x="x", y="y", groups=["g"], n_permutations=0, min_siz
 CHANGE = ea.compare(MODEL, MODEL)
 FACTORS, PRODUCT = ea.FactorPenaltyMF(2).fit(TABLE), ea.ProductPenaltyMF(2).fit(TABLE)
 AUDIT = ea.audit(MODEL, n_gauges=1, n_pairs=5, groups=["translation"], roles=["right"])
-PROOF = AUDIT.proof()
 REMEDY = ea.fix(MODEL)
 IO = ea.io
 
@@ -159,9 +158,7 @@ CALLS = {
     ea.simulate_interactions: {"n_users": 8, "n_items": 6, "n_clusters": 2},
     ea.truncated_svd: {"X": TABLE, "k": 2},
     ea.twins: {"model": MODEL},
-    ea.verify: {"proof": PROOF, "model": MODEL},
-    ea.Proof.load: {"path": "p.npz"},
-    PROOF.save: {"path": "q.npz", "force": True},
+    ea.verify: {"record": AUDIT.to_dict(), "model": MODEL},
     ea.worst_gauge: {"model": MODEL, "group": GROUP, "n_pairs": 3, "n_steps": 1, "n_starts": 1},
     fitted_product: {"n_components": 2, "alpha": 1.0, "split": 0.5, "svd_solver": "auto", "random_state": 0},
     fitted_factors: {"n_components": 2, "alpha": 1.0, "svd_solver": "auto", "random_state": 0},
@@ -237,7 +234,6 @@ def name_of(call):
 def folder(tmp_path_factory):
     where = tmp_path_factory.mktemp("files")
     ea.save(MODEL, where / "m.npz")
-    PROOF.save(where / "p.npz")
     (where / "titles.csv").write_text("item,title\n" + "".join(f"i{i},t{i}\n" for i in range(8)))
     (where / "ratings.csv").write_text("userId,movieId,rating\n1,1,3\n1,2,4\n2,1,5\n")
     (where / "labels.txt").write_text("".join(f"l{i}\n" for i in range(8)))

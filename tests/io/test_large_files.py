@@ -59,7 +59,7 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
     "reduced": ea.reduced,
     "save": lambda model: ea.save(model, Path("never.npz")),
     "twins": ea.twins,
-    "verify": lambda model: ea.verify(ea.audit(PAIR, n_gauges=1, n_pairs=9).proof(), model),
+    "verify": lambda model: ea.verify(ea.audit(PAIR, n_gauges=1, n_pairs=9).to_dict(), model),
     "worst_gauge": lambda model: ea.worst_gauge(model, GROUP),
     "a gauge": lambda model: GROUP.sample(rng=0).act(model),
     "scores": lambda model: model.scores(),

@@ -1,1 +1,0 @@
-"""What proves each claim that an audit calls shown or proven, for a checker that knows nothing but the model."""

@@ -1,0 +1,329 @@
+"""Recompute an audit from its JSON: to compare every number with the file, or to make one of its equivalent models."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+from embaudit._version import __version__
+from embaudit.auditing.audit import SCHEMA_VERSION, audit
+from embaudit.auditing.effort import EFFORT, Effort
+from embaudit.auditing.fingerprint import fingerprint
+from embaudit.auditing.heads import declare
+from embaudit.auditing.objectives import with_objective
+from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.canonical.span import span_basis
+from embaudit.errors import escaped, must_be
+from embaudit.foundation.checked import as_count, is_number
+from embaudit.foundation.words import counted, nearest_to
+from embaudit.io import Reading, as_reading, norm_of, source_of
+from embaudit.io.files import AnyPath, existing_file
+from embaudit.io.json_text import parsed_finite
+from embaudit.model import FactorModel
+from embaudit.model.final_norm import FinalNorm
+
+MAX_BYTES = 2**28
+"""Size of the largest JSON that is parsed; an audit of 10,000 draws from each group writes half as much."""
+RELATIVE = 1e-9
+"""Numbers, and cosines of rows that tie, may differ by so much of themselves."""
+ABSOLUTE = 1e-12
+"""Cosines that no gauge moves differ by rounding alone, about 1e-16, of which another machine makes another number."""
+OWN_SCALE = ("tolerance", "chance")
+"""Numbers that are small without being rounding."""
+LARGEST_CHANGE = re.compile(r"(?<=\(largest change )\d+(?:\.\d+)?(?:e-?\d+)?(?=\))")
+"""The drift of predictions within a sentence, of one digit."""
+VERSIONS = {"embaudit_version": __version__, "schema_version": SCHEMA_VERSION}
+REMEDY = "write it with `embaudit audit MODEL --json FILE`"
+ABSENT = object()
+"""In place of the value of a key that one of two documents does not have."""
+SIZES = tuple(vars(EFFORT))
+"""Sample sizes."""
+NUMBERS = ("n_neighbours", "max_condition", "soft_cap")
+"""Options that `audit` itself checks."""
+TEXTS = ("groups", "roles", "show")
+"""Options that are lists of texts."""
+NAMES = ("role", "objective")
+FLAGS = ("quick", "normalised")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A place where the JSON of an audit is not what its recomputation gives."""
+
+    where: str
+    """Keys and positions that lead to it, such as `claims[2].value`."""
+    recorded: str
+    """What the file says."""
+    recomputed: str
+    """What it is."""
+
+    def __str__(self) -> str:
+        remedy = "; verify it with the version that wrote it" if self.where in VERSIONS else ""
+        return f"{self.where}: the file says {self.recorded}; it is {self.recomputed}{remedy}."
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The comparison of an audit's JSON with its recomputation."""
+
+    n_numbers: int
+    """Numbers compared."""
+    difference: Difference | None
+    """The first difference; None where all agrees."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all agrees."""
+        return self.difference is None
+
+    def explain(self) -> str:
+        """Return one sentence: the first difference, or how much was compared."""
+        if self.difference is not None:
+            return str(self.difference)
+        return f"All agrees: {counted(self.n_numbers, 'number')} and every text are those of this model."
+
+
+def recorded(audited: Mapping[str, Any] | AnyPath) -> Mapping[str, Any]:
+    """Return the JSON of an audit, parsed where it is a path.
+
+    Raises
+    ------
+    InputError
+        If it is too large, damaged, holds a number that is not finite, or is not the JSON of an audit.
+    """
+    if isinstance(audited, Mapping):
+        record, name = audited, "the mapping"
+    else:
+        path = existing_file(audited)
+        name = str(path)
+        if path.stat().st_size > MAX_BYTES:
+            raise must_be("the audit", f"JSON of at most {MAX_BYTES // 2**20} MB", f"{name}, which is larger")
+        try:
+            record = parsed_finite(path.read_bytes())
+        except ValueError as error:
+            raise must_be("the audit", "JSON", f"{name}: {error}", REMEDY) from error
+    keys = {*VERSIONS, "seed", "input", "thresholds", "drift"}
+    # Earlier versions recorded no options; they are told of their version, not of these.
+    if not isinstance(record, Mapping) or not keys <= set(record) or not isinstance(record["input"], Mapping):
+        raise must_be("the audit", "JSON that `embaudit audit` wrote", f"{name}, which is not", REMEDY)
+    return record
+
+
+def verify(
+    record: Mapping[str, Any] | AnyPath,
+    model: FactorModel | AnyPath | object,
+    *,
+    final_norm: FinalNorm | None = None,
+    source: str | None = None,
+) -> Verification:
+    """Recompute an audit with the seed and the options in its JSON, and compare every number, text and key.
+
+    Numbers agree to 1e-9 of themselves. The drift of predictions is rounding, so it has to lie within its tolerance
+    here and there. Neighbours whose cosines tie may be listed in another order, and files may lie in another folder.
+
+    Parameters
+    ----------
+    record : mapping or path
+        What `Audit.to_dict` returned, or the JSON that `embaudit audit` wrote.
+    model : FactorModel, path or object
+        The model that was audited, read as it was read then.
+    final_norm : FinalNorm, optional
+        As `audit` takes it.
+    source : str, optional
+        As `audit` takes it.
+
+    Returns
+    -------
+    Verification
+
+    Raises
+    ------
+    InputError
+        If the file is damaged or no audit, or its options are none that `audit` takes.
+
+    Examples
+    --------
+    >>> draw = __import__("numpy").random.default_rng(0)
+    >>> model = FactorModel.from_vectors(draw.normal(size=(20, 3)))
+    >>> record = audit(model, n_gauges=1, n_steps=1).to_dict()
+    >>> verify(record, model).ok
+    True
+    >>> record["seed"] = 1
+    >>> print(verify(record, model).difference)
+    drift[0].tolerance: the file says ...; it is ....
+    """
+    record = recorded(record)
+    for name, version in VERSIONS.items():
+        if record[name] != version:
+            return Verification(0, Difference(name, _shown(record[name]), _shown(version)))
+    options = _options(record)
+    reading, declared = _declared(model, options)
+    hashes = record["input"].get("fingerprint", ABSENT), fingerprint(declared)
+    if hashes[0] != hashes[1]:
+        return Verification(0, Difference("input.fingerprint", *map(_shown, hashes)))
+    norm = norm_of(model, declared) if final_norm is None else final_norm
+    source = source_of(model) if source is None else source
+    current = audit(reading, **options, final_norm=norm, source=source).to_dict()
+    n_numbers, limit = 0, _largest_tolerance(current)
+    for where, old, new in _leaves("", record, current, limit):
+        if not _agree(where, old, new, limit):
+            return Verification(n_numbers, Difference(escaped(where), _shown(old), _shown(new)))
+        n_numbers += is_number(new)
+    return Verification(n_numbers, None)
+
+
+def equivalent_of(
+    record: Mapping[str, Any] | AnyPath, model: FactorModel | AnyPath | object, name: str
+) -> tuple[FactorModel, EquivalentModel]:
+    """Make one of the equivalent models of an audit again, by its name in the JSON.
+
+    Returns
+    -------
+    model : FactorModel
+        The model that was audited, with what the audit declared of it.
+    equivalent : EquivalentModel
+        The way to the equivalent one.
+
+    Raises
+    ------
+    InputError
+        If the file is no audit of this model by this version, or has no equivalent model of this name.
+    """
+    record = recorded(record)
+    for key, version in VERSIONS.items():
+        if record[key] != version:
+            raise must_be(f"{key} of the audit", _shown(version), _shown(record[key]), REMEDY)
+    # The neighbours shown are drawn after everything else, and may be of rows that have no titles here.
+    options = _options(record) | {"show": ()}
+    reading, declared = _declared(model, options)
+    if record["input"].get("fingerprint") != fingerprint(declared):
+        raise must_be("the model", "the one that was audited", "one of another fingerprint")
+    evidence = audit(reading, **options).evidence
+    heads = () if evidence.head is None else (evidence.head.centred, *evidence.head.equivalents)
+    equivalents = {
+        head.name: EquivalentModel.by(head.gauge, head.name, head.kind) for head in heads if head.gauge is not None
+    }
+    # Both draw a "linear 1"; the name means the one whose drift stands first in the JSON.
+    equivalents |= {equivalent.name: equivalent for equivalent in evidence.equivalents}
+    if name not in equivalents:
+        raise must_be("the name", f"one of {', '.join(equivalents)}", repr(name), nearest_to(name, equivalents))
+    return declared, replace(equivalents[name], basis=span_basis(declared))
+
+
+def _options(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Check the options of a file; `audit` checks those that are numbers, as it checks typed ones."""
+    options, names = record.get("options"), (*SIZES, *NUMBERS, *TEXTS, *NAMES, *FLAGS)
+    if not isinstance(options, Mapping) or set(options) != set(names):
+        got = "none" if not isinstance(options, Mapping) else ", ".join(map(str, options)) or "none"
+        raise must_be("the options of the audit", ", ".join(names), got, REMEDY)
+    for name in TEXTS:
+        value = options[name]
+        texts = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(x, str) for x in value)
+        if not (texts or (name == "roles" and value is None)):
+            raise must_be(name, "a list of texts", repr(value))
+    for name in NAMES:
+        if not isinstance(options[name], str | None):
+            raise must_be(name, "a text or null", repr(options[name]))
+    for name in FLAGS:
+        if not isinstance(options[name], bool):
+            raise must_be(name, "true or false", repr(options[name]))
+    # Null would stand for the usual size.
+    Effort(**{name: options[name] for name in SIZES})
+    return {**options, "thresholds": record["thresholds"], "rng": as_count(record["seed"], "seed", least=0)}
+
+
+def _declared(
+    model: FactorModel | AnyPath | object, options: Mapping[str, Any]
+) -> tuple[FactorModel | Reading, FactorModel]:
+    """Return the model as `audit` takes it, and as it is audited: with what the options declare of it."""
+    read, intake = as_reading(model)
+    declared = declare(
+        with_objective(read, options["objective"]), options["soft_cap"], normalised=options["normalised"]
+    )
+    return read if intake is None else Reading(read, intake), declared
+
+
+def _leaves(where: str, old: Any, new: Any, limit: float) -> Iterator[tuple[str, Any, Any]]:
+    """Yield every value of two documents with its place; keys that only one has stand against `ABSENT`."""
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        old = _settled(old, new, limit)
+        for key in dict.fromkeys([*old, *new]):
+            place = f"{where}.{key}" if where else str(key)
+            yield from _leaves(place, old.get(key, ABSENT), new.get(key, ABSENT), limit)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for position, entries in enumerate(zip(old, new, strict=True)):
+            yield from _leaves(f"{where}[{position}]", *entries, limit)
+    else:
+        yield where, old, new
+
+
+def _settled(old: Mapping[str, Any], new: Mapping[str, Any], limit: float) -> Mapping[str, Any]:
+    """Return a recorded object with what may differ as it was recomputed: rounding, the order of ties, folders."""
+    tolerance = new.get("tolerance", limit)
+    rounding = ("max_abs", "max_rel") if "max_rel" in new else ("change",) if "change" in new else ()
+    rounding = ("value",) if new.get("evidence") == "drift" else rounding
+    same = {}
+    for key in old.keys() & new.keys():
+        values = old[key], new[key]
+        if (
+            (key in rounding and all(is_number(x) and 0 <= x <= tolerance for x in values))
+            or (key in ("before", "after") and _agree_but_for_ties(*values))
+            or (key in ("source", "files") and _file_names(values[0]) == _file_names(values[1]))
+        ):
+            same[key] = new[key]
+    return {**old, **same}
+
+
+def _file_names(files: Any) -> Any:
+    """Return names of files without their folders, and anything else as it is."""
+    if isinstance(files, list):
+        return [_file_names(name) for name in files]
+    return Path(files).name if isinstance(files, str) else files
+
+
+def _agree_but_for_ties(old: Any, new: Any) -> bool:
+    """Whether two neighbour lists name the same rows, those of one cosine in any order."""
+    both = (old, new)
+    if not all(isinstance(entries, list) for entries in both) or len(old) != len(new):
+        return False
+    if not all(isinstance(entry, list) and len(entry) == 2 for entries in both for entry in entries):
+        return False
+    cosines = [cosine for _, cosine in new]
+    runs = list(accumulate((x - y > RELATIVE for x, y in pairwise(cosines)), initial=0))
+    names = [sorted((run, repr(name)) for run, (name, _) in zip(runs, entries, strict=False)) for entries in both]
+    return names[0] == names[1] and all(_agree("", x, y, 0.0) for (_, x), (_, y) in zip(*both, strict=True))
+
+
+def _agree(where: str, old: Any, new: Any, limit: float) -> bool:
+    if is_number(old) and is_number(new):
+        absolute = 0.0 if where.rpartition(".")[2] in OWN_SCALE else ABSOLUTE
+        return math.isclose(old, new, rel_tol=RELATIVE, abs_tol=absolute)
+    if not (isinstance(old, str) and isinstance(new, str)):
+        return type(old) is type(new) and bool(old == new)
+    # One digit is rounded by up to a half of itself.
+    changes = [float(text) for text in LARGEST_CHANGE.findall(old) + LARGEST_CHANGE.findall(new)]
+    is_rounding = LARGEST_CHANGE.sub("", old) == LARGEST_CHANGE.sub("", new)
+    return old == new or (is_rounding and all(change <= 1.5 * limit for change in changes))
+
+
+def _largest_tolerance(record: Mapping[str, Any]) -> float:
+    """Return what rounding can explain of the prediction that moved most."""
+    head = record["head"]
+    drifts = [*record["drift"], *([] if head is None else [head["centred"], *head["equivalents"]])]
+    return max((float(drift["tolerance"]) for drift in drifts), default=0.0)
+
+
+def _shown(value: Any) -> str:
+    """Write a value as JSON has it; of long ones the beginning, or how many entries they have."""
+    if value is ABSENT:
+        return "nothing"
+    if isinstance(value, list | Mapping):
+        return f"{'an object' if isinstance(value, Mapping) else 'a list'} of {len(value)}"
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    return escaped(text if len(text) <= 120 else f"{text[:120]}...")

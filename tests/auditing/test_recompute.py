@@ -1,0 +1,390 @@
+"""An audit is recomputed from its JSON: honest files agree, and no forged one does."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import embaudit as ea
+from embaudit.auditing import recompute
+from embaudit.auditing.recompute import equivalent_of
+from embaudit.errors import InputError
+
+DRAW = np.random.default_rng(0)
+USERS, ITEMS = DRAW.standard_normal((30, 4)), DRAW.standard_normal((25, 4))
+ITEMS[11] = ITEMS[3]  # two rows of one cosine to all others
+MODEL = ea.FactorModel.from_user_item(USERS, ITEMS, item_names=[f"film {i}" for i in range(25)], objective="product")
+HEAD = ea.FactorModel.from_softmax(ITEMS + 1)
+FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
+HONEST = {
+    "both sides": (MODEL.replace(objective=None), {}),
+    "an objective": (MODEL, {"objective": "factors"}),
+    "one side": (ea.FactorModel.from_vectors(ITEMS), {"groups": ["linear", "diagonal"]}),
+    "a head": (HEAD, {"role": "label"}),
+    "a head with a bias": (HEAD.replace(right_bias=DRAW.standard_normal(25)), {"thresholds": {"copies": 0.5}}),
+    "a capped head": (HEAD, {"soft_cap": 3.0}),
+    "a head of unit labels": (HEAD, {"normalised": True}),
+    "unit rows": (MODEL.replace(link="cosine", objective=None), {"roles": ["item", "user"], "rng": 7}),
+    "rows asked for": (MODEL, {"show": ["film 3"], "n_neighbours": 3, "max_condition": 3.0}),
+}
+
+
+@pytest.fixture(scope="module")
+def record():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+        return json.loads(
+            json.dumps(ea.audit(MODEL, source="m.npz", show=["film 5"], **FEW).to_dict(), allow_nan=False)
+        )
+
+
+@pytest.fixture
+def checked(record, monkeypatch):
+    """Return a function that verifies a record, whose audit is computed once for each choice of options."""
+    monkeypatch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+    audit = recompute.audit
+
+    def once(model, **options):
+        key = repr(sorted((name, repr(value)) for name, value in options.items()))
+        if key not in AUDITS:
+            AUDITS[key] = audit(model, **options)
+        return AUDITS[key]
+
+    monkeypatch.setattr(recompute, "audit", once)
+    return lambda forged: ea.verify(forged, MODEL, source="elsewhere/m.npz")
+
+
+AUDITS = {}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_honest_files_agree(name, tmp_path):
+    model, options = HONEST[name]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(ea.audit(model, **FEW, **options).to_dict(), allow_nan=False))
+    verified = ea.verify(path, model)
+    assert verified.ok, verified.explain()
+    assert verified.n_numbers > 100
+    assert verified.explain() == f"All agrees: {verified.n_numbers:,} numbers and every text are those of this model."
+
+
+def example(record):
+    return record["neighbours"]["examples"][0]
+
+
+def claim(record, name):
+    return next(one for one in record["claims"] if one["name"].startswith(name))
+
+
+def one_row_ten_times(record):
+    example(record)["before"] = [example(record)["before"][0]] * len(example(record)["before"])
+
+
+def neighbours_swapped(record):
+    before = example(record)["before"]
+    before[0][0], before[-1][0] = before[-1][0], before[0][0]
+
+
+FORGED = {
+    "a mean": lambda r: r["movement"][0].update(mean_abs=r["movement"][0]["mean_abs"] * (1 + 1e-8)),
+    "a small number": lambda r: r["movement"][0].update(sign_flips=r["movement"][0]["sign_flips"] + 1e-9),
+    "a number as text": lambda r: r["movement"][0].update(n_pairs=str(r["movement"][0]["n_pairs"])),
+    "a truth value for 1": lambda r: r["model"].update(rank=True),
+    "a count for true": lambda r: r["drift"][0].update(ok=1),
+    "drift above its tolerance": lambda r: r["drift"][0].update(max_abs=1e-3),
+    "negative drift": lambda r: r["drift"][0].update(max_abs=-1.0),
+    "a tolerance": lambda r: r["drift"][0].update(tolerance=r["drift"][0]["tolerance"] * 2),
+    "a failed check": lambda r: r["drift"][0].update(ok=False),
+    "a quantile": lambda r: r["movement"][0]["quantiles"].update({"0.5": 0.9}),
+    "Infinity": lambda r: claim(r, "moved").update(value=float("inf")),
+    "NaN": lambda r: claim(r, "moved").update(value=float("nan")),
+    "a huge integer": lambda r: claim(r, "moved").update(value=10**400),
+    "nothing for a number": lambda r: claim(r, "moved").update(value=None),
+    "a scope": lambda r: claim(r, "drawn")["scope"].update(whole=True),
+    "a budget": lambda r: claim(r, "range")["scope"].update(max_condition=3.0),
+    "a kind": lambda r: claim(r, "drawn").update(kind="proven"),
+    "a text": lambda r: claim(r, "moved").update(text="Nothing moves."),
+    "a change in a text": lambda r: r.update(verdict=re.sub("(?<=largest change )[^)]*", "0.1", r["verdict"])),
+    "an extra claim": lambda r: r["claims"].append(r["claims"][0]),
+    "no claims": lambda r: r.update(claims=[]),
+    "claims swapped": lambda r: r["claims"].reverse(),
+    "no findings": lambda r: r.update(findings=[]),
+    "findings twice": lambda r: r.update(findings=r["findings"] * 2),
+    "a code": lambda r: r["findings"][0].update(code="EMB102"),
+    "a severity": lambda r: r["findings"][0].update(severity="tip"),
+    "the answer": lambda r: r["answer"].update(word="YES"),
+    "another seed": lambda r: r.update(seed=1),
+    "more models": lambda r: r["options"].update(n_gauges=2),
+    "longer lists": lambda r: r["options"].update(n_neighbours=9),
+    "another budget": lambda r: r["options"].update(max_condition=2.5),
+    "another objective": lambda r: r["options"].update(objective="factors"),
+    "fewer groups": lambda r: r["options"].update(groups=["linear"]),
+    "thresholds": lambda r: r["thresholds"].update(copies=0.5),
+    "another model": lambda r: r["input"].update(fingerprint="0" * 32),
+    "no fingerprint": lambda r: r["input"].pop("fingerprint"),
+    "another file": lambda r: r["input"].update(source="n.npz"),
+    "an intake": lambda r: r["input"].update(intake={"format": "npz"}),
+    "a removed key": lambda r: r["movement"][0].pop("rms"),
+    "a removed room": lambda r: r.pop("certificates"),
+    "an unknown key": lambda r: r.update(signature="mine"),
+    "an unknown key within": lambda r: r["claims"][0].update(checked=True),
+    "one row ten times": one_row_ten_times,
+    "neighbours swapped": neighbours_swapped,
+    "a shorter list": lambda r: example(r)["before"].pop(),
+    "a cosine": lambda r: example(r)["after"][0].__setitem__(1, 0.5),
+    "a name as a number": lambda r: example(r)["before"][0].__setitem__(0, 7),
+    "an entry of three": lambda r: example(r)["before"][0].append(1),
+    "no list": lambda r: example(r).update(before="film 1"),
+    "a list in place of an object": lambda r: r.update(model=[]),
+    "an object in place of a list": lambda r: r.update(claims={}),
+    "a version": lambda r: r.update(embaudit_version="0.0.1"),
+    "a schema": lambda r: r.update(schema_version=3),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_no_forged_file_agrees(record, checked, name):
+    forged = copy.deepcopy(record)
+    FORGED[name](forged)
+    assert checked(record).ok
+    verified = checked(forged)
+    assert not verified.ok
+    assert verified.difference.recorded != verified.difference.recomputed
+
+
+@given(st.data())
+def test_no_number_and_no_text_is_changed_unseen(data):
+    """Change any leaf of a record: only what is rounding, or names a folder, may pass."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("embaudit.auditing.limits.ATTACKED_RANK", 0)
+        if "plain" not in AUDITS:
+            AUDITS["plain"] = ea.audit(MODEL, source="m.npz", **FEW)
+        patch.setattr(recompute, "audit", lambda *_, **__: AUDITS["plain"])
+        record = json.loads(json.dumps(AUDITS["plain"].to_dict()))
+        places = [place for place in leaves(record) if place[0] not in ("options", "thresholds", "seed")]
+        *way, last = data.draw(st.sampled_from(places))
+        part = record
+        for key in way:
+            part = part[key]
+        value = part[last]
+        if isinstance(value, float) and abs(value) < 1e-11:
+            return
+        part[last] = not value if isinstance(value, bool) else value * 1.001 + 1e-6 if is_real(value) else "other"
+        assert not ea.verify(record, MODEL, source="m.npz").ok
+
+
+def is_real(value):
+    return isinstance(value, int | float)
+
+
+def leaves(value, way=()):
+    entries = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
+    if entries is None:
+        yield way
+    for key, inner in entries or ():
+        yield from leaves(inner, (*way, key))
+
+
+def test_the_first_difference_is_named(record, checked):
+    forged = copy.deepcopy(record)
+    forged["movement"][0]["rms"] = 9.0
+    forged["verdict"] = "YES"
+    (rms,) = [one["rms"] for one in record["movement"][:1]]
+    assert str(checked(forged).difference) == f"movement[0].rms: the file says 9.0; it is {rms}."
+    for name, sentence in {
+        "no claims": f"claims: the file says a list of 0; it is a list of {len(record['claims'])}.",
+        "a removed key": "movement[0].rms: the file says nothing; it is 0.",
+        "an unknown key": 'signature: the file says "mine"; it is nothing.',
+        "a version": f'embaudit_version: the file says "0.0.1"; it is "{ea.__version__}"; verify it with the version '
+        "that wrote it.",
+    }.items():
+        forged = copy.deepcopy(record)
+        FORGED[name](forged)
+        assert str(checked(forged).difference).startswith(sentence)
+
+
+def test_rounding_ties_and_folders_may_differ(record, checked):
+    other = copy.deepcopy(record)
+    for drift in other["drift"]:
+        drift["max_abs"], drift["max_rel"] = drift["tolerance"] / 3, 0
+    other["input"]["source"] = "/models/m.npz"
+    text = other["claims"][0]["text"]
+    before, _, after = text.partition("largest change ")
+    other["claims"][0]["text"] = f"{before}largest change 1e-14{after[after.index(')') :]}"
+    assert other["claims"][0]["text"] != text or "1e-14" in text
+    other["claims"][0]["value"] = 1e-14
+    verified = checked(other)
+    assert verified.ok, verified.explain()
+
+
+def test_rows_that_tie_may_swap_and_none_stands_twice():
+    agree = recompute._agree_but_for_ties
+    new = [["a", 0.9], ["b", 0.5], ["c", 0.5 - 1e-10], ["d", 0.1]]
+    swapped = [new[0], ["c", 0.5], ["b", 0.5 - 1e-10], new[3]]
+    assert agree(new, new)
+    assert agree(swapped, new)
+    assert not agree([new[0], ["b", 0.5], ["b", 0.5], new[3]], new)
+    assert not agree([["b", 0.9], ["a", 0.5], *new[2:]], new)
+    assert not agree(new[:3], new)
+
+
+WRONG = {
+    "n_pairs": [10**12, -1, "many", 2.5, None, True, 10**400],
+    "n_lists": [0, 10**9],
+    "n_gauges": [10**6],
+    "n_neighbours": ["10", 0, None],
+    "n_starts": [0],
+    "n_steps": [-1],
+    "max_condition": [0.5, "2", None, float("nan")],
+    "groups": ["linear", ["none"], [3], None, {"linear": 1}],
+    "roles": [3, ["diagonal"], [], "right"],
+    "role": [3, "north"],
+    "show": ["film 3", ["no such film"], None],
+    "objective": [3, "joy"],
+    "soft_cap": ["3", -1.0],
+    "normalised": ["yes", 1, None],
+    "quick": ["very", None],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG.items() for value in values])
+def test_options_of_a_file_are_checked_as_typed_ones(record, name, value):
+    forged = copy.deepcopy(record)
+    forged["options"][name] = value
+    with pytest.raises(InputError, match=r"^[^\n]{10,400}$"):
+        ea.verify(forged, MODEL)
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda r: r["options"].pop("show"),
+        lambda r: r["options"].update(speed=3),
+        lambda r: r.pop("options"),
+        lambda r: r.update(options=[]),
+        lambda r: r.update(options=None),
+        lambda r: r.pop("seed"),
+        lambda r: r.update(seed=-1),
+        lambda r: r.update(seed=None),
+        lambda r: r.update(seed="0"),
+        lambda r: r.update(thresholds={"hub": 1.0}),
+        lambda r: r.update(thresholds={"hubs": "0.2"}),
+        lambda r: r.update(thresholds=[]),
+        lambda r: r.update(input="m.npz"),
+    ],
+)
+def test_what_no_audit_wrote_is_refused(record, forge):
+    forged = copy.deepcopy(record)
+    forge(forged)
+    with pytest.raises(InputError, match=r"^[^\n]{10,600}$"):
+        ea.verify(forged, MODEL)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "empty"),
+        ("{", "Expecting"),
+        ("[]", "must be JSON that `embaudit audit` wrote"),
+        ("3", "must be JSON that `embaudit audit` wrote"),
+        ('{"a": NaN}', "the number NaN"),
+        ('{"a": -Infinity}', "the number -Infinity"),
+        ('{"a": 1e999}', "the number 1e999"),
+        ('{"a": 1, "a": 2}', "the key 'a' twice"),
+        ("[" * 100_000, "nested too deeply"),
+        ("9" * 5_000, "must be JSON"),
+        ("\xff", "must be JSON"),
+    ],
+)
+def test_damaged_files_are_refused_in_one_sentence(tmp_path, text, said):
+    path = tmp_path / "a.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(InputError, match=r"^[^\n]{10,600}$") as refused:
+        ea.verify(path, MODEL)
+    assert said in str(refused.value)
+
+
+def test_a_file_too_large_to_be_an_audit_is_not_parsed(tmp_path):
+    path = tmp_path / "a.json"
+    with path.open("wb") as file:
+        file.truncate(recompute.MAX_BYTES + 1)
+    with pytest.raises(
+        InputError, match=r"^the audit must be JSON of at most 256 MB; got .*a\.json, which is larger\.$"
+    ):
+        ea.verify(path, MODEL)
+
+
+def test_a_real_head_agrees(shared_data, embaudit):
+    folder = shared_data("lm-stories260K")
+    assert embaudit("audit", folder, "--gauges", 1, "--steps", 1, "--json", "a.json", "--quiet").code == 0
+    verified = embaudit("verify", "a.json", folder)
+    assert (verified.code, verified.out.startswith("All agrees: ")) == (0, True)
+    without = embaudit("verify", "a.json", folder, "--norm", "none")
+    assert (without.code, without.out.partition(":")[0]) == (1, "input.intake.parts")
+
+
+def test_titles_are_read_as_for_the_audit(embaudit, ratings):
+    embaudit("fit", ratings, "--objective", "product", "--rank", 4, "--out", "m.npz")
+    read = ["--items", "movies.csv"]
+    options = ["--show", "Film, number 3", "--gauges", 1, "--steps", 1, "--role", "item", "--threshold", "hubs=0.2"]
+    assert embaudit("audit", "m.npz", *read, *options, "--json", "a.json").code == 0
+    assert embaudit("verify", "a.json", "m.npz", *read).code == 0
+    assert embaudit("verify", "a.json", "m.npz").code == 2  # no title to show
+    assert embaudit("verify", "m.npz", "m.npz").code == 2
+    assert embaudit("verify", "a.json", "m.npz", *read, "--quiet").out == ""
+
+
+@pytest.mark.parametrize("model", [MODEL, HEAD, ea.FactorModel.from_vectors(ITEMS)])
+def test_every_equivalent_model_of_an_audit_is_made_by_its_name(model):
+    found = ea.audit(model, show=["3"] if model is HEAD else (), **FEW)
+    record = json.loads(json.dumps(found.to_dict()))
+    for drift, made in zip(record["drift"], found.evidence.equivalents, strict=True):
+        given, equivalent = equivalent_of(record, model, drift["gauge"])
+        np.testing.assert_array_equal(equivalent.of(given).right, made.of(found.model).right)
+
+
+def test_the_equivalent_models_of_a_head_alone_have_names_too():
+    record = ea.audit(HEAD, **FEW).to_dict()
+    given, equivalent = equivalent_of(record, HEAD, "mean row removed")
+    np.testing.assert_allclose(equivalent.of(given).right.mean(axis=0), 0, atol=1e-12)
+
+
+def test_a_model_of_more_columns_than_rows_is_written_whole():
+    model = ea.FactorModel.from_vectors(DRAW.standard_normal((4, 1_100)))
+    record = ea.audit(model, **FEW).to_dict()
+    given, equivalent = equivalent_of(record, model, "linear 1")
+    assert equivalent.of(given).rank == 1_100
+
+
+def test_the_command_writes_a_model_of_an_audit(embaudit):
+    ea.save(MODEL, "m.npz")
+    ea.save(MODEL.replace(right=ITEMS * 2), "other.npz")
+    assert embaudit("audit", "m.npz", "--gauges", 1, "--steps", 1, "--json", "a.json").code == 0
+    made = embaudit("gauge", "m.npz", "--from", "a.json", "--name", "linear 1", "--out", "g.npz")
+    assert (made.code, made.out.startswith("linear 1, condition number 2: ")) == (0, True)
+    np.testing.assert_allclose(ea.load("g.npz").scores(), MODEL.scores(), atol=1e-12)
+    assert not np.allclose(ea.load("g.npz").right, ITEMS)
+    for words, said in {
+        ("m.npz", "--from", "a.json", "--name", "linear 2"): "the nearest one is linear 1.",
+        ("m.npz", "--from", "a.json"): "--from and --name must be given together",
+        ("m.npz", "--name", "linear 1"): "--from and --name must be given together",
+        ("m.npz", "--from", "a.json", "--name", "linear 1", "--group", "linear"): "--from must be given without",
+        ("other.npz", "--from", "a.json", "--name", "linear 1"): "the model must be the one that was audited",
+        ("m.npz", "--from", "m.npz", "--name", "linear 1"): "the audit must be JSON",
+    }.items():
+        refused = embaudit("gauge", *words, "--out", "h.npz")
+        assert (refused.code, said in refused.err, refused.out) == (2, True, "")
+
+
+def test_what_was_taken_out_names_what_to_use(embaudit):
+    with pytest.raises(AttributeError, match=r"^embaudit\.Proof is gone; embaudit\.verify recomputes an audit"):
+        _ = ea.Proof
+    refused = embaudit("audit", "m.npz", "--proof", "p.npz")
+    assert refused.code == 2
+    assert "--proof is gone; --json FILE writes what `embaudit verify` recomputes." in refused.err
