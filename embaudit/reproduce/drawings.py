@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.foundation.checked import Floats, Indices
-    from embaudit.reproduce.nielsen import NielsenFigure
-    from embaudit.reproduce.simpson import SimpsonFigure
 
 # Okabe and Ito's colours, ordered so that neighbours also differ in lightness; each comes with a marker of its own.
 BLUE, ORANGE, RED, INK = "#0072b2", "#e69f00", "#d55e00", "#222222"
@@ -107,8 +105,8 @@ def draw_remedies(remedies: pd.DataFrame, *, is_mean: bool) -> Any:
 
 
 @styled
-def draw_nielsen(numbers: NielsenFigure, heads: Mapping[str, Floats], contrasts: Mapping[str, Any]) -> Any:
-    """Draw the three panels of Figure 1 above the two of Figure 2; labels differ by colour, marker and number."""
+def draw_nielsen(numbers: Any, heads: Mapping[str, Floats], contrasts: Mapping[str, Any]) -> Any:
+    """Draw a `NielsenFigure`: Figure 1 above Figure 2; labels differ by colour, marker and number."""
     figure = _figure(10.0, 7.4)
     upper, lower = figure.subfigures(2, 1, height_ratios=[1, 1.05])
     panels: Any = numbers.translations.itertuples()
@@ -156,8 +154,8 @@ def _draw_labels(ax: Any, rows: Floats) -> None:
 
 
 @styled
-def draw_simpson(numbers: SimpsonFigure) -> Any:
-    """Draw the two vectors, the global cosine against the ratio of norms, and the two groups."""
+def draw_simpson(numbers: Any) -> Any:
+    """Draw a `SimpsonFigure`: the two vectors, the global cosine against the ratio of norms, and the groups."""
     figure = _figure(10.5, 3.5)
     first, second, third = figure.subplots(1, 3)
     at, example = np.arange(len(numbers.example)), numbers.example
