@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.comparison.agreement import _correlation, _overlap, agreement
+from embaudit.comparison.agreement import agreement
 from embaudit.comparison.matching import Match
-from embaudit.kernels.nearest import TIE
 from embaudit.model import FactorModel
 
 
@@ -123,17 +122,6 @@ def test_a_divergence_is_that_of_softmax_models_alone():
         assert told.predicts == tuple(model.predicts.title for model in pair)
 
 
-def test_scores_that_vanish_are_at_no_distance_from_each_other_and_far_from_others():
-    p = np.eye(9)[:, :2]
-    nothing = FactorModel.from_user_item(p, 0 * p)
-    draw = np.random.default_rng(0)
-    found = agreement(nothing, nothing, everyone(9), everyone(9), rng=draw)
-    assert (found.same, found.score_distance, found.score_correlation) == (True, 0, 0)
-    some = FactorModel.from_user_item(p, p)
-    assert agreement(nothing, some, everyone(9), everyone(9), rng=draw).score_distance == 1
-    assert agreement(some, nothing, everyone(9), everyone(9), rng=draw).score_distance == 1
-
-
 def test_predictions_are_compared_of_a_sample(monkeypatch):
     module = import_module("embaudit.comparison.agreement")
     monkeypatch.setattr(module, "ROWS", 5)
@@ -141,17 +129,3 @@ def test_predictions_are_compared_of_a_sample(monkeypatch):
     model = random_model(n=9, p=8, k=2)
     found = agreement(model, model, everyone(9), everyone(8), rng=np.random.default_rng(0))
     assert (found.n_rows, found.n_columns, found.top_n) == (5, 6, 5)
-
-
-def test_what_ties_with_the_last_of_a_list_is_in_it():
-    first, others = np.array([[3.0, 1, 2]]), np.array([[1.0, 2 * TIE, TIE]])
-    assert _overlap(first, others, 2) == 1
-    assert _overlap(first, others - [[0, 0, TIE / 8]], 2) == 0.5
-
-
-def test_rows_whose_scores_are_level_have_no_correlation():
-    one, two = np.array([[1.0, -1], [0, 0], [2, -2]]), np.array([[1.0, -1], [1, -1], [-1, 1]])
-    assert _correlation(one[:2], two[:2]) == pytest.approx(1)
-    assert _correlation(one, two) == pytest.approx(0)
-    assert _correlation(one[1:], two[1:]) == pytest.approx(-1)
-    assert _correlation(two[1:2], one[1:2]) == 0

@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 
 from embaudit.comparison import compare
-from embaudit.comparison.change import _row_means, _without
 from embaudit.gauges import GeneralLinear
-from embaudit.kernels.intervals import draw_groups
 from embaudit.model import FactorModel
 
 MODULE = import_module("embaudit.comparison.compare")
@@ -80,21 +78,6 @@ def test_other_seeds(monkeypatch):
 def test_intervals_shrink_with_the_entities_and_are_shown():
     wide, narrow = (np.diff(change(0, n=n).interval("total"))[0] for n in (40, 640))
     assert wide / narrow == pytest.approx(4, rel=0.5)
-
-
-def test_replicates_are_the_means_of_pairs_that_remain():
-    draw = np.random.default_rng(0)
-    pairs = draw.permuted(np.tile(np.arange(12), (80, 1)), axis=1)[:, :2]
-    values, groups = draw.random(80), draw_groups(12, draw, most=5)
-    values[:5] = np.nan
-    found = _row_means(values, pairs, groups)
-    replicates = _without(found[:, :-1], groups)
-    for group in range(6):
-        rest = np.isfinite(values) & ~(groups[pairs] == group).any(axis=1)
-        means = [values[rest & (pairs == row).any(axis=1)].mean() for row in np.flatnonzero(groups != group)]
-        np.testing.assert_allclose(found[groups != group, group], means)
-        if group < 5:
-            assert replicates[group] == pytest.approx(np.mean(means))
 
 
 def test_the_interval_is_that_of_a_jackknife_and_of_the_draw_of_halves():

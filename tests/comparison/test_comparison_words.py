@@ -11,7 +11,7 @@ import pytest
 from reading import too_long
 from scipy.stats import t
 
-from embaudit.comparison import Agreement, Comparison, Match, RoleChange, words
+from embaudit.comparison import Agreement, Comparison, Match, RoleChange
 from embaudit.comparison.rounded import Rounded
 from embaudit.errors import InputError
 from embaudit.report.comparison import comparison_content, moved_grid, summary_grid
@@ -65,20 +65,6 @@ def test_one_prediction_and_one_cosine_need_nothing():
 
 
 @pytest.mark.parametrize(
-    ("total", "size"), [(9.99e-7, ""), (1e-6, " to 1e-06 on average"), (0.0099, " to 0.0099 on average")]
-)
-def test_cosines_that_hardly_move_are_called_the_same(total, size):
-    assert f"The items' cosines are the same{size}." in comparison(changed(total=total)).explain()
-
-
-def test_a_change_that_can_be_seen_is_told_with_its_interval():
-    text = comparison(changed(total=0.01)).explain()
-    assert "The items' cosines differ by 0.01 on average, and no gauge explains it." in text
-    text = comparison(changed(total=0.21, margin=0.05)).explain()
-    assert "differ by 0.21 (95 %: 0.16 to 0.26) on average" in text
-
-
-@pytest.mark.parametrize(
     ("parts", "said"),
     [
         ({"gauge": 0.005}, ". Of that, 0.01 (0.00 to 0.01) is the work of {gauge}."),
@@ -110,23 +96,6 @@ def test_the_parts_of_a_change(parts, said):
     text = comparison(changed(total=0.6, margin=margin, **parts)).explain()
     assert f"The items' cosines differ by 0.60 on average{said.format(gauge=gauge)} " in text
     assert too_long(text) == []
-
-
-@pytest.mark.parametrize(
-    ("group", "cause"),
-    [
-        ("rotation", "a rotation"),
-        ("diagonal", "one scale for each dimension"),
-        ("linear", "a general linear change of the coordinates"),
-        ("affine", "a general linear change of the coordinates with a shift"),
-    ],
-)
-def test_a_gauge_is_named_and_only_possible_where_predictions_are_not_known(group, cause):
-    found = changed(total=0.2, gauge=0.2)
-    said = comparison(found, group=group).explain()
-    assert f". Of that, 0.20 is the work of {cause} (condition number 3.46)." in said
-    one_sided = comparison(found, group=group, agreement=None).explain()
-    assert f". Of that, 0.20 could be the work of {cause} (condition number 3.46)." in one_sided
 
 
 @pytest.mark.parametrize(
@@ -175,28 +144,6 @@ def test_what_the_models_predict():
     assert AGREEMENT.kl_warning == ""
 
 
-def test_one_side_cannot_tell_what_is_predicted():
-    load = (
-        "Whether the models predict the same cannot be known from one side: load the {} factors beside these and "
-        "compare again."
-    )
-    start = (
-        "Compared: 8 {}s, matched by their ids. Only one side is at hand, so what the models predict could not be "
-        "compared. "
-    )
-    still = "The items' cosines are the same. "
-    moved = "The items' cosines differ by 0.20 on average, and no gauge explains it. "
-    gauge = "All of the difference could be a gauge. "
-    for total, fits, said in (
-        (0.0, True, still), (0.0, False, still), (0.2, True, moved + gauge), (0.2, False, moved),
-        (0.01, True, moved.replace("0.20", "0.01") + gauge),
-    ):  # fmt: skip
-        found = comparison(changed(total=total), agreement=None, fits=fits)
-        assert found.explain() == start.format("item") + said + load.format("user")
-    left = comparison(left=changed(), agreement=None)
-    assert left.explain() == start.format("user") + "The users' cosines are the same. " + load.format("item")
-
-
 @pytest.mark.parametrize(
     ("agreement", "fits", "total", "unseen", "said"),
     [
@@ -233,12 +180,6 @@ def test_what_to_do_next(agreement, fits, total, unseen, said):
     found = comparison(changed(total=total, unseen=unseen), agreement=agreement, fits=fits)
     assert found.explain().endswith(f". {said}")
     assert found.explained == (fits and agreement.same)
-
-
-def test_one_side_that_moved_is_enough_to_look_further():
-    both = comparison(changed(), left=changed(total=0.2, unseen=0.2), agreement=SAME, fits=True)
-    assert "dimensions that no prediction sees. Compare and index" in both.explain()
-    assert comparison(changed(), left=changed(total=0.2)).explain().endswith(LOOK_AT_PREDICTIONS)
 
 
 def test_who_was_left_out_and_how_rows_were_matched():
@@ -325,13 +266,6 @@ def test_those_that_moved_most_come_first_and_those_that_stayed_not_at_all():
         found.moved_most("left")
 
 
-def test_a_frame_of_a_side_holds_all_entities():
-    frame = replace(changed(gauge=0.1), total=np.arange(8.0)).to_frame()
-    assert frame.columns.tolist() == ["name", "total", "gauge", "unseen", "remainder"]
-    assert frame["name"].tolist() == [f"i{j}" for j in range(7, -1, -1)]
-    assert frame.index.tolist() == list(range(8))
-
-
 def test_rows_of_the_table_that_say_nothing_are_left_out():
     def rows(**fields):
         return dict(summary_grid(comparison(changed(**fields))).rows)
@@ -413,17 +347,6 @@ def test_what_rounding_explains(found, said):
     advice = "No gauge undoes rounding: read cosines from a model that is not rounded."
     assert text.endswith(advice if by_rounding else LOOK_AT_PREDICTIONS)
     assert too_long(text) == []
-
-
-def test_where_there_is_nothing_to_say_nothing_is_said():
-    found = comparison(changed(total=0.2))
-    assert (words._states(found), words._rounding(found), words._divergence(AGREEMENT)) == ("", "", "")
-    assert words._states(replace(found, agreement=None, n_states=9)) == ""
-
-
-def test_rounding_that_no_prediction_shows_needs_nothing():
-    text = replace(comparison(changed(total=9e-7), agreement=SAME), rounded=EIGHT).explain()
-    assert text.endswith("The items' cosines are the same. Nothing to do: whoever used the one can use the other.")
 
 
 def test_heads_without_inputs_are_given_random_states():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from embaudit.comparison import compare
-from embaudit.comparison.change import _halvings, _pearson, _row_means, _split, role_change
+from embaudit.comparison.change import _split, role_change
 from embaudit.comparison.folds import folds, whole
-from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, _searched, fates, outcomes, shares
+from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, _searched, fates, outcomes
 from embaudit.comparison.path import PARTNERS, Path, draw_pairs, mean_size, path_of
-from embaudit.comparison.refits import PROBED, _Probe, refit_effects
+from embaudit.comparison.refits import _Probe, refit_effects
 from embaudit.comparison.seen import Pairing
 from embaudit.kernels.intervals import draw_groups
 from embaudit.kernels.nearest import neighbours
@@ -54,19 +52,6 @@ def test_a_neighbour_is_lost_to_the_first_step_that_drives_it_out():
     np.testing.assert_array_equal(other[[0, 3, 2, 1]], found)
 
 
-def test_a_step_that_is_none_is_not_asked():
-    x = np.eye(3)
-    asked = []
-
-    def kept(version):
-        asked.append(version)
-        return np.zeros((1, 2), dtype=bool)
-
-    found = fates(path(x, x, x + 1, x + 2, x + 2), np.ones((1, 2), dtype=bool), kept)
-    assert asked == [4, 2, 3]
-    assert found[:, 0].all(axis=1).tolist() == [False, True, False, False]
-
-
 def halves(seed=0, m=12, k=2):
     draw = np.random.default_rng(seed)
     x = draw.standard_normal((m, k))
@@ -102,36 +87,6 @@ def test_counts_of_neighbours_and_their_shares_without_each_group():
     assert outcomes(paths, groups, 9, np.random.default_rng(0)).n == 5
 
 
-def test_only_some_rows_are_searched(monkeypatch):
-    monkeypatch.setattr("embaudit.comparison.outcomes.SEARCHED", 7)
-    found, parts, groups = halves()
-    paths = [path_of("right", found, fold) for fold in parts]
-    told = outcomes(paths, groups, 3, np.random.default_rng(0))
-    assert len(told.searched) == 6
-    assert len(set(told.searched)) == 6
-
-
-def test_shares_of_nothing_are_none():
-    assert shares(np.array([[0, 2, 0], [0, 6, 1]])).tolist() == [[0, 0.25, 0], [0, 0.75, 1]]
-
-
-def test_steps_that_are_none_share_an_array():
-    found, parts, _ = halves()
-    x, other = found.raw["right"]
-    way = path_of("right", found, parts[0])
-    assert way.versions[0] is way.versions[1]
-    assert way.versions[3] is way.versions[4]
-    assert way.reasons == ("unseen", "gauge", "learning", "unseen")
-    np.testing.assert_array_equal(way.versions[0], x[parts[0].held_out["right"]])
-    np.testing.assert_array_equal(way.versions[2], parts[0].gauge.apply("right", way.versions[0]))
-    part = replace(found, seen={"right": (x * [1, 0], other)}, forward=False)
-    way = path_of("right", part, parts[0])
-    np.testing.assert_array_equal(way.versions[1], way.versions[0] * [1, 0])
-    assert way.versions[3] is way.versions[4]
-    assert way.reasons == ("unseen", "learning", "gauge", "unseen")
-    np.testing.assert_array_equal(way.versions[2], parts[0].gauge.apply("right", way.versions[4]))
-
-
 @pytest.mark.parametrize("zero", [0, 8])
 @pytest.mark.parametrize("forward", [True, False])
 def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
@@ -160,29 +115,6 @@ def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
         np.testing.assert_allclose(effect, expected[name], atol=1e-12)
 
 
-def test_refits_are_judged_on_a_sample_of_rows(monkeypatch):
-    found, parts, groups = halves()
-    assert PROBED == 100
-    refits = [(parts[0], parts[0].without(found.fitted, {"right": groups}, ()))]
-    everyone_, some = [], []
-    for rows, told in ((6, everyone_), (2, some)):
-        monkeypatch.setattr("embaudit.comparison.refits.PROBED", rows)
-        told.append(refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))["remainder"])
-    assert not np.allclose(everyone_, some)
-
-
-def test_rows_without_direction_are_nobodys_neighbours_in_a_refit():
-    found, parts, groups = halves()
-    x, other = found.raw["right"]
-    x, other = x.copy(), other.copy()
-    x[0] = other[1] = 0
-    found = replace(found, raw={"right": (x, other)}, seen={"right": (x, other)})
-    refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
-    effects = refit_effects("right", found, refits, n=3, rng=np.random.default_rng(0))
-    assert all(np.isfinite(effect).all() for effect in effects.values())
-    assert np.abs(effects["remainder"]).max() > 0
-
-
 def test_former_neighbours_are_those_of_the_first_model_as_it_is():
     x, *others = np.random.default_rng(0).standard_normal((5, 9, 3))
     found = _Probe(path(x, *others), np.arange(4), 3)
@@ -193,13 +125,6 @@ def test_former_neighbours_are_those_of_the_first_model_as_it_is():
     assert (fate.sum(axis=0) == 1).all()
 
 
-def test_what_ties_with_the_last_of_the_nearest_is_kept_in_a_refit():
-    probe = SimpleNamespace(n=2, former=np.array([[0, 2], [3, 2]]))
-    table = np.array([[1.0, 2 * TIED, TIED, np.nan]] * 2)
-    assert _Probe.kept(probe, table).tolist() == [[True, True], [False, True]]
-    assert _Probe.kept(probe, table - [0, 0, TIED / 8, 0]).tolist() == [[True, False], [False, False]]
-
-
 def test_each_row_of_a_half_is_paired_with_others_of_it():
     assert PARTNERS == 32
     pairs = draw_pairs(40, np.random.default_rng(0))
@@ -208,11 +133,6 @@ def test_each_row_of_a_half_is_paired_with_others_of_it():
     assert len({tuple(pair) for pair in pairs}) == len(pairs)
     assert np.bincount(pairs.ravel()).tolist() == [64] * 40
     assert len(draw_pairs(5, np.random.default_rng(0))) == 20
-
-
-def test_sizes_are_averaged_where_they_are_defined():
-    assert mean_size(np.array([-1.0, 3, np.nan])) == 2
-    assert mean_size(np.array([np.nan])) == 0
 
 
 def test_a_change_is_split_into_parts_that_add_up():
@@ -230,18 +150,6 @@ def test_a_change_is_split_into_parts_that_add_up():
     assert open_["unseen"].tolist() == [0, 0, 0, 0]
     np.testing.assert_allclose(open_["gauge"], [0.4, 0.4, 0.2, 0])
     assert np.isnan(_split(np.array([np.nan]), seen[:1], remainder[:1], hides=False)["unseen"]).all()
-
-
-def test_correlation_of_what_is_defined():
-    x, y = np.array([1.0, 2, 4, np.nan, 5]), np.array([2.0, 1, 5, 3, np.nan])
-    assert _pearson(x, y) == pytest.approx(np.corrcoef(x[:3], y[:3])[0, 1])
-    assert np.isnan(_pearson(x, np.ones(5)))
-
-
-def test_a_row_of_a_single_pair_has_the_mean_of_it():
-    found = _row_means(np.array([0.3]), np.array([[0, 1]]), np.array([0, 1, 1], dtype=np.uint8))
-    nan = np.nan
-    np.testing.assert_allclose(found, [[0.3, nan, 0.3], [nan, 0.3, 0.3], [nan, nan, nan]])
 
 
 def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
@@ -273,11 +181,6 @@ def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
         np.testing.assert_allclose(told.replicates[name], shares_without[name] + effects[name])
 
 
-def test_halves_of_a_cut_stand_together():
-    assert _halvings(np.arange(8).reshape(2, 4)).tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
-    assert _halvings(np.array([[5], [6]])).tolist() == [[[5]], [[6]]]
-
-
 def test_cosines_along_a_path():
     draw = np.random.default_rng(0)
     versions = tuple(draw.standard_normal((5, 4, 2)))
@@ -296,26 +199,3 @@ def test_cosines_along_a_path():
     assert not path(a, a, c, e, e).hides
     assert path(a, b, c, e, e).hides
     assert path(a, a, c, d, e).hides
-
-
-def test_a_part_of_a_side_says_how_it_was_cut():
-    """The record of each halving is what that halving alone would say."""
-    one, two = vectors(40, 2), vectors(40, 2, seed=1)
-    told = compare_fields(one, two)
-    for name in ("total", "remainder"):
-        assert told["halvings"][name].shape == (5,)
-        assert told["halvings"][name].mean() == pytest.approx(np.mean(told[name]), rel=0.02)
-    for name in OUTCOMES:
-        assert told["halvings"][name].mean() == pytest.approx(told[name].sum() / (10 * 5 * 40), rel=1e-9)
-    assert sum(told["halvings"][name] for name in OUTCOMES) == pytest.approx(np.ones(5))
-
-
-def compare_fields(one, two):
-    found = {}
-    original = COMPARE.Comparison
-    try:
-        COMPARE.Comparison = lambda roles, changes, *_, **__: found.update(vars(changes["right"]))
-        compare(one, two)
-    finally:
-        COMPARE.Comparison = original
-    return found

@@ -11,12 +11,11 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.comparison.change import serving
-from embaudit.comparison.fits import LOST, _keeps_all, fit_gauge, unexplained
-from embaudit.comparison.folds import Fold, _choose, _smallest, folds, held_out_error, whole
+from embaudit.comparison.fits import fit_gauge, unexplained
+from embaudit.comparison.folds import Fold, folds, held_out_error
 from embaudit.comparison.seen import Pairing
 from embaudit.errors import InputError
 from embaudit.gauges import GeneralLinear
-from embaudit.kernels.intervals import draw_groups
 from embaudit.model import FactorModel
 
 COMPARE = import_module("embaudit.comparison.compare")
@@ -43,17 +42,6 @@ def test_a_rotation_carries_the_scale_of_both_sides():
     np.testing.assert_allclose(mixed.right, np.eye(2) / 2, atol=1e-12)
 
 
-def test_rows_that_vanish_leave_the_scale_alone():
-    x = np.random.default_rng(0).standard_normal((10, 2))
-    for rows in (
-        {"left": (x, 0 * x)},
-        {"left": (0 * x, x)},
-        {"right": (x, 0 * x)},
-        {"left": (0 * x, x), "right": (x, x)},
-    ):
-        np.testing.assert_allclose(abs(np.linalg.det(fit_gauge(rows, "rotation").left)), 1)
-
-
 @pytest.mark.parametrize("group", ["diagonal", "linear", "affine"])
 @pytest.mark.parametrize("role", ["left", "right"])
 def test_where_a_group_is_singular_its_rotation_is_taken(group, role):
@@ -73,34 +61,6 @@ def test_where_a_group_is_singular_its_rotation_is_taken(group, role):
     fit = fit_gauge(rows, group)
     np.testing.assert_allclose(fit.left if role == "left" else fit.right, np.diag([1, 1e-6]), atol=1e-9)
     assert fit.condition_number == pytest.approx(1e6, rel=1e-3)
-
-
-def test_a_flat_map_has_no_condition_number():
-    flat = replace(fit_gauge({"left": (np.eye(2), np.eye(2))}, "rotation"), left=np.diag([1.0, 0]))
-    assert flat.condition_number == np.inf
-
-
-def test_a_column_that_says_nothing_gets_the_largest_scale_of_the_others():
-    x = np.random.default_rng(0).standard_normal((10, 3))
-    x[:, 1] = 0
-    fit = fit_gauge({"left": (x, x * [2, 1, -5])}, "diagonal")
-    np.testing.assert_allclose(np.diag(fit.left), [2, 5, -5])
-    np.testing.assert_allclose(np.diag(fit.right), [1 / 2, 1 / 5, -1 / 5])
-
-
-def test_a_column_whose_two_sides_are_unlike_gets_the_largest_scale_of_the_others():
-    x = np.random.default_rng(0).standard_normal((10, 2))
-    unlike = x[::-1, 1] - x[:, 1] * (x[::-1, 1] @ x[:, 1]) / (x[:, 1] @ x[:, 1])
-    rows = {"left": (x, np.column_stack([3 * x[:, 0], unlike]))}
-    assert x[:, 1] @ unlike != 0
-    np.testing.assert_allclose(np.diag(fit_gauge(rows, "diagonal").left), [3, 3])
-
-
-def test_a_direction_at_the_bound_is_lost():
-    assert _keeps_all(np.array([1.01 * LOST]), 1.0)
-    assert not _keeps_all(np.array([LOST]), 1.0)
-    assert _keeps_all(np.array([1.0]), 1.01 * LOST)
-    assert not _keeps_all(np.array([1.0]), LOST)
 
 
 def test_only_sides_that_may_be_shifted_are():
@@ -136,21 +96,6 @@ def test_a_gauge_of_any_size_is_found():
         np.testing.assert_allclose(fit.right, np.linalg.inv(gauge).T, rtol=1e-9, atol=1e-9 / size)
 
 
-@pytest.mark.parametrize(("size", "kept"), [(3e-12, True), (3e-13, False)])
-@pytest.mark.parametrize("role", ["left", "right"])
-@pytest.mark.parametrize("group", ["diagonal", "linear"])
-def test_a_direction_counts_down_to_rounding(size, kept, role, group):
-    x = np.random.default_rng(0).standard_normal((10, 2))
-    fit = fit_gauge({role: (x, x * [1, size])}, group)
-    assert (fit.condition_number > 1e11) == kept
-
-
-def test_rows_that_all_vanish_have_a_rotation():
-    nothing = np.zeros((9, 2))
-    fit = fit_gauge({"left": (nothing, nothing), "right": (nothing, nothing)}, "linear")
-    np.testing.assert_allclose(fit.left @ fit.left.T, np.eye(2), atol=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_directions_that_neither_side_has_are_no_gauge(seed):
     draw = np.random.default_rng(seed)
@@ -177,49 +122,6 @@ def test_the_share_that_a_gauge_leaves():
     assert unexplained(same, "right", {"right": (level, level)}) == 0
 
 
-def test_the_smallest_group_within_a_tenth_of_the_best_is_chosen():
-    assert _smallest({"rotation": 1.1, "diagonal": 1.05, "linear": 1.0}) == "rotation"
-    assert _smallest({"rotation": 1.11, "diagonal": 1.05, "linear": 1.0}) == "diagonal"
-    assert _smallest({"rotation": 1.11, "diagonal": 1.2, "linear": 1.0}) == "linear"
-    assert _smallest({"rotation": 9e-9, "linear": 1e-20}) == "rotation"
-    assert _smallest({"rotation": 1.1e-8, "linear": 1e-20}) == "linear"
-
-
-def test_the_group_is_chosen_on_rows_that_its_gauge_was_not_fitted_on():
-    """Many parameters meet few rows exactly, and serve no others."""
-    draw = np.random.default_rng(0)
-    x = draw.standard_normal((12, 7))
-    rows = {"right": (x, x + 0.5 * draw.standard_normal(x.shape))}
-    assert unexplained(fit_gauge(rows, "linear"), "right", rows) < unexplained(
-        fit_gauge(rows, "rotation"), "right", rows
-    )
-    assert _choose(rows, ("rotation", "linear"), ()) == "rotation"
-    fitted, judged = (
-        {"right": tuple(y[part] for y in rows["right"])} for part in (np.arange(12) % 3 > 0, np.arange(12) % 3 == 0)
-    )
-    left = {group: unexplained(fit_gauge(fitted, group), "right", judged) for group in ("rotation", "linear")}
-    assert 1.1 * left["rotation"] < left["linear"]
-
-
-def test_two_thirds_are_fitted_and_the_third_left_out_judged(monkeypatch):
-    seen = {"fitted": set(), "judged": set()}
-    module = import_module("embaudit.comparison.folds")
-
-    def fitted(rows, *_):
-        seen["fitted"] |= set(rows["right"][0][:, 0])
-        return fit_gauge(rows, "rotation")
-
-    def judged(_, role, rows):
-        seen["judged"] |= set(rows[role][0][:, 0])
-        return 0.0
-
-    monkeypatch.setattr(module, "fit_gauge", fitted)
-    monkeypatch.setattr(module, "unexplained", judged)
-    x = np.column_stack([np.arange(12.0), np.ones(12)])
-    assert _choose({"right": (x, x)}, ("rotation", "linear"), ()) == "rotation"
-    assert seen == {"fitted": {1, 2, 4, 5, 7, 8, 10, 11}, "judged": {0, 3, 6, 9}}
-
-
 def test_halves_are_judged_by_what_was_fitted_on_the_others():
     x, y = (np.random.default_rng(seed).standard_normal((11, 2)) for seed in (0, 1))
     rows = {"right": (x, y)}
@@ -239,62 +141,8 @@ def test_halves_are_judged_by_what_was_fitted_on_the_others():
         assert error[group] == pytest.approx(np.mean(left))
 
 
-def test_a_gauge_without_a_group_of_entities_is_that_of_the_others():
-    draw = np.random.default_rng(0)
-    rows = {"left": draw.standard_normal((2, 14, 2)), "right": draw.standard_normal((2, 10, 2))}
-    groups = {"left": draw_groups(14, draw, most=4), "right": draw_groups(10, draw, most=3)}
-    fold = replace(folds(rows, draw)[0], chosen="linear")
-    without = fold.without(rows, groups, ("left", "right"))
-    assert len(without) == 3
-    for group, other in enumerate(without):
-        rest = {role: [i for i in fold.trained_on[role] if groups[role][i] != group] for role in rows}
-        alone = fit_gauge({role: (x[rest[role]], y[rest[role]]) for role, (x, y) in rows.items()}, "linear")
-        np.testing.assert_array_equal(other.gauge.left, alone.left)
-        assert other.fits["rotation"] is fold.fits["rotation"]
-        assert other.held_out is fold.held_out
-
-
-def test_all_rows_at_once_are_one_part():
-    x = np.random.default_rng(0).standard_normal((9, 2))
-    for role in ("left", "right"):
-        (moved,) = whole({role: (x, x + 3)})
-        assert moved.chosen == "affine"
-    (fold,) = whole({"right": (x, x * [1, 3])})
-    assert fold.chosen == "diagonal"
-    assert fold.held_out["right"].tolist() == fold.trained_on["right"].tolist() == list(range(9))
-    np.testing.assert_allclose(fold.gauge.right, np.diag([1, 3]), atol=1e-12)
-
-
 def fold_of(chosen, groups=("rotation", "diagonal", "linear")):
     return Fold({}, {}, dict.fromkeys(groups), chosen)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "typical"),
-    [
-        (["rotation", "linear"], "linear"),
-        (["linear", "rotation"], "linear"),
-        (["rotation", "linear", "rotation", "linear"], "linear"),
-        (["rotation", "rotation", "rotation", "linear"], "rotation"),
-        (["diagonal"], "diagonal"),
-        (["rotation", "diagonal", "linear"], "diagonal"),
-    ],
-)
-def test_the_typical_group_is_the_upper_median(chosen, typical):
-    assert COMPARE._typical([fold_of(group) for group in chosen]).chosen == typical
-
-
-def test_the_more_entities_the_fewer_halvings(monkeypatch):
-    assert (COMPARE.ROWS, COMPARE.HALVINGS, COMPARE.HALVED) == (50_000, 5, 2_000)
-    cuts = []
-    monkeypatch.setattr(COMPARE, "folds", lambda *_: cuts.append(1) or folds(*_))
-    for rows, expected in ((200, 5), (400, 5), (401, 4), (500, 4), (1000, 2), (1001, 1), (2001, 1)):
-        cuts.clear()
-        x = np.random.default_rng(0).standard_normal((rows, 2))
-        found = Pairing({}, {"right": (x, x[::-1])}, ("rotation",), (), True)
-        monkeypatch.setattr(COMPARE, "serving", lambda found, parts, draw: parts)
-        COMPARE._gauges(found, None, np.random.default_rng(0))
-        assert len(cuts) == expected
 
 
 def test_a_side_of_many_entities_is_sampled(monkeypatch):
@@ -348,23 +196,3 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
     good = [replace(fold, chosen="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
     assert serving(real, good, draw) is good
-
-
-@pytest.mark.parametrize(("sizes", "kept"), [((1.1, 1.0), True), ((1.09, 1.0), False), ((0.6, 0.5, 0.5, 0.5), True)])
-def test_a_gauge_must_bring_the_cosines_of_all_sides_together_nearer_by_a_tenth(monkeypatch, sizes, kept):
-    """The sizes are those of the change, and of what the gauge leaves of it, of each side in turn."""
-    x = np.random.default_rng(0).standard_normal((12, 2))
-    rows = dict.fromkeys(("right", "left")[: len(sizes) // 2], (x, x))
-    found = Pairing(rows, rows, ("rotation", "linear"), (), True)
-    parts = [replace(fold, chosen="linear") for fold in folds(rows, np.random.default_rng(0), ("rotation", "linear"))]
-    told = iter(sizes)
-    monkeypatch.setattr("embaudit.comparison.change.mean_size", lambda _: next(told))
-    assert (serving(found, parts, np.random.default_rng(0)) is parts) == kept
-
-
-@pytest.mark.parametrize(("left", "fits"), [(COMPARE.EXPLAINED, True), (1.01 * COMPARE.EXPLAINED, False)])
-def test_a_gauge_fits_up_to_what_float32_shows(monkeypatch, left, fits):
-    monkeypatch.setattr(COMPARE, "held_out_error", lambda *_: {"rotation": 1.0, "linear": left})
-    x = np.eye(2)
-    found = Pairing({}, {"left": (x, x), "right": (x, x)}, ("rotation", "linear"), (), True)
-    assert COMPARE._fits(found, [fold_of("linear")]) == fits

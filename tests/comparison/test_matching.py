@@ -7,11 +7,10 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.matching import _same_titles, match
-from embaudit.comparison.seen import _picks_columns, pairing
+from embaudit.comparison.matching import match
+from embaudit.comparison.seen import pairing
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
-from embaudit.model.side import Side
 
 
 def vectors(n=9, k=3, seed=0, **fields):
@@ -35,11 +34,6 @@ def test_rows_with_ids_are_matched_by_them_and_those_of_one_model_are_counted():
     some = found.take(np.array([2, 0]))
     assert (some.before.tolist(), some.after.tolist(), some.names.tolist()) == ([3, 1], [7, 9], ["d", "b"])
     assert (some.role, some.only_before, some.only_after, some.by_ids) == ("right", 1, 3, True)
-
-
-def test_an_id_beyond_all_of_the_other_model_is_of_one_model_only():
-    found = match(vectors(9, ids=list("abcdefghi")), vectors(8, ids=list("abcdefgh")), "right")
-    assert (found.before.tolist(), found.after.tolist(), found.only_before) == ([*range(8)], [*range(8)], 1)
 
 
 def test_numbers_meet_texts_whichever_model_holds_them():
@@ -169,12 +163,6 @@ def test_files_without_ids_are_not_joined_by_row_unasked(tmp_path):
     assert len(compare(str(tmp_path / "a.npy"), vectors(), by_row=True).changes["right"].match) == 9
 
 
-def test_eight_shared_entities_are_enough():
-    assert len(match(vectors(8), vectors(8), "right")) == 8
-    found = compare(vectors(8), vectors(8)).changes["right"]
-    assert found.n_neighbours == 3
-
-
 def test_eight_rows_with_a_direction_in_both_models_are_enough():
     one, two = vectors(10).right.copy(), vectors(10).right.copy()
     one[0], two[1] = 0, 0
@@ -229,11 +217,6 @@ def test_columns_are_scaled_apart_only_where_predictions_see_columns():
     assert paired(wide, wide).seen["right"][0].shape == (15, 2)
 
 
-def test_a_basis_that_turns_some_columns_picks_none():
-    assert _picks_columns(np.eye(3)[:, [0, 2]])
-    assert not _picks_columns(np.array([[1, 0], [0, 0.6], [0, 0.8]]))
-
-
 def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
     one = random_model(n=20, p=15, k=3)
     wide = one.replace(left=np.column_stack([one.left, np.zeros(20)]), right=np.column_stack([one.right, np.ones(15)]))
@@ -241,14 +224,3 @@ def test_columns_that_no_prediction_sees_are_left_out_as_they_stand():
     np.testing.assert_array_equal(found.seen["right"][1], one.right)
     assert found.seen["right"][0] is found.raw["right"][0]
     assert "diagonal" in found.groups
-
-
-def test_a_row_called_by_its_id_has_any_title():
-    one = Side(np.eye(3), "item", ids=["a", "b", "c"], names=["Alpha", "b", "Gamma"])
-    two = Side(np.eye(3), "item", ids=["c", "b", "a"], names=["gamma", "Beta", "A"])
-    assert _same_titles((one, two), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, True]
-    assert _same_titles((two, one), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, True]
-    other = Side(np.eye(3), "item", ids=["c", "b", "a"], names=["Beta", "Gamma", "Alpha"])
-    assert _same_titles((one, other), np.array([0, 1, 2]), np.array([2, 1, 0])).tolist() == [True, True, False]
-    bare = Side(np.eye(3), "item", ids=["c", "b", "a"])
-    assert _same_titles((one, bare), np.array([0, 2]), np.array([2, 0])).tolist() == [True, True]

@@ -8,7 +8,7 @@ from records import open_records
 
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
-from embaudit.remedy import fix, words
+from embaudit.remedy import fix
 
 LEFT, RIGHT = [[2.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [[1.0, 0.0], [3.0, 1.0], [0.0, 2.0]]
 MODEL = FactorModel.from_user_item(LEFT, RIGHT)
@@ -56,33 +56,6 @@ def test_the_cost_of_fewer_dimensions():
     )
 
 
-@pytest.mark.parametrize(
-    ("changes", "how"),
-    [
-        (
-            {"left_bias": np.ones(3)},
-            "scores over all 3 users, each user's centred over the items, so that no bias enters",
-        ),
-        (
-            {"right_bias": np.ones(3)},
-            "scores over all 3 users, each item's centred over the users, so that no bias enters",
-        ),
-        ({"offset": 2.0}, "scores over all 3 users, without the offset"),
-        (
-            {"link": "softmax"},
-            "logits over all 3 users, each item's centred over the users and each user's centred over the items",
-        ),
-        ({"link": "cosine"}, "predicted cosines over all 3 users"),
-        ({"left": LEFT[:1], "right": [[1.0, 0.0], [3.0, 1.0], [1.0, 2.0]]}, "scores over the one user"),
-    ],
-)
-def test_prediction_cosines_are_told_by_what_they_are_cosines_of(changes, how):
-    assert (
-        fix(MODEL.replace(**changes)).explain().split(" plain cosine ")[1]
-        == f"is the cosine of the items' {how}. {SAME}"
-    )
-
-
 def test_the_other_side_and_unit_vectors():
     assert fix(MODEL, role="left").explain() == (
         "user vectors of 2 dimensions, whose plain cosine is the cosine of the users' scores over all 3 items. " + SAME
@@ -114,10 +87,6 @@ def test_canonical_vectors_in_words(gauge):
         "The predictions change by what is dropped, and do not ask for this gauge"
         in fix(MODEL, gauge, dimensions=1).explain()
     )
-
-
-def test_where_there_is_nothing_to_say_nothing_is_said():
-    assert (words._reduction(fix(MODEL)), words._use(fix(MODEL, "balanced"))) == ("", "")
 
 
 def test_centred_vectors_in_words():
