@@ -80,6 +80,7 @@ fuzz: $(READY)
 # Kill 200 runs, or take their room away, at random moments while they write; `make test` does a few.
 killed: $(READY)
 	EMBAUDIT_KILLED=200 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz/test_killed_runs.py
+	EMBAUDIT_INTERRUPTED=10 $(BIN)/pytest -q tests/fuzz/test_interrupted_audits.py
 
 # Test with the oldest of each dependency that pyproject.toml allows; what is newer than these warns of them.
 test-oldest: $(READY)

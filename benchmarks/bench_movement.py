@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from embaudit.foundation.workers import ordered_map
+from embaudit.foundation.parallel import parallel_map
 from embaudit.kernels import tally
 from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.rows import unit_rows
@@ -34,7 +34,7 @@ def bare_products(before: np.ndarray, after: np.ndarray) -> None:
         rows = slice(start, start + TILE)
         return sum(float((x[rows] @ x[start:].T)[0, 0]) for x in (before, after))
 
-    sum(ordered_map(strip, range(0, len(before), TILE)))
+    sum(parallel_map(strip, range(0, len(before), TILE)))
 
 
 def main() -> None:

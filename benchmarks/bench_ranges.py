@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import sample_pairs

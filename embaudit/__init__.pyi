@@ -35,7 +35,6 @@ from .errors import EquivalenceError as EquivalenceError
 from .errors import InputError as InputError
 from .evaluation import Evaluation as Evaluation
 from .evaluation import evaluate_similarities as evaluate_similarities
-from .foundation.executors import work_on as work_on
 from .gauges import Gauge as Gauge
 from .io import load as load
 from .io import save as save

@@ -36,6 +36,12 @@ GONE = {
     "name embaudit.softmax.label_rankings": "softmax.argmaxable says which labels can be first",
     "name embaudit.Proof": "embaudit.verify recomputes an audit from its JSON",
     "option audit --proof": "--json FILE writes what `embaudit verify` recomputes",
+    "name embaudit.work_on": "use joblib.parallel_config(backend=...)",
+    **dict.fromkeys(
+        [f"option {command} --executor" for command in ("audit", "blocks", "compare", "evaluate", "fix")],
+        "use --jobs N or --dask HOST:PORT",
+    ),
+    "option fit --executor": "use --jobs N",
 }
 """What was taken out, as docs/migration.md calls it, and what to do instead."""
 

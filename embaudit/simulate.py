@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, frozen
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -11,7 +11,7 @@ import numpy as np
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.targets import Target
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.workers import go_on
+from embaudit.foundation.parallel import raise_if_cancelled
 from embaudit.model import SideName
 
 N_ROUNDS = 3
@@ -94,7 +94,7 @@ class JointSearch(NamedTuple):
         size, target = self.radius / 2, self.target_at(found.shift)
         pull = target.pull(found.metric, self.side)
         for _ in range(self.n_steps):
-            go_on()
+            raise_if_cancelled()
             length = float(np.linalg.norm(pull))
             if not 0 < length < np.inf or size < 1e-4 * self.radius or found.value >= self.goal:
                 break

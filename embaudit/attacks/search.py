@@ -19,7 +19,7 @@ import numpy as np
 from embaudit.attacks.metric import Metric, clipped
 from embaudit.attacks.targets import Target
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.workers import go_on
+from embaudit.foundation.parallel import raise_if_cancelled
 from embaudit.gauges.group import random_rotation
 
 BUDGET = 1e9
@@ -104,7 +104,7 @@ class Search(NamedTuple):
         yield from (Metric(axes, logs) for logs in self._ramps(axes)[: self.n_starts])
         found = []
         for turn in range(self._affordable(2 * BATCH, MOST_AXES, FEWEST_AXES)):
-            go_on()
+            raise_if_cancelled()
             axes, logs = self._compared(turn)
             values = self.target.screen(axes, logs)
             found += [(values[at], Metric(axes, logs[at])) for at in np.argsort(-values)[: self.n_starts]]
@@ -148,7 +148,7 @@ class Search(NamedTuple):
         best, size = self.target.value(metric), self.window / 2
         direction = self._direction(metric)
         for _ in range(self.n_steps):
-            go_on()
+            raise_if_cancelled()
             if size < 1e-4 * self.window or best >= self.goal or not direction.any():
                 break
             trial = metric.step(direction, size, self.window, diagonal=self.diagonal)
@@ -173,7 +173,7 @@ class Search(NamedTuple):
         """Turn the axes a little and move single logarithms, as long as the screened value gains."""
         value, size = self.target.screen(metric.axes, metric.logs[None])[0], 0.5
         for _ in range(self._affordable(N_POLISHED * BATCH, MOST_TURNS, FEWEST_TURNS)):
-            go_on()
+            raise_if_cancelled()
             axes = None if self.diagonal else self._turned(metric.axes, size)
             logs = self._near(metric.logs, size)
             values = self.target.screen(axes, logs)

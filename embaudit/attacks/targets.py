@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.attacks.metric import Metric, Moving, drag, rate
 from embaudit.foundation.checked import Flags, Floats, Indices
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.largest import Largest
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.rows import row_norms, unit_rows

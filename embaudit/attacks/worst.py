@@ -20,12 +20,12 @@ from embaudit.attacks.spanned import NEAREST, ROWS, SPANNED, Lifted, span_of
 from embaudit.attacks.targets import Lists, Movement, Target
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, as_generator
+from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows, percent
-from embaudit.foundation.workers import one_blas_thread
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
 from embaudit.kernels.rows import gram, sample_rows

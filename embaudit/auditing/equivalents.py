@@ -14,7 +14,7 @@ from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.workers import go_on
+from embaudit.foundation.parallel import raise_if_cancelled
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.model import Pairs
 from embaudit.model.equivalence import Equivalence
@@ -104,7 +104,7 @@ def equivalent_models(
     for group in chosen:
         family = group.name_in(model)
         for _ in range(1 if isinstance(group, Orthogonal) else n_gauges):
-            go_on()
+            raise_if_cancelled()
             name = f"{family} {next(numbers[family])}"
             gauge = group.sample(rng=rng)
             # The length of a shift means something beside the rows at hand, before the axes change.

@@ -19,10 +19,8 @@ from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count, is_number
-from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import Each, all_at_once
+from embaudit.foundation.parallel import one_blas_thread, results_of, row_blocks
 from embaudit.foundation.progress import announced
-from embaudit.foundation.workers import one_blas_thread, row_blocks
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.drift import Drift, Sample
@@ -35,7 +33,7 @@ from embaudit.softmax.conventions import norm_evidence
 from embaudit.softmax.panel import only_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from embaudit.auditing.head_evidence import HeadEvidence
     from embaudit.canonical.equivalents import EquivalentModel
@@ -48,7 +46,7 @@ if TYPE_CHECKING:
     from embaudit.softmax.conventions import NormEvidence
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
-_Visits: TypeAlias = "Each[tuple[EquivalentModel, Sample], _Visit]"
+_Visits: TypeAlias = "list[Callable[[], _Visit]]"
 LISTED = 5
 """Neighbours shown side by side."""
 PROBES = 256
@@ -240,7 +238,8 @@ def gather(
     side: SideName = "left" if about == "left" else "right"
     shown = find_rows(model, side, show) if show else None
     checked = with_probes(model, draw)
-    equivalents = _made(model, chosen, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+    drawn = announced("drawing equal models")(equivalent_models)
+    equivalents = drawn(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
     probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         visits = _visits(equivalents, checked, probe, draw)
@@ -252,7 +251,7 @@ def gather(
         attacked, furthest = attacked_models(model, limits.attacks), _furthest(equivalents, visited)
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
         as_it_is = partial(_as_it_is, whole, model, chosen, furthest, visited[0][1], n_neighbours, rng)
-        visited_again, found = all_at_once(again, as_it_is, description="visiting the worst")
+        *visited_again, found = results_of([*again, as_it_is], "visiting the worst")
         rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
         compared = _compared(probe, furthest.get(side), side, rows)
     return Evidence(
@@ -273,17 +272,10 @@ def gather(
 
 
 def _visited_and_bounded(visits: _Visits, search: LimitSearch) -> tuple[Sequence[_Visit], Limits]:
-    """Visit equal models and seek limits at once: visits multiply while an attack does many small things in turn."""
-    longest, others, bounds = search.parts
-    sought, visited, *rest = all_at_once(longest, visits, others, bounds, description="visiting equal models")
-    return visited, search.limits(sought, *rest)
-
-
-@announced("drawing equal models")
-def _made(model: FactorModel, roles: Sequence[Role], **drawn: Any) -> list[EquivalentModel]:
-    """Make the equal models, and look for copies meanwhile, which whoever lists neighbours will ask for."""
-    sides = [role for role in roles if role != "cross"]
-    return at_once(lambda: equivalent_models(model, **drawn), lambda: [twins(model, role=side) for side in sides])[0]
+    """Visit equal models and attack at once: visits multiply while an attack does many small things in turn."""
+    attacks = search.jobs()[::-1]  # the longest first
+    results = results_of([*attacks, *visits], "visiting equal models")
+    return results[len(attacks) :], search.limits(results[: len(attacks)][::-1])
 
 
 def _visits(
@@ -293,14 +285,13 @@ def _visits(
     draw: np.random.Generator,
 ) -> _Visits:
     """Measure what became of the predictions and the cosines in each equivalent model, which is never made whole."""
-    looked_at = list(zip(equivalents, Sample.several(checked, len(equivalents), draw), strict=True))
 
-    def visit(one: tuple[EquivalentModel, Sample]) -> _Visit:
-        equivalent, some = one
-        moved = some.drift(equivalent.of(some.model), equivalent.amplification)
+    def visit(equivalent: EquivalentModel, sample: Sample) -> _Visit:
+        moved = sample.drift(equivalent.of(sample.model), equivalent.amplification)
         return moved, probe.measure_rows({side: equivalent.rows(probe.model, side) for side in probe.sides})
 
-    return Each(visit, looked_at)
+    samples = Sample.several(checked, len(equivalents), draw)
+    return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 
 def _furthest(

@@ -10,8 +10,7 @@ import numpy as np
 
 from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.executors import at_once
-from embaudit.foundation.pieces import Each, all_at_once
+from embaudit.foundation.parallel import results_of
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
 from embaudit.movements.movement import QUERIES, share_of
@@ -140,14 +139,11 @@ def head_evidence(
     panel = make_panel(model, n_labels, rng, include=pair or ())
     sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": min(QUERIES, n_lists)}
 
-    def drawn() -> tuple[HeadProbe, Indices, bool, list[EquivalentModel]]:
-        probe = HeadProbe(panel, rng=rng, **sizes)
-        pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
-        return probe, pairs, exact, [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
-
-    alike = partial(most_alike, panel) if pair is None else partial(panel.place, pair)
-    works = partial(label_coordinates, model, summary=panel.summary), alike, drawn
-    space, chosen, (probe, pairs, exact, made) = at_once(*works)
+    space = label_coordinates(model, summary=panel.summary)
+    chosen = most_alike(panel) if pair is None else panel.place(pair)
+    probe = HeadProbe(panel, rng=rng, **sizes)
+    pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
+    made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
     return HeadEvidence(
         model=model,
         affine_rank=space.rank,
@@ -185,9 +181,10 @@ def _of_panel(
         "projector": lambda: projector_cosines_in(space, places),
         "logit_agreement": lambda: _agreement(model, panel, pairs),
     }
-    heads = Each(probe.measure, made)
-    (centred, *equal), *found = all_at_once(heads, *others.values(), description="measuring heads")
-    return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, found, strict=True))}
+    heads = [partial(probe.measure, head) for head in made]
+    measured = results_of([*heads, *others.values()], "measuring heads")
+    (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]
+    return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, rest, strict=True))}
 
 
 def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:

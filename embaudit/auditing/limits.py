@@ -7,7 +7,7 @@ attack shows what is reached, a range or a certificate what cannot be passed; th
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -18,7 +18,7 @@ from embaudit.attacks.spanned import LISTS, SPANNED
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.pieces import Each, all_at_once
+from embaudit.foundation.parallel import results_of
 from embaudit.foundation.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
 from embaudit.kernels.nearest import neighbours
@@ -165,18 +165,13 @@ class LimitSearch:
         kappas, draw = tuple(sorted({*CURVE, max_condition})), as_generator(rng)
         return cls(model, tuple(roles), kappas, max_condition, n_neighbours, n_pairs, draw, n_starts, n_steps)
 
-    @cached_property
-    def parts(self) -> tuple[Each[_Plan, Attack], Each[_Plan, Attack], Callable[[], _Bounds]]:
-        """What can be done at once: the attack that takes longest, the others, and bounds."""
-        attacked = self._sides[:1]
-        plans = [plan for side in attacked for plan in self.attacks(side)]
-        # The last takes longest.
-        longest = Each(self.attack, plans[-1:], is_chain=True)
-        return longest, Each(self.attack, plans[:-1], is_chain=True), self.bounds
+    def jobs(self) -> list[Callable[[], Attack]]:
+        """List the attacks that are to be carried out; the last takes longest."""
+        return [partial(self.attack, plan) for side in self._sides[:1] for plan in self.attacks(side)]
 
-    def limits(self, longest: Sequence[Attack], others: Sequence[Attack], bounds: _Bounds) -> Limits:
-        """Put together what the parts found."""
-        return Limits(*bounds, (*others, *longest), self.model.rank)
+    def limits(self, attacks: Sequence[Attack]) -> Limits:
+        """Bound the cosines, and put attacks beside the bounds."""
+        return Limits(*self.bounds(), tuple(attacks), self.model.rank)
 
     @property
     def _sides(self) -> list[SideName]:
@@ -353,4 +348,4 @@ def limits(
     """
     effort: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": rng}
     search = LimitSearch.of(model, roles, fibre, max_condition, **effort)
-    return search.limits(*all_at_once(*search.parts, description="searching limits"))
+    return search.limits(results_of(search.jobs(), "searching limits"))

@@ -14,7 +14,7 @@ import numpy as np
 from embaudit.canonical import canonical_form
 from embaudit.canonical.identified import prediction_view
 from embaudit.errors import InputError
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 

@@ -15,7 +15,7 @@ from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.sources import as_source, file_of, is_single
 from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
 from embaudit.errors import must_be
-from embaudit.foundation.executors import spread
+from embaudit.foundation.parallel import parallel_map, require_state
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, listed
@@ -130,11 +130,11 @@ def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
 
     def summed(name: str) -> BlockSums:
         for file in files[name]:
-            file.require()
+            require_state(*file)
         return tensors[name].sums()
 
     few = sum(tensor.size for tensor in tensors.values()) < FEW_ENTRIES
-    parts = map(summed, tensors) if few else spread(summed, tensors)
+    parts = map(summed, tensors) if few else parallel_map(summed, tensors)
     return dict(zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.executors import Unchanged
+from embaudit.foundation.parallel import file_state
 from embaudit.io.codecs import open_arrays
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Located
 from embaudit.io.codecs.memory import Memory
@@ -46,10 +46,10 @@ def _leaves(values: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         yield from _leaves(value, f"{prefix}.{key}" if prefix else str(key))
 
 
-def file_of(source: Arrays, name: str) -> Unchanged | None:
-    """Return the file that a tensor is read from, as it is now; None for one in memory."""
+def file_of(source: Arrays, name: str) -> tuple[str, tuple[int, int] | None] | None:
+    """Return the file that a tensor is read from, and its state; None for one in memory."""
     path = source.file(name) if isinstance(source, Located) else None
-    return None if path is None else Unchanged.of(path)
+    return None if path is None else (str(path.resolve()), file_state(path))
 
 
 def is_single(source: Arrays) -> bool:

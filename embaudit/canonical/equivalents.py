@@ -10,7 +10,7 @@ import numpy as np
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.span import turned
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.workers import go_on
+from embaudit.foundation.parallel import raise_if_cancelled
 from embaudit.gauges import Gauge
 from embaudit.kernels.seen import Seen
 from embaudit.kernels.stretch import plainest
@@ -144,7 +144,7 @@ def canonical_models(model: FactorModel) -> Iterator[EquivalentModel]:
         "right-whitened": f"{model.title('right')}s whitened",
     }
     for name, exponent in EXPONENTS.items():
-        go_on()
+        raise_if_cancelled()
         yield replace(equivalent_at(form, exponent, f"exponent {exponent:g} ({titles[name]})"), title=titles[name])
 
 

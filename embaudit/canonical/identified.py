@@ -23,8 +23,8 @@ from embaudit.canonical.form import (
     require_form_of,
 )
 from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel, SideName

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -19,21 +20,25 @@ app = typer.Typer(
 )
 
 
-def _executor_name(given: str | None) -> str | None:
-    """Refuse what no executor is called before anything is read."""
-    if given is not None:
-        from embaudit.foundation.executors import require_name
+SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+"""Host and port."""
 
-        require_name(given)
-    return given
+
+def _scheduler(address: str | None) -> str | None:
+    """Refuse what is no address before anything is read: a Dask client would tell of it again and again."""
+    if address is not None and not SCHEDULER.fullmatch(address):
+        from embaudit.errors import must_be
+
+        raise must_be("--dask", "HOST:PORT of a Dask scheduler", repr(address))
+    return address
 
 
 Seed = Annotated[int, typer.Option(help="Seed of every random draw.", min=0)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite outputs that exist.")]
-Workers = Annotated[
-    str | None,
-    typer.Option("--executor", callback=_executor_name, help="Who works: threads:N, processes:N or dask://HOST:PORT."),
+Jobs = Annotated[int | None, typer.Option(min=1, help="Threads that share the work; one a core by default.")]
+Dask = Annotated[
+    str | None, typer.Option(callback=_scheduler, help="Let the workers of a Dask scheduler at HOST:PORT do the work.")
 ]
 Json = Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")]
 Full = Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")]

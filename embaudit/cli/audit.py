@@ -11,10 +11,12 @@ import typer
 
 from embaudit.cli.app import (
     ByRow,
+    Dask,
     FailOnFindings,
     Force,
     Id,
     Items,
+    Jobs,
     Json,
     Model,
     Norm,
@@ -25,7 +27,6 @@ from embaudit.cli.app import (
     Quiet,
     Seed,
     Title,
-    Workers,
     app,
 )
 from embaudit.cli.drawing import Groups, Heatmap, drawing, ordering_file
@@ -172,7 +173,8 @@ def audit(
     json: Json = None,
     heatmap: Heatmap = None,
     groups: Groups = None,
-    executor: Workers = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     fail_on: FailOnFindings = FailOn.NEVER,
     severity: OwnSeverity = None,
     threshold: Reported = None,
@@ -198,7 +200,7 @@ def audit(
     drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
     distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, sarif, junit, markdown])
     with _promised([json, out], drawn, [sarif, junit, markdown], force=force) as (write, tell):
-        with working(executor, quiet=quiet):
+        with working(jobs, dask, quiet=quiet):
             titles = {"items": items, "identifier": id, "title": title, "by_row": by_row, "partial": partial}
             tensor = norm or ("none" if normalised else None)
             model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)

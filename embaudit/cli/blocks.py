@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Comment, Force, Full, Json, Page, Quiet, Workers, app
+from embaudit.cli.app import Comment, Dask, Force, Full, Jobs, Json, Page, Quiet, app
 from embaudit.cli.terminal import make_console, outputs, working
 
 
@@ -34,7 +34,8 @@ def blocks(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
-    executor: Workers = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -50,7 +51,7 @@ def blocks(
     if threshold is not None:
         require_cosine("the threshold", threshold)
     with outputs(json, out, markdown, force=force) as write:
-        with working(executor, quiet=quiet):
+        with working(jobs, dask, quiet=quiet):
             found = block_cosines(x, y, cut, missing="skip" if skip_missing else "error")
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
     console = make_console(quiet=quiet)

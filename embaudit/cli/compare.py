@@ -10,10 +10,12 @@ import typer
 from embaudit.cli.app import (
     ByRow,
     Comment,
+    Dask,
     Force,
     Full,
     Id,
     Items,
+    Jobs,
     Json,
     Model,
     Page,
@@ -21,7 +23,6 @@ from embaudit.cli.app import (
     Quiet,
     Seed,
     Title,
-    Workers,
     app,
 )
 from embaudit.cli.reading import Given, reads_a_model, titled
@@ -46,7 +47,8 @@ def compare(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
-    executor: Workers = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -63,7 +65,7 @@ def compare(
             Reading(titled(x.model, items, id, title, by_row=by_row, partial=partial, quiet=quiet), x.intake)
             for x in found
         )
-        with working(executor, quiet=quiet):
+        with working(jobs, dask, quiet=quiet):
             result = run(one, other, n_neighbours=top, by_row=by_row, partial=partial, rng=seed)
         origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
         write(result, f"{before.name} and {after.name}", origin)

@@ -10,9 +10,11 @@ import typer
 from embaudit.cli.app import (
     ByRow,
     Comment,
+    Dask,
     Force,
     Full,
     Id,
+    Jobs,
     Json,
     Model,
     Page,
@@ -20,7 +22,6 @@ from embaudit.cli.app import (
     Quiet,
     Seed,
     Title,
-    Workers,
     app,
 )
 from embaudit.cli.reading import Given, reads_a_model, titled
@@ -51,7 +52,8 @@ def evaluate(
     json: Json = None,
     out: Page = None,
     markdown: Comment = None,
-    executor: Workers = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -67,7 +69,7 @@ def evaluate(
         model = given.model
         if title is not None:
             model = titled(model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
-        with working(executor, quiet=quiet):
+        with working(jobs, dask, quiet=quiet):
             labels, matched = _labels(
                 truth,
                 separator,

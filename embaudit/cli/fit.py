@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Partial, Quiet, Seed, Workers, app
+from embaudit.cli.app import Force, Jobs, Partial, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, working
 from embaudit.foundation.words import counted
 
@@ -68,7 +68,7 @@ def fit(
     partial: Partial = False,
     out: Annotated[Path, typer.Option(help="The model file to write.")] = Path("model.npz"),
     seed: Seed = 0,
-    executor: Workers = None,
+    jobs: Jobs = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -96,7 +96,7 @@ def fit(
     most = min(data.matrix.shape)
     if not 1 <= rank <= most:
         raise must_be("--rank", f"from 1 to {most}, the fewer of users and items", rank)
-    with working(executor, quiet=quiet):
+    with working(jobs, None, quiet=quiet):
         estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
         model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)

@@ -8,7 +8,22 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Force, Id, Items, Model, Norm, NormSort, Partial, Quiet, Seed, Title, Workers, app
+from embaudit.cli.app import (
+    ByRow,
+    Dask,
+    Force,
+    Id,
+    Items,
+    Jobs,
+    Model,
+    Norm,
+    NormSort,
+    Partial,
+    Quiet,
+    Seed,
+    Title,
+    app,
+)
 from embaudit.cli.audit import norm_before
 from embaudit.cli.reading import Given, reads_a_model, titled
 from embaudit.cli.terminal import make_console, working
@@ -56,7 +71,8 @@ def fix(
     by_row: ByRow = False,
     partial: Partial = False,
     seed: Seed = 0,
-    executor: Workers = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -69,7 +85,7 @@ def fix(
     model = titled(reading.read(path).model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
     before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
-    with working(executor, quiet=quiet):
+    with working(jobs, dask, quiet=quiet):
         remedy = mend(
             model,
             str(as_),

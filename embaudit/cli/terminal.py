@@ -52,17 +52,40 @@ def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def working(executor: str | None, *, quiet: bool) -> Iterator[None]:
-    """Let workers do what runs inside, and show how far it is.
+def _workers(jobs: int | None, dask: str | None) -> Iterator[None]:
+    """Let so many threads, or the workers of a Dask scheduler, do what runs inside.
 
     Raises
     ------
     InputError
-        If the name is no executor's.
+        If both are asked for, Dask is missing, or nobody answers there.
     """
-    from embaudit.foundation.executors import work_on
+    from joblib import parallel_config
 
-    workers = nullcontext() if executor is None else work_on(executor)
+    from embaudit.errors import InputError, must_be
+
+    if dask is None:
+        with parallel_config(n_jobs=jobs):
+            yield
+        return
+    if jobs is not None:
+        raise must_be("--jobs", "left out beside --dask", jobs)
+    try:
+        from distributed import Client
+
+        client = Client(f"tcp://{dask}", timeout="5s", set_as_default=False)
+    except ImportError as error:
+        raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
+    except (OSError, ValueError, TimeoutError) as error:
+        raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(dask)) from error
+    with client, parallel_config(backend="dask", client=client):
+        yield
+
+
+@contextmanager
+def working(jobs: int | None, dask: str | None, *, quiet: bool) -> Iterator[None]:
+    """Let workers do what runs inside, and show how far it is."""
+    workers = nullcontext() if jobs is None and dask is None else _workers(jobs, dask)
     with progress_bars(quiet=quiet), workers:
         yield
 

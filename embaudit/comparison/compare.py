@@ -20,9 +20,9 @@ from embaudit.comparison.rounded import rounded
 from embaudit.comparison.seen import Pairing, pairing
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import RNG, as_generator
+from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.progress import track
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import one_blas_thread
 from embaudit.io.files import AnyPath
 from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

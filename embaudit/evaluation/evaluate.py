@@ -17,9 +17,9 @@ from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures
 from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import RNG, as_count, as_generator
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName

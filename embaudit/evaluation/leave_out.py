@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Flags, Floats
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.largest import Largest
 
 Groups: TypeAlias = NDArray[np.uint8]

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from embaudit.evaluation.leave_out import LeftOut
-from embaudit.foundation.executors import spread
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,7 +70,7 @@ def query_measures(
         return np.stack(found)
 
     blocks = list(row_blocks(len(queries), 4 * len(rows)))
-    found = np.concatenate(list(track(spread(block, blocks), "judging similarities", len(blocks))), axis=1)
+    found = np.concatenate(list(track(parallel_map(block, blocks), "judging similarities", len(blocks))), axis=1)
     replicates = _means(found[:, :, :-1], groups[queries])
     return dict(zip(versions, found[:, :, -1], strict=True)), dict(zip(versions, replicates, strict=True))
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 """Two-dimensional, rows are entities, columns are latent dimensions."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
-from embaudit.foundation.workers import each_done, one_blas_thread, ordered_map, row_blocks
+from embaudit.foundation.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import PASS_BYTES, unit_rows
@@ -115,7 +115,7 @@ def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
     def fill(part: slice) -> None:
         found[part] = unit_rows(x[rows[part]]) @ basis
 
-    each_done(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES))
+    list(parallel_map(fill, row_blocks(len(rows), x.shape[1], budget=PASS_BYTES), in_threads=True))
     return found
 
 
@@ -246,7 +246,7 @@ def _candidates(points: Floats, asked: Indices, reach: float) -> tuple[Indices, 
         place, other = np.nonzero(squares <= reach**2 + resolution(2 * points.shape[1]))
         return np.stack([place + part.start, other])
 
-    place, other = np.concatenate([*ordered_map(near, row_blocks(len(asked), len(points)))], axis=1)
+    place, other = np.concatenate([*parallel_map(near, row_blocks(len(asked), len(points)), in_threads=True)], axis=1)
     return place, other
 
 
@@ -266,7 +266,7 @@ def _multiplied(x: Matrix, rows: Indices, least: float) -> Indices | None:
         marked = unit[start : start + STRIP] @ unit[start:].T > bar
         return np.column_stack(np.nonzero(np.triu(marked, 1))) + start
 
-    for pairs in ordered_map(strip, range(0, len(rows), STRIP)):
+    for pairs in parallel_map(strip, range(0, len(rows), STRIP), in_threads=True):
         total += len(pairs)
         if total > CANDIDATES:
             return None

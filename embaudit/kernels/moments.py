@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
-from embaudit.foundation.workers import each_done, one_blas_thread, row_blocks
+from embaudit.foundation.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.spanned import rank_beside, rank_by_inverse, spans
@@ -353,7 +353,7 @@ def add_gram(gram: Floats, block: Matrix) -> None:
         gram[strip, strip] += columns.T @ columns
         gram[below, strip] += block[:, below].T @ columns
 
-    each_done(add, range(0, len(gram), STRIP))
+    list(parallel_map(add, range(0, len(gram), STRIP), in_threads=True))
 
 
 def mirror(gram: Floats) -> None:

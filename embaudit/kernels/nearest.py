@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows, as_vector
-from embaudit.foundation.executors import at_once, spread
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
@@ -246,7 +245,7 @@ def _searched(x: Rows, rows: Indices, keep: int, shift: Vector | None, first: In
             parts.append((row + part.start, number[column], np.maximum(value, -1)))
         return parts
 
-    for parts in spread(found, _blocks(len(x), x.shape[1], keep)):
+    for parts in parallel_map(found, _blocks(len(x), x.shape[1], keep)):
         best.merge(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     lost = ~queries.any(axis=1)
     best.columns[lost], best.values[lost] = -1, np.nan
@@ -355,7 +354,7 @@ def neighbours_and_shifted(
     [[[1], [0], [1]], [[-1, -1], [2, -1], [1, -1]]]
     """
     if len(x) < MANY or not is_scaled(x):
-        return at_once(lambda: neighbours(x, n, rows=rows), lambda: neighbours(x, n_shifted, rows=rows, shift=shift))
+        return neighbours(x, n, rows=rows), neighbours(x, n_shifted, rows=rows, shift=shift)
     plain, shifted = list[Largest](), list[Largest]()
     for part in row_blocks(len(rows), x.shape[1]):
         some = rows[part]

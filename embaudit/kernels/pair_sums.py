@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.passes import float64_blocks
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Vector, as_count, as_generator
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Rows
 
@@ -103,7 +103,7 @@ def pair_cosines(x: Rows, y: Rows, pairs: ArrayLike, *, shift: Vector | None = N
         ends = (side[column] for side, column in zip(sides, index[rows].T, strict=True))
         np.einsum("ij,ij->i", *(ends if shared else map(unit, ends)), out=cosines[rows])
 
-    each_done(fill, row_blocks(len(index), 4 * x.shape[1]))
+    list(parallel_map(fill, row_blocks(len(index), 4 * x.shape[1]), in_threads=True))
     return np.clip(cosines, -1, 1, out=cosines)
 
 

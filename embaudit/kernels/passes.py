@@ -8,8 +8,7 @@ from typing import Protocol, Self, TypeVar
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.seen import Rows
 
 T = TypeVar("T")
@@ -19,8 +18,6 @@ CACHE_BYTES = 2**20
 
 LONG = 256
 """Columns from which on the products of a square map take longer than the result takes from another process."""
-FEW = 8
-"""Results as large as their blocks that may wait for the one before them."""
 
 
 class Addable(Protocol):
@@ -42,16 +39,16 @@ def float64_blocks(x: Rows) -> Iterator[tuple[slice, Floats]]:
 
 def each_chunk(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     """Apply `function`, which changes nothing, to consecutive slices of rows, in order, by all workers there are."""
-    return spread(function, row_blocks(*x.shape))
+    return parallel_map(function, row_blocks(*x.shape))
 
 
 def each_as_large(x: Matrix, function: Callable[[slice], T]) -> Iterator[T]:
     """Apply `function` to consecutive slices of rows, in order, where each result is as large as its rows.
 
-    On an executor long rows are worth the way back; short ones stay in threads of this process.
+    Long rows are worth the way back from another process; short ones stay in threads of this one.
     """
     chunks = row_blocks(*x.shape)
-    return spread(function, chunks, ahead=FEW) if x.shape[1] >= LONG else ordered_map(function, chunks)
+    return parallel_map(function, chunks, in_threads=x.shape[1] < LONG)
 
 
 def cached_blocks(x: Matrix, chunk: slice, *, least: int = 1) -> Iterator[tuple[slice, Floats]]:

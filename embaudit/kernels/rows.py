@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.passes import CACHE_BYTES, float64_blocks, in_order
 from embaudit.kernels.seen import Rows
 
@@ -43,7 +43,7 @@ def row_norms(x: Rows) -> Floats:
     def fill(rows: slice) -> None:
         norms[rows] = _block_norms(np.ascontiguousarray(x[rows], dtype=np.float64))
 
-    each_done(fill, row_blocks(*x.shape, budget=PASS_BYTES))
+    list(parallel_map(fill, row_blocks(*x.shape, budget=PASS_BYTES), in_threads=True))
     return norms
 
 

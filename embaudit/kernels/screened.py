@@ -13,8 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Vector
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.seen import Rows, Singles, lengths, single
@@ -121,7 +120,7 @@ def _exact(x: Rows, queries: Floats, bounds: Largest, keep: int) -> Floats:
             cosines = np.clip(np.einsum("mk,mk->m", queries[row[part]], units), -1, 1)
             found[row[part], place[part]] = np.where(np.isnan(cosines), -np.inf, cosines)
 
-        each_done(fill, row_blocks(len(row), x.shape[1], budget=LOOKED_UP))
+        list(parallel_map(fill, row_blocks(len(row), x.shape[1], budget=LOOKED_UP), in_threads=True))
 
     foremost = np.arange(bounds.keep) < keep
     look_up(np.broadcast_to(foremost, found.shape))
@@ -148,7 +147,7 @@ def _upper_bounds(x: Rows, rows: Indices, queries: Singles, keep: int, first: In
     def found(block: slice) -> list[Hits]:
         return multiplied(x, block, own, queries, best.bar, keep, first)
 
-    for parts in spread(found, blocks_of(x, len(rows))):
+    for parts in parallel_map(found, blocks_of(x, len(rows))):
         merged.add(parts)
     return merged.done()
 

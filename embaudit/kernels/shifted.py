@@ -14,8 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import ROUNDOFF, SIZES, TILE, Merged, blocks_of, multiplied, settled, spare_of, taken
@@ -129,7 +128,7 @@ def screened_both(
             for view, q, best in zip(views, (plain, queries.moved), bests, strict=True)
         ]
 
-    for both in spread(found, blocks_of(x, len(rows))):
+    for both in parallel_map(found, blocks_of(x, len(rows))):
         for one, parts in zip(merged, both, strict=True):
             one.add(parts)
     ends = zip(views, units, merged, keeps, strict=True)

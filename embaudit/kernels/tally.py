@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices, frozen
 from embaudit.foundation.compiled import has_numba
-from embaudit.foundation.executors import spread
+from embaudit.foundation.parallel import parallel_map
 from embaudit.kernels.intervals import Z95
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.pair_sums import CosineSums
@@ -330,4 +330,4 @@ def _tally(tiles: Tiles, shape: tuple[int, int], bins: tuple[_RankBins, ...], *,
                 sheet.add(*both, upper=symmetric and column == top)
         return sheet.tally
 
-    return in_order(spread(strip, range(0, n_rows, TILE)))
+    return in_order(parallel_map(strip, range(0, n_rows, TILE)))

@@ -15,11 +15,11 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Indices, as_generator
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
-from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.passes import CACHE_BYTES
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.stretch import WIDE

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Matrix
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.moments import WIDE_BYTES, add_gram, mirror
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import sample_rows, unit_rows

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.pair_sums import CosineSums, RowSums, cross_gram, pair_sums
 from embaudit.kernels.passes import CACHE_BYTES, A, in_order

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from embaudit.foundation.checked import Flags, Matrix, Vector
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.rows import PASS_BYTES
 from embaudit.kernels.scratch import scratch
@@ -55,7 +55,7 @@ def redrawn_within(x: Matrix, storage: Storage, rng: np.random.Generator) -> Mat
         steps = storage.half_steps(block) * block.any(axis=1, keepdims=True)  # a row of zeros was never more
         drawn[rows] = block + steps * draw.uniform(-1, 1, block.shape)
 
-    each_done(fill, zip(blocks, rng.spawn(len(blocks)), strict=True))
+    list(parallel_map(fill, zip(blocks, rng.spawn(len(blocks)), strict=True), in_threads=True))
     return drawn
 
 

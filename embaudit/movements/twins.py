@@ -10,11 +10,11 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Floats, Indices, Matrix, as_generator, frozen
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, percent, visible
-from embaudit.foundation.workers import row_blocks
 from embaudit.kernels.copies import even_chance, first_copies, have_near, leaders, near_pairs, outline, resolution
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.pairs import pair_cosines

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Matrix
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import as_pairs
 from embaudit.ranges.half_angle import between, tamed
@@ -97,7 +96,7 @@ def paired_rows(x: Matrix, y: Matrix, table: NDArray[np.intp]) -> tuple[Floats, 
 def reach_of_pairs(reach: Reach, x: Matrix, y: Matrix, table: NDArray[np.intp]) -> Ends:
     """Apply `reach.ends` to all pairs, a block at a time in two threads."""
     blocks = list(row_blocks(len(table), x.shape[1], budget=reach.block_bytes))
-    parts = list(spread(lambda rows: reach.ends(*paired_rows(x, y, table[rows])), blocks))
+    parts = list(parallel_map(lambda rows: reach.ends(*paired_rows(x, y, table[rows])), blocks))
     if not parts:
         return point(np.empty(0))
     lower, upper, *attained = (np.concatenate(column) for column in zip(*parts, strict=True))

@@ -11,8 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Indices, Matrix
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.nearest import NeighbourLists
 from embaudit.kernels.rows import row_norms, unit_rows
@@ -65,7 +64,7 @@ def nearest_rivals(factors: Matrix, found: NeighbourLists, max_shift: float) -> 
         return _least(factors, rows, bounds, max_shift)
 
     parts = row_blocks(len(lists), len(factors), budget=BLOCK_BYTES)
-    nearest[lists] = np.concatenate([*spread(least, parts), np.empty(0)])
+    nearest[lists] = np.concatenate([*parallel_map(least, parts), np.empty(0)])
     return nearest * (1 - SLACK)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats
 from embaudit.foundation.compiled import has_numba
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
 from embaudit.ranges.half_angle import between, difference_of_products, tamed

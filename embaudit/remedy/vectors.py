@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from embaudit.canonical.form import RowMap, gathered, mapped_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
-from embaudit.foundation.workers import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, plain_suffix

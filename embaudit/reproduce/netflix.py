@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from embaudit._version import __version__
 from embaudit.errors import InputError, escaped, must_be
 from embaudit.foundation.checked import Indices
+from embaudit.foundation.parallel import parallel_map
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted, two_decimals
-from embaudit.foundation.workers import ordered_map
 from embaudit.reproduce.drawings import draw_netflix, draw_remedies
 from embaudit.reproduce.netflix_data import OwnInteractions
 from embaudit.reproduce.netflix_models import full_rank_checks, measure, solve
@@ -214,7 +214,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
     if n_seeds < 1:
         raise must_be("n_seeds", "a whole number >= 1", n_seeds)
     seeds = tuple(range(seed, seed + n_seeds))
-    work = ordered_map(lambda one: _tables_of(setting, one, with_cosines=one == seed), seeds)
+    work = parallel_map(lambda one: _tables_of(setting, one, with_cosines=one == seed), seeds)
     runs = list(track(work, "fitting", n_seeds))
     first = runs[0]
     numbers, records = (
@@ -300,6 +300,6 @@ def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:
         varied = replace(setting, **CHOICES[name])  # type: ignore[arg-type]
         return measure(solve(varied.simulate(seed), varied))[0].assign(choice=name)
 
-    work = ordered_map(one, CHOICES)
+    work = parallel_map(one, CHOICES)
     frame = pd.concat(list(track(work, "varying unstated choices", len(CHOICES))), ignore_index=True)
     return frame[columns]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge
 from embaudit.kernels.largest import Largest
 from embaudit.kernels.pairs import cosine_matrix

@@ -16,7 +16,7 @@ import numpy as np
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, frozen
-from embaudit.foundation.workers import ordered_map, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import row_norms
@@ -149,7 +149,7 @@ class LabelCoordinates:
             found += np.multiply.outer(self.residual[labels], inputs[:, -1])
             return labels, found
 
-        yield from ordered_map(logits, row_blocks(*self.rows.shape))
+        yield from parallel_map(logits, row_blocks(*self.rows.shape), in_threads=True)
 
 
 def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> LabelCoordinates:

@@ -13,7 +13,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Vector, is_number
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge
 from embaudit.kernels.seen import Mapped, Rows, Seen
 from embaudit.kernels.stretch import Stretch

@@ -20,8 +20,8 @@ from embaudit.foundation.checked import (
     as_generator,
     is_integer,
 )
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import each_done, row_blocks
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import row_norms, sample_rows
@@ -232,5 +232,5 @@ def _are_away(x: Matrix, norms: Vector, mean: Vector) -> Flags:
         rows = alike[part]
         away[rows] = row_norms(np.asarray(x[rows], dtype=np.float64) - mean) > AT_MEAN * norms[rows]
 
-    each_done(fill, row_blocks(len(alike), x.shape[1]))
+    list(parallel_map(fill, row_blocks(len(alike), x.shape[1]), in_threads=True))
     return away

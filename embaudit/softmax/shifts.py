@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.panel import Panel
@@ -73,7 +73,7 @@ def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[Shift
         a, b = (rows[pairs[part, side]] for side in (0, 1))
         shifts[:, part] = shifts_to_reach(a, b, TARGETS) / panel.median_norm
 
-    each_done(fill, row_blocks(len(pairs), 8 * rows.shape[1]))
+    list(parallel_map(fill, row_blocks(len(pairs), 8 * rows.shape[1]), in_threads=True))
     cosines = pair_cosines(rows, rows, pairs)
     return tuple(
         _summary(panel, pairs, cosines, lengths, target, exact=exact)

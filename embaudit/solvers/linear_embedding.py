@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_generator, is_number
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import GaugeGroup
 from embaudit.model import FactorModel
 from embaudit.solvers.products import is_sparse

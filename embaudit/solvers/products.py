@@ -18,9 +18,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import frozen
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.passes import FEW, in_order
+from embaudit.foundation.parallel import parallel_map, row_blocks
+from embaudit.kernels.passes import in_order
 
 Interactions: TypeAlias = Any
 """A dense matrix or a sparse one in row order, float32 or float64."""
@@ -108,8 +107,8 @@ class RowBlocks:
         return part if is_sparse(part) else np.asarray(part, dtype=self.dtype)
 
     def _each(self, function: Callable[[int], NDArray[Any]]) -> Iterator[NDArray[Any]]:
-        """Map over blocks, in order, with few results ahead, which are as large as factors."""
-        return spread(function, range(len(self.parts)), ahead=FEW)
+        """Map over blocks, in order, in threads: each product would send the interactions on their way again."""
+        return parallel_map(function, range(len(self.parts)), in_threads=True)
 
     def times(self, V: NDArray[Any]) -> NDArray[Any]:
         """Compute `X V`, n×b.

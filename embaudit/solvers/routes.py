@@ -9,9 +9,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.executors import spread
-from embaudit.foundation.workers import row_blocks
-from embaudit.kernels.passes import FEW, in_order
+from embaudit.foundation.parallel import parallel_map, row_blocks
+from embaudit.kernels.passes import in_order
 from embaudit.solvers.krylov import block_krylov, orthonormal
 from embaudit.solvers.products import Interactions, RowBlocks, is_sparse
 
@@ -48,7 +47,7 @@ def gram_matrix(X: Interactions) -> Floats:
         block = np.asarray(block, dtype=np.float64)
         return cast("NDArray[Any]", block.T @ block)
 
-    return in_order(spread(term, row_blocks(max(n, p), m), ahead=FEW))
+    return in_order(parallel_map(term, row_blocks(max(n, p), m), in_threads=True))
 
 
 def gram(X: Interactions, k: int) -> NDArray[Any]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen
+from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.typed import typed
-from embaudit.foundation.workers import one_blas_thread
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors

@@ -9,7 +9,6 @@ from embaudit.attacks import worst_gauge
 from embaudit.attacks.joint import Found, JointSearch
 from embaudit.attacks.metric import Metric
 from embaudit.attacks.targets import Lists, Movement, _driven_out
-from embaudit.foundation.workers import some_workers
 from embaudit.gauges import GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.rows import unit_rows
@@ -277,18 +276,3 @@ def test_pairs_without_a_cosine_are_no_target():
     zeros = FactorModel.from_vectors(np.zeros((4, 2)))
     found = worst_gauge(zeros, GeneralLinear(2, max_condition=2.0))
     assert (found.n_items, found.achieved, found.bound) == (0, 0.0, 0.0)
-
-
-def test_each_step_of_a_shift_ends_where_nobody_waits_for_it():
-    seen, left = [], iter([1, 1])
-
-    def nobody_waits():
-        try:
-            return next(left)
-        except StopIteration:
-            raise KeyboardInterrupt from None
-
-    nothing = np.zeros(2)
-    with some_workers(nobody_waits), pytest.raises(KeyboardInterrupt):
-        joint(seen=seen)._ascend(Found(-10.0, nothing, "metric"))
-    assert len(seen) == 3

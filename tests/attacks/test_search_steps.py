@@ -13,7 +13,6 @@ from embaudit.attacks import search as module
 from embaudit.attacks.metric import Metric, clipped, drag, rate
 from embaudit.attacks.search import BATCH, Search, Source
 from embaudit.attacks.worst import _Plan
-from embaudit.foundation.workers import some_workers
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.gauges.group import random_rotation
 from embaudit.model import FactorModel
@@ -426,21 +425,3 @@ def test_a_search_of_the_right_window_seed_and_goal_ends_at_the_goal(monkeypatch
     still = _Plan(model, GeneralLinear(2, max_condition=1.0), "right", lambda _: None, 7.0, 2, 9, SOURCES)
     assert still.metric_for(Counted(), model.right)[0] == 0
     assert len(seen) == 2
-
-
-@pytest.mark.parametrize("part", ["_ascend", "_polish", "_starts"])
-def test_each_step_ends_where_nobody_waits_for_it(part):
-    slope, left = np.diag([1.0, -1.0]), iter([1, 1])
-    target = Scripted(range(100), slope, lambda axes, logs: np.arange(len(logs), dtype=float))
-    start = Metric(None, np.zeros(2))
-
-    def nobody_waits():
-        try:
-            return next(left)
-        except StopIteration:
-            raise KeyboardInterrupt from None
-
-    with some_workers(nobody_waits), pytest.raises(KeyboardInterrupt):
-        list(getattr(search(target), part)(*([] if part == "_starts" else [start])))
-    assert len(target.asked) == (3 if part == "_ascend" else 0)
-    assert len(target.screens) == {"_ascend": 0, "_polish": 3, "_starts": 2}[part]

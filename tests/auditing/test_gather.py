@@ -10,7 +10,6 @@ import pytest
 from models import random_model
 
 from embaudit.auditing import evidence as module
-from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import PROBES, default_roles, gather, require_roles, with_probes
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.predicted import by_prediction
@@ -60,18 +59,6 @@ def test_a_side_that_is_missing_is_drawn_at_the_scale_of_the_other():
     assert made.objective is None
     nothing = with_probes(FactorModel.from_vectors(np.zeros((3, 2))), np.random.default_rng(0))
     np.testing.assert_allclose(nothing.left, np.random.default_rng(0).standard_normal((256, 2)))
-
-
-def test_copies_of_each_side_asked_about_are_looked_for_while_equal_models_are_made(monkeypatch):
-    looked = []
-    monkeypatch.setattr(module, "twins", lambda model, role: looked.append((model, role)))
-    drawn = {"groups": ["linear", "diagonal"], "n_gauges": 2, "max_condition": 3.0}
-    made = module._made(SMALL, ["left", "cross"], **drawn, rng=np.random.default_rng(5))
-    wanted = equivalent_models(SMALL, **drawn, rng=np.random.default_rng(5))
-    assert looked == [(SMALL, "left")]
-    assert [one.name for one in made] == [one.name for one in wanted]
-    for one, other in zip(made, wanted, strict=True):
-        assert np.array_equal(one.rows(SMALL, "right")[:], other.rows(SMALL, "right")[:])
 
 
 def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):

@@ -12,9 +12,9 @@ import pytest
 from embaudit.errors import InputError
 from embaudit.foundation.checked import as_count, as_list, as_rows, as_seed
 from embaudit.foundation.inputs import inputs_noted, note_input, noted_inputs
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.words import beside, copied, counted, listed, percent, visible
-from embaudit.foundation.workers import row_blocks, worker_count
 
 
 @dataclass
@@ -110,17 +110,3 @@ def test_rows_are_cut_by_their_bytes():
     assert list(row_blocks(5, 2, budget=32)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
     assert [part.stop for part in row_blocks(3, 2, budget=15)] == [1, 2, 3]
     assert [part.stop for part in row_blocks(3, 0, budget=16)] == [2, 3]
-
-
-def test_workers_are_what_is_asked_for_or_what_the_environment_says(monkeypatch):
-    monkeypatch.setenv("EMBAUDIT_WORKERS", " 3 ")
-    assert (worker_count(), worker_count(2)) == (3, 2)
-    for bad in ("0", "-1", "two", "1.5"):
-        monkeypatch.setenv("EMBAUDIT_WORKERS", bad)
-        with pytest.raises(InputError, match="EMBAUDIT_WORKERS must be an integer >= 1; got"):
-            worker_count()
-    monkeypatch.setenv("EMBAUDIT_WORKERS", "")
-    assert worker_count() >= 1
-    for bad in (0, True, 1.0):
-        with pytest.raises(InputError, match="workers must be an integer >= 1; got"):
-            worker_count(bad)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
-import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.foundation import remote
 from embaudit.foundation.checked import as_vector
 from embaudit.foundation.compiled import compiled
-from embaudit.foundation.executors import place
-from embaudit.foundation.executors.named import _deaf_to_ctrl_c
-from embaudit.foundation.executors.place import Place
 from embaudit.foundation.remote import Copy, copy_of
 from embaudit.foundation.results import Drawn, Result
 
@@ -84,62 +77,6 @@ def test_a_function_is_compiled_anew_where_nothing_may_be_written(monkeypatch):
         {"nogil": True, "cache": False, "fastmath": False},
         {"nogil": True, "inline": "always"},
     ]
-
-
-def test_only_the_first_thread_leaves_ctrl_c_to_others():
-    before, seen = signal.getsignal(signal.SIGINT), []
-
-    def look():
-        with _deaf_to_ctrl_c():
-            seen.append(signal.getsignal(signal.SIGINT))
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    look()
-    assert seen == [before, signal.SIG_IGN]
-    assert signal.getsignal(signal.SIGINT) == before
-
-
-def test_who_may_work_and_where_they_meet(tmp_path):
-    with pytest.raises(InputError) as refused:
-        ea.work_on(3)
-    assert str(refused.value) == "executor must be an Executor or the name of one, such as threads:4; got 3."
-    (tmp_path / "file").touch()
-    for bad in (tmp_path / "none", tmp_path / "file", 3):
-        with pytest.raises(InputError) as refused:
-            ea.work_on("threads:2", shared=bad)
-        assert str(refused.value) == f"shared must be a folder that all workers reach; got {bad!r}."
-
-
-@pytest.mark.parametrize("state", ["as it was", "written to", None])
-def test_a_copy_of_a_url_is_fetched_where_its_file_is_not_reached(tmp_path, monkeypatch, state):
-    rows = np.arange(12.0).reshape(4, 3)
-    for name in ("asked", "worker"):
-        (tmp_path / name).mkdir()
-        np.save(tmp_path / name / "x.npy", rows + (name == "worker"))
-    copies = {str(tmp_path / "asked"): "as it was", str(tmp_path / "worker"): state}
-
-    def copy_of(path):
-        folder, name = Path(path).parent, Path(path).name
-        known = copies[str(folder)]
-        return None if known is None else (SimpleNamespace(url="s3://rows", state=known), name)
-
-    monkeypatch.setattr(place, "copy_of", copy_of)
-    monkeypatch.setattr(place, "fetched", lambda url: tmp_path / "worker" if url == "s3://rows" else None)
-    found = Place.of(np.load(tmp_path / "asked" / "x.npy", mmap_mode="r")[1:, ::2])
-    assert found.elsewhere == ("s3://rows", "as it was", "x.npy")
-    np.testing.assert_array_equal(found.opened(), rows[1:, ::2])
-    (tmp_path / "asked" / "x.npy").unlink()
-    if state == "as it was":
-        opened = found.opened()
-        np.testing.assert_array_equal(opened, rows[1:, ::2] + 1)
-        assert not opened.flags.writeable
-    else:
-        with pytest.raises(InputError) as refused:
-            found.opened()
-        words = "'s3://rows' must stay as it is while workers read it; it was written to since."
-        assert str(refused.value) == words
 
 
 def test_a_file_is_a_copy_where_it_is_one_or_lies_in_one(tmp_path, monkeypatch):

@@ -28,6 +28,7 @@ from embaudit.foundation.checked import (
     storage_of,
 )
 from embaudit.foundation.compiled import compiled, has_numba
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.unread import Unread
 from embaudit.foundation.words import (
@@ -46,7 +47,6 @@ from embaudit.foundation.words import (
     two_decimals,
     visible,
 )
-from embaudit.foundation.workers import row_blocks
 
 LARGEST = float(np.finfo(float).max)
 

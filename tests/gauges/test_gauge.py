@@ -14,7 +14,7 @@ from mpmath import matrix as mp_matrix
 from mpmath import mp
 
 from embaudit.errors import EquivalenceError, InputError
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link, Softmax
 from embaudit.model.equivalence import Equivalence, largest_gap

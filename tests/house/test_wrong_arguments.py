@@ -58,7 +58,6 @@ CALLS = {
     ea.FactorModel.from_softmax: {"unembeddings": RIGHT},
     ea.FactorModel.from_vectors: {"vectors": RIGHT},
     MODEL.cosines: {"role": "right"},
-    ea.work_on: {"executor": "threads:2"},
     MODEL.factors: {"role": "right"},
     MODEL.moments: {"role": "right"},
     MODEL.names: {"role": "right"},

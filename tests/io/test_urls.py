@@ -12,10 +12,7 @@ import fsspec
 import numpy as np
 import pytest
 
-import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.foundation import remote
-from embaudit.foundation.executors.place import Place
 from embaudit.foundation.remote import as_url, fetched, with_urls
 from embaudit.io import load, look, read, read_ids, read_interactions
 from embaudit.io.codecs import open_arrays
@@ -114,29 +111,6 @@ def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tm
     (tmp_path / "x.npy").write_bytes(b"nothing")
     with pytest.raises(InputError, match=r"^memory://models/x.npy must be a whole .npy file"):
         load(elsewhere(tmp_path / "x.npy", "x.npy"))
-
-
-def test_workers_that_do_not_reach_the_copy_fetch_their_own(elsewhere: Any, monkeypatch: Any) -> None:
-    url = elsewhere(ROWS, "v.npy")
-    place = Place.of(np.load(fetched(url), mmap_mode="r")[2:, ::2])
-    assert place is not None
-    assert place.elsewhere is not None
-    assert (place.elsewhere[0], place.elsewhere[2]) == (url, ".")
-    assert place.opened().tolist() == ROWS[2:, ::2].tolist()
-    shutil.rmtree(fetched(url).parent)
-    monkeypatch.setattr(remote, "_copies", {})
-    assert place.opened().tolist() == ROWS[2:, ::2].tolist()
-    elsewhere(2 * ROWS, "v.npy")
-    shutil.rmtree(fetched(url).parent)
-    with pytest.raises(InputError, match=r"^'memory://models/v.npy' must stay as it is while workers read it"):
-        place.opened()
-
-
-def test_an_executor_gives_the_same(elsewhere: Any) -> None:
-    rows = load(elsewhere(ROWS, "v.npy")).right
-    with ea.work_on("threads:2"):
-        shared = ea.neighbours(rows, 3)
-    assert (shared.indices == ea.neighbours(ROWS, 3).indices).all()
 
 
 @pytest.mark.parametrize(

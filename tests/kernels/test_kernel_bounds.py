@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels import moments as module
 from embaudit.kernels import pairs, passes, rows
 from embaudit.kernels.copies import first_copies, near_pairs, resolution

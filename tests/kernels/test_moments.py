@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from embaudit.foundation import workers
+from embaudit.foundation import parallel
 from embaudit.kernels import moments as module
 from embaudit.kernels import passes
 from embaudit.kernels.moments import gram_root, moments
@@ -36,9 +36,8 @@ def test_mean_and_roots(shape, normalise, route):
 def test_chunks_and_threads_change_nothing_beyond_rounding(monkeypatch, route):
     x = np.random.default_rng(1).standard_normal((5000, 8)).astype(np.float32)
     whole = moments(x)
-    monkeypatch.setattr(workers, "BLOCK_BYTES", 8 * 8 * 700)
     monkeypatch.setattr(passes, "CACHE_BYTES", 8 * 8 * 90)
-    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=8 * 8 * 700: workers.row_blocks(n, k, budget=budget))
+    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=8 * 8 * 700: parallel.row_blocks(n, k, budget=budget))
     parts = moments(x)
     np.testing.assert_allclose(parts.mean, whole.mean, atol=1e-14)
     np.testing.assert_allclose(parts.root.T @ parts.root, whole.root.T @ whole.root, rtol=1e-10, atol=1e-9)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from embaudit.errors import InputError
-from embaudit.foundation import workers
+from embaudit.foundation import parallel
 from embaudit.foundation.checked import as_factors
 from embaudit.kernels import nearest as module
 from embaudit.kernels.nearest import TIE, neighbours
@@ -197,7 +197,7 @@ def test_neighbours_never_build_the_square() -> None:
     finally:
         tracemalloc.stop()
     # What was asked for would be 324 MB of cosines, one row block of them 32 MB.
-    assert peak < workers.BLOCK_BYTES
+    assert peak < parallel.BLOCK_BYTES
 
 
 @pytest.mark.parametrize("n", [0, -1, 3, 1.0, "2", None])
@@ -240,7 +240,7 @@ def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
 def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.random.default_rng(0).standard_normal((9, 3))
     whole = pair_cosines(x, x, all_pairs(9))
-    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 5 * 8 * 12})
+    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 5 * 8 * 12})
     np.testing.assert_array_equal(pair_cosines(x, x, all_pairs(9)), whole)
     assert pair_cosines(x, x, np.empty((0, 2), dtype=int)).shape == (0,)
 

@@ -16,9 +16,9 @@ from scipy import stats
 from scipy.sparse import csr_array
 
 from embaudit.errors import InputError
-from embaudit.foundation import workers
+from embaudit.foundation import parallel
 from embaudit.foundation.checked import as_factors, as_rows, as_vector
-from embaudit.foundation.workers import BLOCK_BYTES, row_blocks
+from embaudit.foundation.parallel import BLOCK_BYTES, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
@@ -101,7 +101,7 @@ def test_long_matrices_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> No
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((53, 4)).astype(np.float32), rng.standard_normal((53, 3))
     whole = [row_norms(x), unit_rows(x), gram(x), gram(x, y), triangular_factor(x)]
-    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 5 * 4 * 8})
+    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 5 * 4 * 8})
     assert len(list(float64_blocks(x))) == 11
     blocked = [row_norms(x), unit_rows(x), gram(x), gram(x, y), triangular_factor(x)]
     for one, many in zip(whole[:4], blocked[:4], strict=True):
@@ -264,7 +264,7 @@ def test_sparse_factors_are_named() -> None:
 def test_the_first_bad_entry_is_located(monkeypatch: pytest.MonkeyPatch) -> None:
     x = np.zeros((100, 3), dtype=np.float32)
     x[71, 2] = np.inf
-    monkeypatch.setattr(workers.row_blocks, "__kwdefaults__", {"budget": 10 * 3 * 8})
+    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 10 * 3 * 8})
     with pytest.raises(InputError, match=r"finite; got inf at row 71, column 2; repair or drop that row\.$"):
         as_factors(x, "item factors")
 

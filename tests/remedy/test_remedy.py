@@ -239,10 +239,10 @@ def test_a_file_that_was_altered_is_noticed(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".npz", ".npy", ".safetensors", ".parquet"])
 def test_single_rows_are_found_in_the_middle_of_a_file_of_many_blocks(tmp_path, suffix, monkeypatch):
-    from embaudit.foundation import workers
+    from embaudit.foundation import parallel
     from embaudit.kernels import passes
 
-    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=5000: workers.row_blocks(n, k, budget=budget))
+    monkeypatch.setattr(passes, "row_blocks", lambda n, k, budget=5000: parallel.row_blocks(n, k, budget=budget))
     remedy = fix(make(10, p=3000), "prediction")
     path = remedy.write(tmp_path / f"v{suffix}")
     np.testing.assert_array_equal(stored_rows(path, "right", slice(1999, 2000)), remedy.vectors()[1999:2000])

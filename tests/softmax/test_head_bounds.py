@@ -9,7 +9,7 @@ import pytest
 from head_examples import random_head
 
 from embaudit.errors import InputError
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, feasibility, label_combinations, projector_cosines, shared_halves
 from embaudit.softmax.coordinates import label_coordinates, of_ordinary_size, require_different

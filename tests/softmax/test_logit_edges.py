@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from head_examples import random_head
 
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.model import FactorModel
 from embaudit.softmax import argmaxable, logit_cosines
 from embaudit.softmax.coordinates import label_coordinates

@@ -11,7 +11,7 @@ import scipy.sparse.linalg
 import sklearn.utils.extmath
 
 from embaudit.errors import InputError
-from embaudit.foundation import workers
+from embaudit.foundation import parallel
 from embaudit.gauges import GeneralLinear, Orthogonal
 from embaudit.solvers import (
     RESCALINGS,
@@ -48,7 +48,7 @@ def test_rows_are_cut_into_even_blocks_within_a_budget(monkeypatch):
     wanted = np.unique([0, *(int(np.argmax(ends >= share * 210 / 16)) for share in range(1, 16)), 20])
     assert sizes(uneven, 1) == np.diff(wanted).tolist()
     # 12 numbers a block: of X 3 rows of 4 columns, of a product 2 rows of 6.
-    monkeypatch.setitem(workers.row_blocks.__kwdefaults__, "budget", 12 * 8)
+    monkeypatch.setitem(parallel.row_blocks.__kwdefaults__, "budget", 12 * 8)
     assert sizes(np.ones((160, 4)), 1) == [3] * 53 + [1]
     assert sizes(np.ones((160, 4)), 6) == [2] * 80
     assert sizes(np.ones((160, 4)), 12) == [1] * 160

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError
+from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.progress import track
-from embaudit.foundation.workers import row_blocks
 
 Shape: TypeAlias = tuple[int, ...]
 Read: TypeAlias = "Callable[[int], NDArray[Any]]"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from embaudit.foundation.checked import storage_of
-from embaudit.foundation.workers import each_done, row_blocks
+from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.scratch import scratch
 
 
@@ -52,7 +52,7 @@ def decoded(shape: tuple[int, int], dtype: DTypeLike, block: Callable[[slice], N
     def fill(rows: slice) -> None:
         found[rows] = block(rows)
 
-    each_done(fill, row_blocks(*shape))
+    list(parallel_map(fill, row_blocks(*shape), in_threads=True))
     return _read_only(found)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.unpacked import open_bytes
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_texts
-from embaudit.foundation.workers import row_blocks
+from embaudit.foundation.parallel import row_blocks
 from embaudit.io.advice import refuse_matrix_market
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import (
