@@ -10,10 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, frozen
+from embaudit.foundation.checked import (
+    MOST_COUNT,
+    RNG,
+    Floats,
+    as_count,
+    as_generator,
+    as_list,
+    as_numbers,
+    frozen,
+    is_integer,
+    is_number,
+)
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.progress import track
-from embaudit.foundation.typed import typed
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -42,30 +52,28 @@ class SimulationParameters:
     max_items: int
 
     def __post_init__(self) -> None:
-        for name in ("n_users", "n_items", "n_clusters"):
-            as_count(getattr(self, name), name, most=MOST_COUNT)
         self._check_clusters()
         self._check_activity()
 
     def _check_clusters(self) -> None:
-        weights = np.asarray(self.cluster_weights, dtype=np.float64)
+        weights = as_numbers(self.cluster_weights, "cluster_weights")
         if weights.shape != (self.n_clusters,) or not (np.isfinite(weights).all() and (weights > 0).all()):
             allowed = f"{self.n_clusters} positive numbers, one for each cluster"
             raise must_be("cluster_weights", allowed, self.cluster_weights)
-        low, high = self.exponent_range
-        if not 0 <= low <= high < np.inf:
+        ends = as_numbers(self.exponent_range, "exponent_range")
+        if ends.shape != (2,) or not 0 <= ends[0] <= ends[1] < np.inf:
             raise must_be("exponent_range", "two numbers with 0 <= low <= high", self.exponent_range)
         if self.popularity_law not in ("zipf", "density"):
             raise must_be("popularity_law", "'zipf' or 'density'", repr(self.popularity_law))
-        if not 0 < self.concentration < np.inf:
-            raise must_be("concentration", "a number > 0", self.concentration, "1 draws preferences uniformly")
+        if not is_number(self.concentration) or self.concentration <= 0:
+            raise must_be("concentration", "a number > 0", repr(self.concentration), "1 draws preferences uniformly")
 
     def _check_activity(self) -> None:
-        if not 0 <= self.activity_exponent < np.inf:
-            raise must_be("activity_exponent", "a number >= 0", self.activity_exponent)
-        if not 1 <= self.min_items <= self.n_items:
+        if not is_number(self.activity_exponent) or self.activity_exponent < 0:
+            raise must_be("activity_exponent", "a number >= 0", repr(self.activity_exponent))
+        if not is_integer(self.min_items) or not 1 <= self.min_items <= self.n_items:
             raise must_be("min_items", f"a whole number in 1..{self.n_items} (n_items)", self.min_items)
-        if not self.min_items <= self.max_items <= self.n_items:
+        if not is_integer(self.max_items) or not self.min_items <= self.max_items <= self.n_items:
             allowed = f"a whole number in {self.min_items}..{self.n_items} (min_items to n_items)"
             raise must_be("max_items", allowed, self.max_items)
 
@@ -99,7 +107,6 @@ class SimulatedInteractions:
         return f"SimulatedInteractions({n} users, {p} items, {len(self.exponents)} clusters, {self.matrix.nnz} pairs)"
 
 
-@typed
 def simulate_interactions(
     n_users: int = 20_000,
     n_items: int = 1_000,
@@ -175,12 +182,14 @@ def simulate_interactions(
     >>> data.matrix.shape, data.clusters.shape, data.exponents.round(2)
     ((300, 40), (40,), array([0.89, 1.44, 0.43]))
     """
-    as_count(n_clusters, "n_clusters", most=MOST_COUNT)
+    for name, count in (("n_users", n_users), ("n_items", n_items), ("n_clusters", n_clusters)):
+        as_count(count, name, most=MOST_COUNT)
+    chances = (1.0,) * n_clusters if cluster_weights is None else as_list(cluster_weights, "cluster_weights", "[1, 2]")
     parameters = SimulationParameters(
         n_users,
         n_items,
         n_clusters,
-        tuple(cluster_weights) if cluster_weights is not None else (1.0,) * n_clusters,
+        tuple(chances),
         exponent_range,
         popularity_law,
         concentration,

@@ -24,12 +24,12 @@ from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.plain import plain
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows, percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
 from embaudit.kernels.rows import gram, sample_rows
 from embaudit.model import FactorModel, Pairs, Role
+from embaudit.model.sizes import require_model
 from embaudit.ranges import certified_neighbours, cosine_range
 
 Objective: TypeAlias = Literal["movement", "neighbours"]
@@ -124,8 +124,7 @@ def _require_counts(objective: str, **counts: int) -> None:
         raise must_be("objective", 'one of "movement", "neighbours"', repr(objective))
     unused = {"n_rows", "n"} if objective == "movement" else {"n_pairs"}
     for name, given in counts.items():
-        if name not in unused:
-            as_count(given, name, least=0 if name == "n_steps" else 1)
+        as_count(given, name, least=0 if name == "n_steps" or name in unused else 1)
 
 
 MANY = 5_000
@@ -146,7 +145,6 @@ def _require_budget(group: GaugeGroup) -> float:
     return float(group.max_condition)  # type: ignore[attr-defined]
 
 
-@typed
 def worst_gauge(
     model: FactorModel,
     group: GaugeGroup,
@@ -201,6 +199,7 @@ def worst_gauge(
     >>> round(attack.achieved, 6), round(attack.bound, 6)
     (0.8, 0.8)
     """
+    require_model(model)
     role = model.role(role)
     _require_budget(group)
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)

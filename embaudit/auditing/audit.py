@@ -19,10 +19,9 @@ from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.thresholds import thresholds_of
 from embaudit.auditing.verdict import Statement, statements, verdict
-from embaudit.foundation.checked import RNG, as_seed
+from embaudit.foundation.checked import RNG, as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
-from embaudit.foundation.typed import typed
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
@@ -128,12 +127,10 @@ class Audit(Drawn):
         found = (f"{f.code} {f.severity.title}: {f.title}. {f.remedy}" for f in self.findings)
         return "\n".join([str(self.answer), self.verdict, *found])
 
-    @typed
     def plot(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw how far the cosines of a role, the first by default, move to every equivalent model."""
         return self._drawn(ax, role=role)
 
-    @typed
     def plot_heatmap(
         self,
         ax: Any = None,
@@ -148,17 +145,15 @@ class Audit(Drawn):
 
         The parameters are those of `embaudit.plot_heatmap`; the side is the one that the answer speaks of by default.
         """
-        rows = {"role": role, "groups": groups, "show": tuple(show), "n_rows": n_rows}
+        rows = {"role": role, "groups": groups, "show": show, "n_rows": n_rows}
         return self._drawn(ax, "heatmap", beside=beside, **rows)
 
-    @typed
     def plot_prediction_cosines(
         self, ax: Any = None, *, role: Role | str | None = None, n_pairs: int = 100_000
     ) -> Display:
         """Draw the cosine at hand against the prediction cosine; see `embaudit.plot_prediction_cosines`."""
         return self._drawn(ax, "prediction", role=role, n_pairs=n_pairs)
 
-    @typed
     def plot_certified_curve(self, ax: Any = None, *, role: Role | None = None) -> Display:
         """Draw the share of neighbour lists that is certain to stay against κ, and what attacks left in place."""
         return self._drawn(ax, "certified", role=role)
@@ -246,7 +241,6 @@ class Audit(Drawn):
         )
 
 
-@typed
 def audit(
     model: FactorModel | AnyPath | object,
     *,
@@ -336,12 +330,12 @@ def audit(
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
     effort = effort_of(quick=quick, **sizes)
     asked: dict[str, Any] = {
-        "groups": () if groups is None else tuple(groups),
-        "roles": None if roles is None else [model.role(role) for role in roles],
+        "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
+        "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["item"]')],
         **vars(effort),
         "n_neighbours": n_neighbours,
         "max_condition": max_condition,
-        "show": tuple(show),
+        "show": tuple(as_list(show, "show", '["Heat"]')),
         "about": None if role is None else model.role(role),
         "final_norm": norm_of(given, model) if final_norm is None else final_norm,
         "rng": seed,

@@ -65,7 +65,7 @@ def require_kinds(kinds: Iterable[str]) -> tuple[str, ...]:
     """Check the names of families; the empty choice means all of them."""
     chosen = tuple(kinds) or KINDS
     for kind in chosen:
-        if kind not in KINDS:
+        if not isinstance(kind, str) or kind not in KINDS:
             raise must_be("group", "one of " + ", ".join(KINDS), repr(kind))
     return chosen
 

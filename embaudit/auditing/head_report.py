@@ -17,11 +17,12 @@ from embaudit.auditing.head_evidence import HeadEvidence
 from embaudit.auditing.heads import N_GAUGES, N_PAIRS, PANEL, declare, head_evidence
 from embaudit.auditing.verdict import statements, verdict
 from embaudit.canonical import in_span
-from embaudit.foundation.checked import RNG, as_count, as_generator
+from embaudit.errors import must_be
+from embaudit.foundation.checked import RNG, as_count, as_generator, as_list, is_number
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 
 LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
 """Smallest values of the counts one may ask for."""
@@ -90,7 +91,6 @@ class HeadReport(HeadEvidence, Result):
         return {**super().to_dict(), "verdict": self.verdict, "findings": found}
 
 
-@typed
 def head_report(
     model: FactorModel,
     *,
@@ -145,8 +145,12 @@ def head_report(
         If the model is no softmax head, has fewer than two labels with a direction, all its rows are equal, or its
         numbers are too large or too small to be multiplied; or for parameters outside their sets.
     """
+    require_model(model)
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
+    chosen = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
     counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
     for name, value in counts.items():
         as_count(value, name, least=LEAST[name], most=MOST.get(name))
     head = in_span(declare(model, soft_cap, normalised=normalised))
-    return HeadReport.of(head_evidence(head, pair=pair, max_condition=max_condition, rng=as_generator(rng), **counts))
+    return HeadReport.of(head_evidence(head, pair=chosen, max_condition=max_condition, rng=as_generator(rng), **counts))

@@ -15,9 +15,9 @@ from embaudit.blocks.cosines import BlockCosines, BlockNames
 from embaudit.blocks.sources import as_source, file_of, is_single
 from embaudit.blocks.sums import BlockSums, SharedTensor, concatenate
 from embaudit.errors import must_be
+from embaudit.foundation.checked import is_integer
 from embaudit.foundation.parallel import parallel_map, require_state
 from embaudit.foundation.progress import track
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, listed
 from embaudit.io.codecs.arrays import UNNAMED, Arrays, Shape
 from embaudit.io.codecs.memory import Memory
@@ -138,7 +138,6 @@ def _sums(tensors: dict[str, SharedTensor]) -> dict[str, BlockSums]:
     return dict(zip(tensors, track(parts, "comparing tensors", len(tensors)), strict=True))
 
 
-@typed
 def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error", "skip"] = "error") -> BlockCosines:
     """Compare two vectors block by block and as a whole.
 
@@ -214,7 +213,6 @@ def block_cosines(x: Any, y: Any, blocks: Any = None, *, missing: Literal["error
     return result
 
 
-@typed
 def explain_pair(
     vectors: FactorModel | ArrayLike, i: int, j: int, *, role: SideName | str = "right", groups: ArrayLike | None = None
 ) -> BlockCosines:
@@ -245,6 +243,6 @@ def explain_pair(
     model = vectors if isinstance(vectors, FactorModel) else FactorModel.from_vectors(vectors)
     factors = model.factors(role)
     for row in (i, j):
-        if not 0 <= row < len(factors):
-            raise must_be("the rows of a pair", f"from 0 to {len(factors) - 1}", row)
+        if not is_integer(row) or not 0 <= row < len(factors):
+            raise must_be("the rows of a pair", f"from 0 to {len(factors) - 1}", repr(row))
     return block_cosines(factors[i], factors[j], None if groups is None else np.asarray(groups))

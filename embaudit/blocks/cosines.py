@@ -26,7 +26,6 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, as_count, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn, Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Shape
 
@@ -314,7 +313,6 @@ class BlockCosines(Drawn):
         counts = f"{zero['x']} in x only, {zero['y']} in y only, {zero['both']} in both"
         return f"{text}\nzero blocks: {counts}" if any(zero.values()) else text
 
-    @typed
     def largest_gaps(self, *, share: float | None = 0.9, limit: int = 20) -> pd.DataFrame:
         """List the fewest blocks that make up a share of the gap `1 − global`, largest first.
 
@@ -331,8 +329,8 @@ class BlockCosines(Drawn):
             As `to_frame`, with the share of the gap each block explains and the running share; empty where the two
             vectors agree up to rounding and a share is asked for.
         """
-        if share is not None and not 0 < share <= 1:
-            raise must_be("share", "above 0 and at most 1", share)
+        if share is not None and (not is_number(share) or not 0 < share <= 1):
+            raise must_be("share", "above 0 and at most 1", repr(share))
         order = np.argsort(-self.gaps, kind="stable")
         total = math.fsum(self.gaps)
         shares = self.gaps[order] / (total or 1.0)
@@ -365,7 +363,6 @@ class BlockCosines(Drawn):
         """Return one row a block, in the order of the source."""
         return self._frame(np.arange(len(self)))
 
-    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with the `limit` blocks of the largest gap.
 

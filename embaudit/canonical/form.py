@@ -18,7 +18,6 @@ import numpy as np
 from embaudit.canonical.belonging import belongs
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
-from embaudit.foundation.typed import typed
 from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.passes import cached_blocks, each_as_large, float64_blocks
@@ -26,7 +25,7 @@ from embaudit.kernels.rows import gram
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
-from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.sizes import require_model, require_ordinary_size
 
 RowMap: TypeAlias = "Callable[[Floats], Floats]"
 """Turns a few float64 rows of a side into as many vectors."""
@@ -36,6 +35,7 @@ EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 
 def require_both_sides(model: FactorModel, what: str) -> None:
     """Refuse a one-sided model, naming what is missing and why it is needed."""
+    require_model(model)
     if model.left is None:
         users, items = model.roles
         raise InputError(
@@ -130,7 +130,6 @@ def require_exponent(exponent: float) -> float:
     return float(exponent)
 
 
-@typed
 def canonical_form(model: FactorModel) -> CanonicalForm:
     """Decompose the scores of a model from its factors: QR of both sides, then a k×k decomposition.
 
@@ -210,6 +209,8 @@ def require_form_of(model: FactorModel, form: CanonicalForm, *, some: Collection
         ...
     embaudit.errors.InputError: form must be the canonical form of this model; got that of another one; ...
     """
+    if not isinstance(form, CanonicalForm):
+        raise _another(repr(form))
     if model.rank != len(form.left_centre):
         raise _another(f"that of one with {len(form.left_centre)} columns in place of {model.rank}")
     centred = model.link.centred(model)
@@ -290,7 +291,6 @@ def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
     return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)
 
 
-@typed
 def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | None = None) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 

@@ -24,13 +24,12 @@ from embaudit.canonical.form import (
 )
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.parallel import row_blocks
-from embaudit.foundation.typed import typed
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all
 from embaudit.kernels.seen import Mapped
 from embaudit.model import FactorModel, SideName
+from embaudit.model.sizes import require_model
 
 
-@typed
 def identified_factors(
     model: FactorModel, role: SideName | str, *, biases: bool = False, form: CanonicalForm | None = None
 ) -> Matrix:
@@ -71,6 +70,7 @@ def identified_factors(
     array([[2., 1.],
            [2., 1.]])
     """
+    require_model(model)
     role = model.side_name(role)
     model, form = _prepared(model, role, biases=biases, form=form)
     x = model.factors(role)
@@ -156,7 +156,6 @@ def prediction_view(model: FactorModel, form: CanonicalForm, role: SideName) -> 
     return Mapped(model.factors(role), prediction_rows(model, form, role), form.rank)
 
 
-@typed
 def identified_cosines(
     model: FactorModel,
     *,
@@ -202,6 +201,7 @@ def identified_cosines(
     >>> [identified_cosines(m, role="right", pairs=[[0, 1]]).round(9).tolist() for m in (model, other)]
     [[0.6], [0.6]]
     """
+    require_model(model)
     role = model.side_name(role)
     model, form = _prepared(model, role, biases=biases, form=form)
     x = model.factors(role)

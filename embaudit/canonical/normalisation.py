@@ -16,9 +16,9 @@ from embaudit.canonical.lifts import lifted, symmetric
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Matrix, frozen
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, SideName
+from embaudit.model.sizes import require_model
 
 LARGEST = 8_000
 """Most dimensions of symmetric matrices that are tried (k = 126): half a gigabyte."""
@@ -84,7 +84,6 @@ class NormalisationTest(Result):
         )
 
 
-@typed
 def normalisation_test(model: FactorModel, *, role: SideName | str = "right") -> NormalisationTest:
     """Test whether unit rows of a side pin the linear gauge.
 
@@ -108,6 +107,7 @@ def normalisation_test(model: FactorModel, *, role: SideName | str = "right") ->
     >>> [normalisation_test(FactorModel.from_vectors(three[:m])).is_pinned for m in (2, 3)]
     [False, True]
     """
+    require_model(model)
     role = model.side_name(role)
     x = model.factors(role)
     k = x.shape[1]

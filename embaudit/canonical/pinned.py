@@ -13,13 +13,13 @@ from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms,
 from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen
-from embaudit.foundation.typed import typed
+from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
 from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
+from embaudit.model.sizes import require_model
 
 LEAST = 1e-3
 """A movement below this shows nothing: rounding in a constraint that only bends leaves its fourth root."""
@@ -29,7 +29,6 @@ CANDIDATES = 48
 """Directions among which a head's witness is chosen."""
 
 
-@typed
 def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0) -> Pinning:
     """Test whether the predictions of a model with unit rows pin the cosines within each side.
 
@@ -60,10 +59,11 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
     >>> pinned_test(corner)
     Pinning(pinned, 2 of 3 constraints)
     """
+    require_model(model)
     if not model.link.unit_sides:
         raise must_be("the link", "one that divides rows by their length", str(model.link), "read `audit` instead")
-    if not max_condition > 1:
-        raise must_be("max_condition", "above 1", max_condition)
+    if not is_number(max_condition) or max_condition <= 1:
+        raise must_be("max_condition", "a number above 1", repr(max_condition))
     draw = as_generator(rng)
     if "left" in model.link.unit_sides:
         return _one_side(model) if model.left is None else _both_sides(model, max_condition, draw)

@@ -14,14 +14,12 @@ from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
 from embaudit.canonical.span import in_span
 from embaudit.foundation.checked import Floats, frozen
-from embaudit.foundation.typed import typed
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.kernels.moments import Moments
 from embaudit.model import FactorModel, SideName
 
 
-@typed
 def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | None = None) -> Position:
     """Locate a model among its equivalents.
 
@@ -55,7 +53,8 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
         model = in_span(model)
         form = canonical_form(model)
     else:
-        model = model if len(form.left_centre) == rank else in_span(model)
+        spanned = isinstance(form, CanonicalForm) and len(form.left_centre) != rank
+        model = in_span(model) if spanned else model
         require_form_of(model, form)
     exponent, distance = nearest_exponent(form)
     counted = counted_balance(model, form.rank)

@@ -13,7 +13,6 @@ import numpy as np
 from embaudit.canonical.form import absorbed_biases, mapped, require_both_sides
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
-from embaudit.foundation.typed import typed
 from embaudit.kernels.passes import float64_blocks
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
@@ -46,7 +45,6 @@ class Reduction:
         return self.effective_rank == len(self.basis)
 
 
-@typed
 def reduced(model: FactorModel) -> Reduction:
     """Reduce a model to its effective rank.
 

@@ -18,11 +18,10 @@ from embaudit.comparison.matching import match
 from embaudit.comparison.result import Comparison
 from embaudit.comparison.rounded import rounded
 from embaudit.comparison.seen import Pairing, pairing
-from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import RNG, as_generator
+from embaudit.errors import InputError
+from embaudit.foundation.checked import RNG, as_count, as_generator, as_list
 from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.progress import track
-from embaudit.foundation.typed import typed
 from embaudit.io.files import AnyPath
 from embaudit.kernels.intervals import GROUPS, draw_groups
 from embaudit.kernels.rows import sample_rows
@@ -38,7 +37,6 @@ HALVINGS, HALVED = 5, 2_000
 """How often at most few entities are cut in halves, which decides much there, and how many are cut in all."""
 
 
-@typed
 def compare(
     before: FactorModel | AnyPath | object,
     after: FactorModel | AnyPath | object,
@@ -97,8 +95,7 @@ def compare(
         by_row = False
     first, second = Given.of(before), Given.of(after)
     chosen = _roles(first.model, second.model, roles)
-    if not n_neighbours >= 1:
-        raise must_be("n_neighbours", "at least 1", n_neighbours)
+    as_count(n_neighbours, "n_neighbours")
     for one in (first, second):
         require_ordinary_size(one.model)
     first, second, n_states = with_states(first, second, draw)
@@ -158,7 +155,7 @@ def _roles(before: FactorModel, after: FactorModel, roles: Sequence[SideName | s
     both = tuple(side for side in before.sides if side in after.sides)
     if roles is None:
         return both
-    named = tuple(before.side_name(role) for role in roles)
+    named = tuple(before.side_name(role) for role in as_list(roles, "roles", '["right"]'))
     for role in named:
         before.factors(role), after.factors(role)
     if not named or len(set(named)) < len(named):

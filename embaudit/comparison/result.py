@@ -11,7 +11,6 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.model import SideName
 
 if TYPE_CHECKING:
@@ -55,14 +54,12 @@ class Comparison(Result):
         """Whether the predictions are known to be the same, and the gauge carries one model into the other."""
         return self.fits and self.agreement is not None and self.agreement.same
 
-    @typed
     def title(self, role: SideName) -> str:
         """Return what people call a side."""
         if role not in ("left", "right"):
             raise must_be("role", 'one of "left", "right"', repr(role))
         return self.roles[role == "right"]
 
-    @typed
     def moved_most(self, role: SideName = "right", n: int = 10) -> pd.DataFrame:
         """Return the entities whose cosines changed most: name, total, and its parts; none that stayed."""
         if role not in self.changes:

@@ -19,11 +19,10 @@ from embaudit.evaluation.truth import Truth, as_truth
 from embaudit.foundation.checked import RNG, as_count, as_generator
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.kernels.intervals import draw_groups, jackknife_margin
 from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
-from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.sizes import require_model, require_ordinary_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,14 +68,12 @@ class Evaluation(Result):
             f"Evaluation({len(self.queries):,} {self.title}s, precision at {self.n}: {parts}, chance {self.chance:.3f})"
         )
 
-    @typed
     def value(self, similarity: str, measure: str = "precision") -> float:
         """Return the mean of a measure over the queries."""
         if similarity not in self.by_query:
             raise must_be("similarity", "one of " + ", ".join(self.by_query), repr(similarity))
         return float(self.by_query[similarity][:, MEASURES.index(_measure(measure))].mean())
 
-    @typed
     def best(self, measure: str = "precision") -> str:
         """Return the similarity with the highest mean."""
         return max(self.by_query, key=lambda name: self.value(name, measure))
@@ -161,7 +158,6 @@ def _measure(name: str) -> str:
     return name
 
 
-@typed
 def evaluate_similarities(
     model: FactorModel,
     truth: Truth | Sequence[Any] | NDArray[Any],
@@ -211,6 +207,7 @@ def evaluate_similarities(
     >>> found.value("cosine"), round(found.chance, 3)
     (1.0, 0.333)
     """
+    require_model(model)
     require_ordinary_size(model)
     model = in_span(model)
     role = model.side_name(role)
@@ -224,8 +221,7 @@ def evaluate_similarities(
         remedy = f"label more {title}s; a row of zeros does not count"
         raise must_be(f"the {title}s that have a label and a direction", "at least 3", len(rows), remedy)
     n = as_count(n, "n", most=len(rows) - 2)
-    if n_queries < 2:
-        raise must_be("n_queries", "at least 2", n_queries)
+    as_count(n_queries, "n_queries", least=2)
     draw = as_generator(rng)
     rows = sample_rows(rows, CANDIDATES, draw)
     queries = np.sort(draw.permutation(len(rows))[:n_queries])

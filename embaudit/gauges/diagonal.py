@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG
-from embaudit.foundation.typed import typed
 from embaudit.gauges.budgeted import BudgetedLinear, is_linear, linear_budget
 from embaudit.gauges.gauge import EPS, Gauge
 from embaudit.gauges.group import GaugeGroup, covers, sample_spectrum
@@ -47,9 +47,10 @@ class Diagonal(BudgetedLinear):
         """Draw log-normal scales, stretched to spend the budget exactly."""
         return Gauge.diagonal(sample_spectrum(self.rank, self.max_condition, rng))
 
-    @typed
     def contains(self, gauge: Gauge) -> bool:
         """Whether M is diagonal within rounding, κ within the budget, and nothing is shifted."""
+        if not isinstance(gauge, Gauge):
+            raise must_be("gauge", "a Gauge", repr(gauge), "Gauge.linear makes one of a matrix")
         left = np.asarray(gauge.left)
         off_diagonal = np.abs(left - np.diag(np.diag(left))).max()
         return super().contains(gauge) and bool(off_diagonal <= 64 * EPS * np.abs(np.diag(left)).min())

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Matrix, Vector, as_count, as_factors, as_vector, frozen
-from embaudit.foundation.typed import typed
 from embaudit.kernels.passes import cached_blocks
 from embaudit.kernels.stretch import WIDE, Stretch, Structured
 from embaudit.kernels.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.sizes import require_model
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -126,7 +126,6 @@ class Gauge:
             )
 
     @classmethod
-    @typed
     def identity(cls, rank: int) -> Gauge:
         """Make the gauge that changes nothing."""
         require_rank(rank)
@@ -172,7 +171,6 @@ class Gauge:
         return cls((u * s) @ vt, (u / s) @ vt)
 
     @classmethod
-    @typed
     def translation(cls, rank: int, *, left: ArrayLike | None = None, right: ArrayLike | None = None) -> Gauge:
         """Make the gauge that adds one vector to every row of a side."""
         require_rank(rank)
@@ -244,10 +242,10 @@ class Gauge:
         """What stays the same for any model, without help from its biases."""
         return self._level(shifts_left=self.shifts_left, shifts_right=self.shifts_right)
 
-    @typed
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """What stays the same for this model, whose free biases absorb translations."""
         # Where one side only is divided by its lengths, a common scale is not divided out of the other.
+        require_model(model)
         if len(model.link.unit_sides) == 1 and not self.is_isometry:
             return Equivalence.NOTHING
         return self._level(
@@ -262,7 +260,6 @@ class Gauge:
             return Equivalence.PROBABILITIES
         return Equivalence.COSINES if self.fixes_cosines else Equivalence.SCORES
 
-    @typed
     def on(self, side: SideName) -> tuple[Map, Vector]:
         """Return what it does to the rows of one side: the (k, k) matrix they are multiplied by, and their shift."""
         return (self.left, self.left_shift) if side == "left" else (self.right, self.right_shift)
@@ -296,7 +293,6 @@ class Gauge:
             first.right_shift @ self.right + self.right_shift,
         )
 
-    @typed
     def act(self, model: FactorModel) -> FactorModel:
         """Return the equivalent model; it has the objective of the given one where that keeps its value.
 
@@ -328,6 +324,7 @@ class Gauge:
         return model.replace(left=left, right=right, left_bias=left_bias, right_bias=right_bias, objective=objective)
 
     def _require_equivalence(self, model: FactorModel) -> None:
+        require_model(model)
         users, items = model.roles
         if self.rank != model.rank:
             raise InputError(

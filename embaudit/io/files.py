@@ -10,9 +10,9 @@ from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias, TypeVar
 
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import as_list
 from embaudit.foundation.inputs import note_input, noted_inputs
 from embaudit.foundation.remote import as_url, fetched
-from embaudit.foundation.typed import typed
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")
@@ -149,7 +149,6 @@ def first_bytes(path: Path, size: int = 16) -> bytes:
         return file.read(size)
 
 
-@typed
 def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath | None]) -> None:
     """Refuse an output that is an input or another output, under whatever name, before any work is done.
 
@@ -172,9 +171,10 @@ def distinct_outputs(inputs: Iterable[AnyPath | None], outputs: Iterable[AnyPath
         ...
     embaudit.errors.InputError: the output must be another file than the input; got model.npz for both; ...
     """
-    read = [as_path(path, "the input") for path in inputs if path is not None]
+    read = [as_path(path, "the input") for path in as_list(inputs, "inputs", '["a.npz"]') if path is not None]
     written: list[Path] = []
-    for output in (as_path(path, "the output") for path in outputs if path is not None):
+    given = as_list(outputs, "outputs", '["b.npz"]')
+    for output in (as_path(path, "the output") for path in given if path is not None):
         for kind, others in (("the input", read), ("another output", written)):
             if any(_same(output, other) for other in others):
                 raise must_be("the output", f"another file than {kind}", f"{output} for both", "name a file of its own")

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, as_factors
 from embaudit.foundation.remote import naming, with_urls
-from embaudit.foundation.typed import typed
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
@@ -31,7 +30,6 @@ OF_SIDES = ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
 """The fields of a model whose shapes an intake tells."""
 
 
-@typed
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
     """Read a model, whatever wrote it; `read` also says what became what.
 
@@ -66,7 +64,6 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     return read(path, kind=kind, format=format, **options).model
 
 
-@typed
 def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Reading:  # noqa: A002
     """Read a model, and say what became what, what was left over and what was assumed.
 
@@ -89,7 +86,6 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         return Reading(model, intake)
 
 
-@typed
 def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
     """Say what `read` would make of a file, from its headers alone: no numbers of vectors are read.
 
@@ -300,7 +296,6 @@ def stored_rows(path: Path, side: str, rows: slice) -> NDArray[Any]:
     return arrays.place(side if side in arrays.tensors else next(iter(arrays.tensors))).rows(rows)
 
 
-@typed
 def require_output(path: AnyPath, *, sides: Literal[1, 2] = 1, force: bool = False) -> None:
     """Refuse an output that `save` could not write, before the work that leads to it.
 

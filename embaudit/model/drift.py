@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, as_generator
+from embaudit.foundation.checked import RNG, Floats, Indices, as_generator, is_number
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.passes import CACHE_BYTES
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.stretch import WIDE
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
+from embaudit.model.sizes import require_model
 
 MAX_SCORES = 1_000_000
 """Scores compared for one gauge: all of them where there are no more, those of sampled left rows otherwise."""
@@ -180,13 +180,13 @@ class Sample:
 
 def require_same_rows(before: FactorModel, after: FactorModel) -> None:
     """Refuse models of other numbers of rows: the same entities are compared."""
+    require_model(before, after)
     sides = [side for side in before.sides if side in after.sides]
     sizes = [[len(model.side(side)) for side in sides] for model in (before, after)]
     if sizes[0] != sizes[1]:
         raise must_be("the model after", f"of {sizes[0]} rows, as the one before", sizes[1], "compare joins others")
 
 
-@typed
 def drift(
     before: FactorModel,
     after: FactorModel,
@@ -226,8 +226,8 @@ def _drift(
     before: FactorModel, after: FactorModel, condition_number: float, rows: Indices, scores: Floats | None = None
 ) -> Drift:
     """Compare the predictions of some left rows, whose scores before may be at hand."""
-    if not condition_number > 0:
-        raise must_be("condition_number", "above 0", condition_number)
+    if not is_number(condition_number) or condition_number <= 0:
+        raise must_be("condition_number", "a number above 0", repr(condition_number))
     gap = scale = 0.0
     for block in row_blocks(len(rows), before.n_right):
         old = before.scores(rows[block]) if scores is None else scores[block]

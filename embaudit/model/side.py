@@ -23,7 +23,6 @@ from embaudit.foundation.checked import (
     frozen,
     storage_of,
 )
-from embaudit.foundation.typed import typed
 from embaudit.foundation.unread import Unread
 from embaudit.kernels.moments import Moments, moments, outlined
 from embaudit.kernels.rows import row_norms
@@ -169,7 +168,6 @@ class Side:
     bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
     counts, aside = OnFirstUse[Vector | None](), OnFirstUse[Flags | None]()
 
-    @typed
     def __init__(
         self,
         rows: ArrayLike | Unread,

@@ -10,6 +10,22 @@ SIZES = {"float32": (1e-12, 1e12), "float64": (1e-100, 1e100)}
 """Lengths between which products of two factors and of a gauge neither overflow nor vanish."""
 
 
+def require_model(*models: object) -> None:
+    """Refuse what is no model.
+
+    Examples
+    --------
+    >>> require_model("m.npz")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: the model must be a FactorModel; got 'm.npz'; load reads a file, from_vectors an array.
+    """
+    for model in models:
+        if not isinstance(model, FactorModel):
+            remedy = "load reads a file, from_vectors an array"
+            raise must_be("the model", "a FactorModel", repr(model), remedy)
+
+
 def require_ordinary_size(model: FactorModel) -> None:
     """Refuse factors whose products do not fit into their own precision.
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from embaudit.foundation.checked import RNG, Floats, as_generator, as_numbers, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.nearest import TIE
 from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
 from embaudit.model import FactorModel, SideName
+from embaudit.model.sizes import require_model
 
 ALL = 20_000
 """Pairs up to which all are taken (200 rows); as many are drawn where there are more."""
@@ -69,7 +69,6 @@ class Levels(Result):
         )
 
 
-@typed
 def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) -> Levels:
     """Collect the cosines of all pairs of one side, or of 20,000 drawn ones where there are more.
 
@@ -93,6 +92,7 @@ def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) 
     >>> found.cosines.round(6).tolist(), found.below([0.8, 0.9]).round(3).tolist()
     ([0.0, 0.6, 0.8], [0.667, 1.0])
     """
+    require_model(model)
     role, draw = model.side_name(role), as_generator(rng)
     side = model.side(role)
     rows = side.directed

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
-from embaudit.foundation.typed import typed
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pairs import n_pairs, sample_pairs
 from embaudit.kernels.rows import sample_rows
@@ -255,7 +254,6 @@ class MovementProbe:
         return table[np.ix_(sides[0].directed, sides[-1].directed)] if some else table
 
 
-@typed
 def movement(
     before: FactorModel,
     after: FactorModel,

@@ -78,6 +78,8 @@ def _without_titles(model: FactorModel, role: SideName) -> str:
 
 
 def _find_row(texts: list[Any], names: Any, low: Any, entity: str, remedy: str) -> int:
+    if not isinstance(entity, str):
+        raise must_be("show", "a list of ids or titles as text", repr(entity))
     searches = [np.flatnonzero(text == entity) for text in texts]
     searches += [np.flatnonzero(low == entity.lower()), np.flatnonzero(np.char.startswith(low, entity.lower()))]
     for hits in searches:

@@ -9,11 +9,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Floats, Indices, Matrix, as_generator, frozen
+from embaudit.foundation.checked import RNG, Flags, Floats, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted, percent, visible
 from embaudit.kernels.copies import even_chance, first_copies, have_near, leaders, near_pairs, outline, resolution
 from embaudit.kernels.intervals import wilson_interval
@@ -21,6 +20,7 @@ from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
+from embaudit.model.sizes import require_model
 
 TOLERANCE = 1e-4
 """Cosines above 1 less this are those of twins: no rounding of float16 or bfloat16 rows brings one below."""
@@ -119,7 +119,6 @@ class Twins(Result):
         return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {found}."
 
 
-@typed
 def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float = TOLERANCE, rng: RNG = 0) -> Twins:
     """Find the rows of one side that are copies of each other, exactly or nearly.
 
@@ -156,9 +155,10 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     >>> twins(FactorModel.from_vectors(rows), tolerance=0).n_pairs
     1
     """
+    require_model(model)
     role, draw = model.side_name(role), as_generator(rng)
-    if not 0 <= tolerance < 1:
-        raise must_be("tolerance", "a number from 0 to below 1", tolerance)
+    if not is_number(tolerance) or not 0 <= tolerance < 1:
+        raise must_be("tolerance", "a number from 0 to below 1", repr(tolerance))
     side = model.side(role)
     if tolerance != TOLERANCE or not isinstance(rng, int):
         return _twins(side, role, tolerance, draw)

@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, as_count, as_numbers, frozen
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, as_count, as_list, as_numbers, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Translation
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.nearest import TIE, NeighbourLists, neighbours
 from embaudit.model import FactorModel, SideName
+from embaudit.model.sizes import require_model
 from embaudit.ranges.cosine_range import require_gauges_of
 from embaudit.ranges.half_angle import tangent_of
 from embaudit.ranges.reach import Fixed, reach_of_pairs
@@ -101,7 +101,6 @@ class CertifiedNeighbours(Drawn):
         shortest = np.where(known, self.radii, np.inf).min(axis=1, initial=np.inf)
         return _share_above(shortest[known.any(axis=1)], kappas)
 
-    @typed
     def certified(self, kappa: float) -> Flags:
         """Which entries, as (m, N), are certified at κ."""
         return np.asarray(self.radii > _as_conditions(kappa))
@@ -119,7 +118,6 @@ class CertifiedNeighbours(Drawn):
         frame = pd.DataFrame(whose | listed)
         return frame[frame["neighbour"] >= 0].reset_index(drop=True)
 
-    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with at most `limit` entries of lists; an infinite radius is None as one unknown is."""
         counts = {"n": self.n, "n_rows": len(self.rows), "n_undefined": self.n_undefined}
@@ -145,10 +143,9 @@ class CertifiedNeighbours(Drawn):
             f"{stay}. {percent(self.tied_share)} tie with the first row left out, and nothing is certain of them."
         )
 
-    @typed
     def plot(self, ax: Any = None, *, attacks: Iterable[Any] = ()) -> Display:
         """Draw the share certain to stay against κ, with what attacks (`worst_gauge`) on the lists left in place."""
-        return self._drawn(ax, attacks=attacks)
+        return self._drawn(ax, attacks=as_list(attacks, "attacks", "audit.evidence.limits.attacks"))
 
 
 def _as_conditions(kappas: ArrayLike) -> Floats:
@@ -167,7 +164,6 @@ def _share_above(radii: Floats, kappas: ArrayLike) -> Floats:
     return share
 
 
-@typed
 def certified_neighbours(
     model: FactorModel,
     *,
@@ -208,6 +204,7 @@ def certified_neighbours(
     >>> certified_neighbours(FactorModel.from_softmax(rows), n=1, group=shifts).radii.ravel().round(2).tolist()
     [3.54, 3.38, 1.0]
     """
+    require_model(model)
     role = model.side_name(role)
     factors = model.factors(role)
     max_shift = _shift_of(model, role, group)

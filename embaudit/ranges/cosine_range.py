@@ -12,13 +12,13 @@ from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Flags, Floats, as_count, as_numbers, frozen, is_integer, is_number
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, Translation
 from embaudit.gauges.budgeted import linear_budget
 from embaudit.gauges.gauge import EPS
 from embaudit.kernels.pairs import pair_cosines, pairs_or_all
 from embaudit.model import FactorModel, Pairs, Role
+from embaudit.model.sizes import require_model
 from embaudit.ranges.affine import AffineReach, CrossAffineReach
 from embaudit.ranges.cross import CrossLinearReach
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach
@@ -122,7 +122,6 @@ class CosineRange(Drawn):
         columns = {"cosine": self.before, **{name: getattr(self, name) for name in ends}}
         return pd.DataFrame(dict(zip(names, self.pairs.T, strict=True)) | columns)
 
-    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values, with the ranges of at most `limit` pairs."""
         numbers = {
@@ -144,7 +143,6 @@ class CosineRange(Drawn):
             f"their sign and {percent(self.is_vacuous[known].mean())} can be anything.{undefined}"
         )
 
-    @typed
     def witness(self, pair: int, end: End, tol: float = 1e-7) -> Gauge:
         """Find a gauge of the set that takes one cosine to an end of its range.
 
@@ -261,7 +259,6 @@ def require_gauges_of(model: FactorModel, group: GaugeGroup) -> None:
         )
 
 
-@typed
 def cosine_range(
     model: FactorModel, group: GaugeGroup, *, role: Role | str = "right", pairs: ArrayLike | None = None
 ) -> CosineRange:
@@ -308,6 +305,7 @@ def cosine_range(
     >>> found.lower, found.upper, found.lower_attained
     (array([0.]), array([1.]), array([False]))
     """
+    require_model(model)
     role = model.role(role)
     require_gauges_of(model, group)
     x, y = Pairs(role).rows(model)

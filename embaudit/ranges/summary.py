@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.foundation.checked import RNG
+from embaudit.foundation.checked import RNG, as_list
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear
 from embaudit.model import FactorModel, Pairs, Role, SideName
+from embaudit.model.sizes import require_model
 from embaudit.ranges.cosine_range import CosineRange, cosine_range
 
 BUDGETS = (1.25, 1.5, 2.0)
@@ -90,7 +90,6 @@ def summarise(found: CosineRange, name: str) -> RangeSummary:
     )
 
 
-@typed
 def range_summary(
     model: FactorModel,
     *,
@@ -133,11 +132,12 @@ def range_summary(
     linear 0.59 0.54
     diagonal 0.39 0.68
     """
+    require_model(model)
     role = model.role(role)
     pairs = Pairs(role).sample(model, n_pairs, rng=rng)
-    lengths = list(shifts)
+    lengths = as_list(shifts, "shifts", "[0.5]")
     summaries = []
-    for budget in budgets:
+    for budget in as_list(budgets, "budgets", "[1.5, 2.0]"):
         groups: list[tuple[str, GaugeGroup]] = [
             ("linear", GeneralLinear(model.rank, max_condition=budget)),
             ("diagonal", Diagonal(model.rank, max_condition=budget)),

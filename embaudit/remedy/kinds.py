@@ -22,8 +22,7 @@ from embaudit.canonical.form import (
 from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
-from embaudit.foundation.checked import RNG, Floats, Vector, as_generator
-from embaudit.foundation.typed import typed
+from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import pair_cosines, sample_pairs
@@ -44,7 +43,6 @@ FOLDED = ("folded", "folded-centred")
 """Kinds of a head behind a final norm."""
 
 
-@typed
 def fix(
     model: FactorModel | AnyPath | object,
     as_: str = "prediction",
@@ -107,6 +105,8 @@ def fix(
     """
     if as_ not in KINDS:
         raise must_be("as", "one of " + ", ".join(KINDS), repr(as_))
+    if final_norm is not None and not isinstance(final_norm, FinalNorm):
+        raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     given, model, draw = model, as_model(model), as_generator(rng)
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
@@ -218,7 +218,7 @@ def _canonical(
 def _require_dimensions(dimensions: int | None, form: CanonicalForm, model: FactorModel) -> int:
     if dimensions is None:
         return form.rank
-    if not 1 <= dimensions <= form.rank:
+    if not is_integer(dimensions) or not 1 <= dimensions <= form.rank:
         remedy = f"the predictions see {form.rank} of the {model.rank} dimensions"
         raise must_be("dimensions", f"an integer from 1 to {form.rank}", repr(dimensions), remedy)
     return int(dimensions)

@@ -15,7 +15,6 @@ from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.draft import Draft
@@ -102,7 +101,6 @@ class Remedy(Result):
 
         return explain(self)
 
-    @typed
     def stream(self, role: SideName) -> Stream:
         """Return the vectors of a side, computed while they are read."""
         if role not in self.roles:
@@ -112,7 +110,6 @@ class Remedy(Result):
         function = self.maps[role]
         return Stream((len(x), self.columns), x.dtype, lambda: mapped_blocks(x, function, self.columns), blocks)
 
-    @typed
     def vectors(self, role: SideName | None = None) -> Matrix:
         """Compute the vectors of a side in memory: the right one, or the only one there is, by default."""
         *_, last = self.roles
@@ -146,7 +143,6 @@ class Remedy(Result):
                  "right_names", "left_counts", "right_counts", "left_aside", "right_aside")  # fmt: skip
         return {**{name: getattr(model, name) for name in names}, **self.biases, "objective": self.objective}
 
-    @typed
     def write(self, path: AnyPath, *, force: bool = False) -> Path:
         """Write the vectors and read some of them back to verify the file.
 

@@ -115,7 +115,8 @@ def taken_rows(
     labels = None if groups is None else groups_of(side, groups)
     of_all = None if labels is None else labels.of
     size = as_count(n_rows, "n_rows", least=2, most=MOST_ROWS)
-    rows, said = _named(model, role, show) if len(show) else _drawn(side, of_all, size, rng)
+    names = as_list(show, "show", '["Heat"]')
+    rows, said = _named(model, role, names) if names else _drawn(side, of_all, size, rng)
     if len(rows) < 2:
         raise must_be(f"{side.title} factors", "two rows or more to show", counted(len(rows), "row"))
     if labels is None:

@@ -83,7 +83,7 @@ def heatmap(
     require_ordinary_size(model)
     model = in_span(with_objective(model))
     taken = taken_rows(model, side, groups=groups, show=show, n_rows=n_rows, rng=draw)
-    names = None if beside is None else as_list(beside, "beside", '["furthest", "prediction cosine"]')
+    names = None if beside is None else [*map(str, as_list(beside, "beside", '["furthest", "prediction cosine"]'))]
     if equals is None:
         equals = [] if names == [] else equivalent_models(model, n_gauges=N_GAUGES, max_condition=BUDGET, rng=draw)
     chooser = _Chooser(model, side, taken.rows, tuple(equals), form)

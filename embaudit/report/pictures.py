@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from embaudit.foundation.checked import RNG
-from embaudit.foundation.typed import typed
 from embaudit.io import as_model
 from embaudit.io.files import AnyPath
 from embaudit.model import FactorModel, Role
@@ -15,7 +14,6 @@ from embaudit.report.heatmaps import heatmap
 from embaudit.report.prediction_display import PredictionDisplay
 
 
-@typed
 def plot_heatmap(
     model: FactorModel | AnyPath | object,
     ax: Any = None,
@@ -73,7 +71,6 @@ def plot_heatmap(
     return found.plot(ax)
 
 
-@typed
 def plot_prediction_cosines(
     model: FactorModel | AnyPath | object,
     ax: Any = None,

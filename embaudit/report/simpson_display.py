@@ -48,9 +48,11 @@ class SimpsonDisplay(Display):
         """Take one grouping of a report, the first by default."""
         if not report.groupings:
             raise must_be("a report to draw", "of at least one grouping", "none")
-        if isinstance(grouping, str) and grouping not in (known := [one.name for one in report.groupings]):
+        known = {one.name: one for one in report.groupings}
+        grouping = report.groupings[0] if grouping is None else grouping
+        chosen = known.get(grouping) if isinstance(grouping, str) else grouping
+        if not isinstance(chosen, type(report.groupings[0])):
             raise must_be("grouping", "one of " + ", ".join(known), repr(grouping))
-        chosen = report[grouping] if isinstance(grouping, str) else grouping or report.groupings[0]
         m, sample = chosen.moments, chosen.sample
         return cls(
             labels=(*(report.titles or (report.x, report.y)), chosen.name),

@@ -11,7 +11,6 @@ import pandas as pd
 
 from embaudit._version import __version__
 from embaudit.foundation.checked import MOST_COUNT, Floats, Indices, as_count
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import two_decimals
 from embaudit.gauges import Gauge
 from embaudit.kernels.pairs import all_pairs
@@ -106,7 +105,6 @@ class NielsenFigure:
         )
 
 
-@typed
 def nielsen(*, n_inputs: int = 1_000, seed: int = 0) -> NielsenFigure:
     """Reproduce Figures 1 and 2 on cosines between label representations.
 

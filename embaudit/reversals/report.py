@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from embaudit.foundation.checked import Flags, Floats, as_count
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.reversals.statistics import Association, GroupMoments
 
@@ -325,7 +324,6 @@ class SimpsonReport(Drawn):
         """Groupings of which nothing can be said: fewer than two groups have a vote, or nothing varies within."""
         return tuple(grouping for grouping in self.groupings if grouping.kind is Kind.UNDECIDED)
 
-    @typed
     def explain(self, *, limit: int | None = None) -> str:
         """Say what was found, a line each.
 
@@ -346,7 +344,6 @@ class SimpsonReport(Drawn):
             lines.append(f"Undecided, for want of two groups with a vote: {undecided}.")
         return "\n".join(lines)
 
-    @typed
     def listed_notes(self, *, limit: int | None = None) -> list[str]:
         """Return `notes`, at most so many; a last one says how many more there are."""
         return shortened(self.notes, limit)
@@ -376,7 +373,6 @@ class SimpsonReport(Drawn):
         }
         return pd.DataFrame(columns, index=pd.Index([g.name for g in groupings], name="grouping"))
 
-    @typed
     def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
         """Return plain values ready for JSON, with at most `limit` groups of each grouping."""
         return {
@@ -393,7 +389,6 @@ class SimpsonReport(Drawn):
             "notes": list(self.notes),
         }
 
-    @typed
     def plot(self, ax: Any = None, *, grouping: Grouping | str | None = None) -> Display:
         """Draw the pooled line against the lines of the groups, for the first grouping by default."""
         return self._drawn(ax, grouping=grouping)

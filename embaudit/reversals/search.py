@@ -11,7 +11,6 @@ import numpy as np
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, as_count, as_generator, is_number
 from embaudit.foundation.progress import track
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.io.tables.frames import read_frame
 from embaudit.reversals.report import Grouping, Sample, SimpsonReport
@@ -144,7 +143,6 @@ def _resolution_note(n_groupings: int, settings: _Settings) -> list[str]:
     ]
 
 
-@typed
 def simpson(
     frame: Any,
     *,

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Floats, as_factors
-from embaudit.foundation.typed import typed
+from embaudit.foundation.checked import Floats, as_factors, is_number
 from embaudit.foundation.words import counted
 from embaudit.kernels.pair_sums import RowSums, pair_sums
 from embaudit.kernels.rows import unit_rows
@@ -36,7 +35,6 @@ def _moments(sums: Floats) -> GroupMoments:
     return GroupMoments(n, s / n, t / n, sxx, syy, sxy)
 
 
-@typed
 def similarity_reversal(
     before: ArrayLike, after: ArrayLike, clusters: ArrayLike, *, share: float = 1.0
 ) -> SimpsonReport:
@@ -79,8 +77,8 @@ def similarity_reversal(
         raise InputError(
             f"before, after and clusters must have one row an item; got {len(x)}, {len(y)} and {labels.size}."
         )
-    if not 0 < share <= 1:
-        raise must_be("share", "above 0 and at most 1", share)
+    if not is_number(share) or not 0 < share <= 1:
+        raise must_be("share", "above 0 and at most 1", repr(share))
     u, v = unit_rows(x), unit_rows(y)
     known = ~(np.isnan(u[:, 0]) | np.isnan(v[:, 0]))
     u, v = u[known], v[known]

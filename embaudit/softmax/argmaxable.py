@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.foundation.checked import Flags, Floats, Indices, as_rows
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
 from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
 from embaudit.softmax.twins import first_twins
@@ -111,7 +111,6 @@ class Argmaxable(Result):
         return f"Of {asked}, {self.n_can:,} can be the most probable one, {self.n_cannot:,} cannot{tied}{undecided}."
 
 
-@typed
 def argmaxable(
     model: FactorModel, *, rows: ArrayLike | None = None, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> Argmaxable:
@@ -156,6 +155,7 @@ def argmaxable(
     Demeter, Kimmel & Downey, "Stolen Probability", ACL 2020; Grivas, Bogoychev & Lopez, "Low-Rank Softmax Can Have
     Unargmaxable Classes in Theory but Rarely in Practice", ACL 2022.
     """
+    require_model(model)
     asked = np.arange(model.n_right) if rows is None else as_rows(rows, model.n_right)
     return argmaxable_in(label_coordinates(model), model, asked, margin, max_cells)
 

@@ -23,6 +23,7 @@ from embaudit.kernels.rows import row_norms
 from embaudit.kernels.screened import ROUNDOFF
 from embaudit.kernels.stretch import WIDE
 from embaudit.model import FactorModel, Softmax
+from embaudit.model.sizes import require_model
 
 EQUAL = "{} must differ from each other; all rows are equal; check the input."
 ORDINARY = (1e-100, 1e100)
@@ -33,6 +34,7 @@ LINEAR = 1e-9
 
 def require_softmax(model: FactorModel, what: str) -> None:
     """Refuse a model that is no softmax head."""
+    require_model(model)
     if not isinstance(model.link, Softmax):
         raise must_be(what, "asked of a softmax head", f"a model with {model.link} link", "make it with from_softmax")
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Floats, Indices, as_count
+from embaudit.foundation.checked import Floats, Indices, as_count, is_number
 from embaudit.foundation.progress import track
 from embaudit.kernels.largest import Largest
 from embaudit.softmax.coordinates import LabelCoordinates
@@ -148,8 +148,8 @@ def solve_feasibility(
     title : str
         Description of the linear programs in a progress bar.
     """
-    if not 0 < margin < 1:
-        raise must_be("margin", "a share between 0 and 1", margin)
+    if not is_number(margin) or not 0 < margin < 1:
+        raise must_be("margin", "a share between 0 and 1", repr(margin))
     as_count(max_cells, "max_cells")
     result = Feasibility(np.full(len(members), OPEN, dtype=np.int8), np.zeros(len(members)))
     if space.is_simplex:

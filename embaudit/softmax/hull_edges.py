@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Flags, Floats, Indices
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
 from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 from embaudit.softmax.argmaxable import WORDS
 from embaudit.softmax.coordinates import label_coordinates
 from embaudit.softmax.feasibility import MARGIN, MAX_CELLS, NO, OPEN, YES, solve_feasibility
@@ -65,7 +65,6 @@ class SharedHalves(Result):
         return f"Of {pairs} of labels, {n['n_can']:,} can share ½/½, {n['n_cannot']:,} cannot{undecided}."
 
 
-@typed
 def shared_halves(
     model: FactorModel, pairs: ArrayLike, *, margin: float = MARGIN, max_cells: int = MAX_CELLS
 ) -> SharedHalves:
@@ -102,6 +101,7 @@ def shared_halves(
     ----------
     Nielsen, "Why not to use Cosine Similarity between Label Representations", 2026, Figure 2.
     """
+    require_model(model)
     index = as_pairs(pairs, model.n_right, model.n_right)
     equal = index[index[:, 0] == index[:, 1]]
     if equal.size:

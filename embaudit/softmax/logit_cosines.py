@@ -8,12 +8,10 @@ from numpy.typing import ArrayLike
 from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.typed import typed
 from embaudit.model import FactorModel
 from embaudit.softmax.coordinates import of_ordinary_size, require_different, require_softmax
 
 
-@typed
 def logit_cosines(model: FactorModel, *, pairs: ArrayLike, inputs: ArrayLike | None = None) -> Floats:
     """Compute the cosine of the double-centred logits of pairs of labels over a set of inputs.
 

@@ -21,7 +21,6 @@ from embaudit.foundation.checked import (
     is_integer,
 )
 from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.foundation.typed import typed
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import row_norms, sample_rows
@@ -85,7 +84,6 @@ class Panel:
         return int(first), int(second)
 
 
-@typed
 def probe_inputs(model: FactorModel, n: int = N_PROBES, *, rng: RNG = 0) -> Floats:
     """Draw inputs at the scale of a head, where none are at hand.
 

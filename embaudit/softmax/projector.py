@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 from embaudit.softmax.coordinates import LabelCoordinates, label_coordinates
 
 if TYPE_CHECKING:
@@ -101,7 +101,6 @@ class ProjectorCosines(Result):
         return f"{text} {self.warning}".rstrip()
 
 
-@typed
 def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosines:
     """Compute the projector cosine of pairs of labels.
 
@@ -132,6 +131,7 @@ def projector_cosines(model: FactorModel, *, pairs: ArrayLike) -> ProjectorCosin
     >>> found, found.cosines.round(9)
     (ProjectorCosines(3 pairs, V/k = 1.5, degenerate), array([-0.5, -0.5, -0.5]))
     """
+    require_model(model)
     return projector_cosines_in(label_coordinates(model), as_pairs(pairs, model.n_right, model.n_right))
 
 

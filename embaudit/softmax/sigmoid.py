@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats
+from embaudit.foundation.checked import Flags, Floats, as_count, is_number
 from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
-from embaudit.foundation.typed import typed
 from embaudit.foundation.words import counted
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
+from embaudit.model.sizes import require_model
 from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.programs import best_lead
 
@@ -57,7 +57,6 @@ class LabelCombinations(Result):
         return f"Some input gives {len(self.on):,} of the {2**n:,} combinations of {counted(n, 'label')}."
 
 
-@typed
 def label_combinations(
     model: FactorModel, *, margin: float = MARGIN, max_combinations: int = MAX_COMBINATIONS
 ) -> LabelCombinations:
@@ -101,6 +100,9 @@ def label_combinations(
     Bottleneck: Provably Argmaxable Sparse Multi-Label Classification", AAAI 2024.
     """
     rows = lifted_rows(model)
+    if not is_number(margin):
+        raise must_be("margin", "a number", repr(margin))
+    as_count(max_combinations, "max_combinations")
     regions = [(np.zeros(0), np.append(np.zeros(rows.shape[1] - 1), 1.0))]
     for label in track(range(len(rows)), "enumerating combinations of labels", len(rows)):
         regions = [child for signs, x in regions for child in _cut(rows[: label + 1], signs, x, margin)]
@@ -117,6 +119,7 @@ def label_combinations(
 
 def lifted_rows(model: FactorModel) -> Floats:
     """Rows `(w, b)`, each of length 1: a sign does not depend on how long its row is."""
+    require_model(model)
     bias = np.full(model.n_right, model.offset)
     if model.right_bias is not None:
         bias = bias + model.right_bias

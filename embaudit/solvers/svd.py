@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen
+from embaudit.foundation.checked import RNG, Floats, Matrix, Vector, as_generator, frozen, is_integer
 from embaudit.foundation.parallel import one_blas_thread
-from embaudit.foundation.typed import typed
 from embaudit.kernels.rows import triangular_factor
 from embaudit.solvers import routes
 from embaudit.solvers.krylov import orthonormal, value_errors
@@ -184,7 +183,6 @@ def _positive_signs(right: NDArray[Any]) -> NDArray[Any]:
     return right * np.where(right[leading, np.arange(right.shape[1])] < 0, -1.0, 1.0)
 
 
-@typed
 def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> TruncatedSVD:
     """Compute the k largest singular values of X and their right singular vectors.
 
@@ -214,9 +212,9 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
     """
     rows, scale = _in_range(as_interactions(X))
     limit = min(rows.shape)
-    if not 1 <= k <= limit:
-        raise must_be("k", f"from 1 to min(n, p) = {limit}", k)
-    if solver not in get_args(Solver):
+    if not is_integer(k) or not 1 <= k <= limit:
+        raise must_be("k", f"from 1 to min(n, p) = {limit}", repr(k))
+    if not isinstance(solver, str) or solver not in get_args(Solver):
         raise must_be("solver", "one of " + ", ".join(get_args(Solver)), repr(solver))
     draw = as_generator(rng)
     # The products share the cores by rows; BLAS threads beside them would only spin.

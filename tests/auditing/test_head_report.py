@@ -176,7 +176,8 @@ def test_a_head_that_says_it_is_capped_is_audited_as_one_declared_so(inputs):
         (Softmax(soft_cap=3.0, unit_rows=True), {"soft_cap": 3.0, "normalised": True}),
     ):
         stored, declared = audit(head.replace(link=link), n_gauges=1), audit(head, n_gauges=1, **options)
-        assert json.dumps(stored.to_dict()) == json.dumps(declared.to_dict())
+        # Options say what was declared.
+        assert json.dumps(stored.to_dict() | {"options": {}}) == json.dumps(declared.to_dict() | {"options": {}})
         assert declared.model.link == link
         assert declared.predictions_hold
         assert {record.level for record in declared.evidence.drift} == {Equivalence.PROBABILITIES}
@@ -377,10 +378,13 @@ def test_rows_that_weight_decay_trained_add_up_to_zero():
         (lambda: probe_inputs(FactorModel.from_vectors(FIGURE_1)), "^probe inputs must be asked of a softmax head"),
         (
             lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=(0, 1, 2)),
-            "pair must be 2 values, each an integer",
+            "pair must be two row numbers",
         ),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be 2 values, each an"),
-        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"), "soft_cap must be a number or None"),
+        (lambda: head_report(FactorModel.from_softmax(FIGURE_1), pair=("0", "1")), "pair must be two row numbers"),
+        (
+            lambda: head_report(FactorModel.from_softmax(FIGURE_1), soft_cap="a"),
+            "soft_cap must be a positive number; got 'a'",
+        ),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng="x"), "rng must be a numpy Generator, an integer"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), rng=-1), "rng must be a numpy Generator, an integer"),
         (lambda: head_report(FactorModel.from_softmax(FIGURE_1), n_gauges=-1), "an integer from 0 to 10000; got -1"),

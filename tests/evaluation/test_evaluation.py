@@ -228,7 +228,7 @@ def test_a_notebook_shows_values_and_words():
         ([None] * 12, {}, "at least two labels"),
         (GENRES, {"n": 10}, "n must be an integer from 1 to 8"),
         (GENRES, {"n": 0}, "n must be an integer from 1 to 8"),
-        (GENRES, {"n_queries": 1, "n": 2}, "n_queries must be at least 2"),
+        (GENRES, {"n_queries": 1, "n": 2}, "n_queries must be an integer >= 2"),
         ([f"label {i}" for i in range(12)], {"n": 2}, "relate some rows and not all"),
         (["A|B"] * 12, {"n": 2}, "relate some rows and not all"),
     ],

@@ -222,7 +222,7 @@ def test_three_rows_are_enough_and_lists_leave_one_out():
         evaluate_similarities(model, labels, n=2)
     with pytest.raises(InputError, match="must be at least 3; got 2; label more items; a row of zeros does not count"):
         evaluate_similarities(model, ["a", "b", None, None, None], n=1)
-    with pytest.raises(InputError, match="n_queries must be at least 2; got 1"):
+    with pytest.raises(InputError, match="n_queries must be an integer >= 2; got 1"):
         evaluate_similarities(model, labels, n=1, n_queries=1)
     assert len(evaluate_similarities(model, labels, n=1, n_queries=2, rng=1).by_query["cosine"]) <= 2
     with pytest.raises(InputError, match=r"truth must relate some rows and not all; got labels that leave nothing to "):

@@ -151,11 +151,9 @@ def test_the_record_is_plain():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"), [(-1e-9, " from 0 to below 1"), (1, " from 0 to below 1"), ("x", ""), (np.nan, "")]
-)
-def test_a_tolerance_is_a_number_below_one(bad, words):
-    with pytest.raises(InputError, match=rf"^tolerance must be a number{words}; got "):
+@pytest.mark.parametrize("bad", [-1e-9, 1, "x", np.nan])
+def test_a_tolerance_is_a_number_below_one(bad):
+    with pytest.raises(InputError, match=r"^tolerance must be a number from 0 to below 1; got "):
         twins(pair(0.5), tolerance=bad)
 
 

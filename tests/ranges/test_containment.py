@@ -278,11 +278,8 @@ def test_what_is_no_gauge_of_the_model_is_refused() -> None:
     for tol in (0, np.nan, np.inf, "1"):
         with pytest.raises(InputError, match="tol must be"):
             found.witness(0, "lower", tol=tol)
-    for pair in (1, 5, -1):
+    for pair in (1, 5, -1, 0.0, "0", True):
         with pytest.raises(InputError, match="pair must be a position in pairs, an integer from 0 to 0"):
-            found.witness(pair, "lower")
-    for pair in (0.0, "0", True):
-        with pytest.raises(InputError, match="pair must be an integer; got"):
             found.witness(pair, "lower")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="group must be a GaugeGroup; got 'linear'"):
         cosine_range(model, "linear", pairs=[[0, 1]])  # type: ignore[arg-type]

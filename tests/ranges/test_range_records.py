@@ -160,7 +160,7 @@ def test_questions_that_have_no_answer_are_refused():
     )
     with pytest.raises(InputError, match=r"pairs must be of shape \(m, 2\) for cross pairs; got shape \(1, 4\)"):
         cosine_range(FactorModel(np.eye(2), np.eye(2)), TWO, role="cross", pairs=[[0, 0, 1, 1]])
-    with pytest.raises(InputError, match=r"group must be an Affine or a Translation or None; got GeneralLinear"):
+    with pytest.raises(InputError, match=r"group must be an Affine or a Translation; got GeneralLinear"):
         certified_neighbours(ROWS, n=1, group=TWO)
 
 

@@ -378,7 +378,7 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "counts of x": (lambda: simpson(TABLE, x="x", y="y", counts="x"), "counts must be another column than x and y"),
     "x by number": (
         lambda: simpson(pd.DataFrame({0: [1, 2, 3], "y": [3, 1, 2]}), x=0, y="y"),  # type: ignore[arg-type]
-        "x must be text; got 0",
+        "x must be the name of a column, as text; got 0",
     ),
     "no rows": (lambda: simpson({"x": [], "y": [], "g": []}, x="x", y="y"), "with rows; got a header only"),
     "no columns": (lambda: simpson(pd.DataFrame(), x="x", y="y"), "with rows; got nothing"),
@@ -391,10 +391,10 @@ BAD: dict[str, tuple[Callable[[], object], str]] = {
     "lists as x": (lambda: simpson({**TABLE, "l": pd.Series([[1]] * 4)}, x="l", y="y"), "x .'l'. must be of plain"),
     "half a permutation": (
         lambda: simpson(TABLE, x="x", y="y", n_permutations=1.5),  # type: ignore[arg-type]
-        r"n_permutations must be an integer; got 1\.5\.",
+        r"n_permutations must be an integer from 0 to 1000000; got 1\.5\.",
     ),
     "bins in words": (lambda: simpson(TABLE, x="x", y="y", bins="a"), "bins must be an integer"),  # type: ignore[arg-type]
-    "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be a number; got 'a'"),  # type: ignore[arg-type]
+    "share in words": (lambda: simpson(TABLE, x="x", y="y", share="a"), "share must be above 0 and at most 1; got 'a'"),  # type: ignore[arg-type]
     "limit": (lambda: simpson(TABLE, x="x", y="y", min_size=2).explain(limit=0), "limit must be an integer >= 1"),
     "min_size": (lambda: simpson(TABLE, x="x", y="y", min_size=1), "min_size must be an integer from 2 to 100000000"),
     "permutations": (lambda: simpson(TABLE, x="x", y="y", n_permutations=-1), "n_permutations must be"),

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.typed import typed
 from embaudit.io.checkpoints.architectures import ELSEWHERE, Architecture
 from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.opened import opened
@@ -55,7 +54,6 @@ class FoundNorm:
         return f"final norm: {self.name} ({size}), by {self.because}"
 
 
-@typed
 def final_norm_of(path: AnyPath, *, name: str | None = None, kind: NormKind | None = None) -> FoundNorm | None:
     """Find the final norm of a checkpoint: in safetensors files or GGUF.
 

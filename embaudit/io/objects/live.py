@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from embaudit.errors import InputError
-from embaudit.foundation.typed import typed
 from embaudit.io.intake import Reading as Taken
 from embaudit.io.objects import (
     cornac,
@@ -57,7 +56,6 @@ SAID = ("user_features", "item_features", "user_ids", "item_ids", "item_names", 
 """What callers may say beside the options of `load`."""
 
 
-@typed
 def from_object(
     model: Any,
     *,
@@ -109,7 +107,6 @@ def from_object(
     return _read(model, given).model
 
 
-@typed
 def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
     """Take a model as `from_object` does, and say what became what, what was left over and what was assumed.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.typed import typed
+from embaudit.foundation.checked import as_count
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrays import UNNAMED
 from embaudit.io.codecs.delimited import BY_SUFFIX
@@ -36,7 +36,6 @@ def split_column(given: str) -> tuple[Path, str | None]:
     return (Path(path), column) if named else (Path(given), None)
 
 
-@typed
 def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     r"""Read one id for each row, in their order.
 
@@ -64,6 +63,7 @@ def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     ...     read_ids(f"{file}:movieId", 2)
     array([70,  3])
     """
+    as_count(n_rows, "n_rows")
     path, column = split_column(given)
     where = existing_file(path)
     if column is None and where.suffix.lower() == ".npy":

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, is_number
-from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import TableFile, codes, numbers, open_table, read_columns
@@ -68,7 +67,6 @@ class Interactions:
         return np.asarray(self.matrix.getnnz(axis=1 if side == "left" else 0), dtype=np.float64)
 
 
-@typed
 def read_interactions(
     path: AnyPath,
     *,

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from embaudit.errors import must_be
 from embaudit.foundation.checked import as_texts
-from embaudit.foundation.typed import typed
 from embaudit.io.files import AnyPath, as_path
 from embaudit.io.tables.columns import open_table, read_columns
 from embaudit.io.tables.titles import ID_NAMES, TITLE_NAMES, listed, read_titles, texts_for
 from embaudit.model import FactorModel
 from embaudit.model.ids import require_lengths, require_most, require_one_kind, without_ids
 from embaudit.model.side import Side
+from embaudit.model.sizes import require_model
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,6 @@ class Joined:
         return f"{self.n_matched:,} of {len(self.texts):,} {self.title}s matched by {'row' if self.by_row else 'id'}."
 
 
-@typed
 def join_texts(
     side: Side,
     path: AnyPath,
@@ -98,6 +98,8 @@ def join_texts(
     ('Ran', 'Heat')
     ('Heat', 'Ran')
     """
+    if not isinstance(side, Side):
+        raise must_be("side", "a Side", repr(side), "such as model.right_side")
     where, what = str(as_path(path, "the input")), f"{side.title}s"
     if by_row:
         found = _in_order(path, title)
@@ -108,7 +110,6 @@ def join_texts(
     return join_ids(side.ids, path, called=side.title, source="the model", title=title, id=id, partial=partial)
 
 
-@typed
 def join_ids(
     wanted: NDArray[Any],
     path: AnyPath,
@@ -149,7 +150,6 @@ def _in_order(path: AnyPath, title: str | int | None) -> NDArray[np.str_]:
     return as_texts([text or "" for text in column.to_pylist()], f"the titles in {path}")
 
 
-@typed
 def with_titles(
     model: FactorModel,
     path: AnyPath,
@@ -172,6 +172,7 @@ def with_titles(
     InputError
         As `join_texts` does.
     """
+    require_model(model)
     side = model.right_side
     joined = join_texts(side, path, title=title, id=id, by_row=by_row, partial=partial)
     return model.replace(right_names=joined.names(np.arange(len(side)) if side.ids is None else side.ids)), joined

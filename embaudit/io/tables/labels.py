@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import as_texts
-from embaudit.foundation.typed import typed
+from embaudit.foundation.checked import as_count, as_texts
 from embaudit.io.codecs.delimited import plain_name
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
@@ -27,7 +26,6 @@ HEADERS = TITLE_NAMES | {"0", ""}
 """What may stand above labels; a data frame calls a column without a name 0."""
 
 
-@typed
 def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[np.str_]:
     r"""Read the names of `n_rows` rows.
 
@@ -62,6 +60,7 @@ def read_labels(path: AnyPath, n_rows: int, *, what: str = "label") -> NDArray[n
     array(['a', 'b'], dtype='<U1')
     """
     where = existing_file(path)
+    as_count(n_rows, "n_rows")
     try:
         text = where.read_text(encoding="utf-8-sig")
         labels = _from_json(parsed(text), n_rows) if where.suffix.lower() == ".json" else _from_text(text, n_rows)

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_texts
-from embaudit.foundation.typed import typed
 from embaudit.io.codecs.delimited import Cell, Header
 from embaudit.io.files import AnyPath
 from embaudit.io.tables.columns import codes, open_table, read_columns
@@ -23,7 +22,6 @@ TITLE_NAMES = frozenset({
 ID_NAMES = ITEM_NAMES | {"id"}
 
 
-@typed
 def read_titles(
     path: AnyPath,
     *,
