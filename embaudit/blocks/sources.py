@@ -72,8 +72,6 @@ def as_source(values: Any, side: str) -> Arrays:
     """
     if isinstance(values, (str, os.PathLike)):
         source: Arrays = open_arrays(Path(values))
-    elif hasattr(values, "tensors") and hasattr(values, "open"):
-        source = values
     else:
         pairs = list(_leaves(values, ""))
         arrays = dict(pairs)

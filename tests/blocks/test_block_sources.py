@@ -120,6 +120,7 @@ def test_natural_parts_by_default() -> None:
     assert len(block_cosines(np.ones((5, 2)), np.ones((5, 2)))) == 5
     assert len(block_cosines([np.ones(5), np.ones(3)], [np.ones(5), np.ones(3)])) == 2
     assert len(block_cosines([[1, 2], [3]], [[1, 2], [3]])) == 2
+    assert len(block_cosines({"a": 2.0, "b": 1}, {"a": 1.0, "b": 3})) == 2
     nested = {"a": {"w": [1.0, 2.0], "b": [3.0]}, "c": [np.ones(2), np.ones((2, 2))]}
     result = block_cosines(nested, nested)
     assert result.names[range(4)] == ["a.w", "a.b", "c.0", "c.1"]

@@ -211,6 +211,12 @@ def test_groupings_that_say_nothing_are_reported() -> None:
         only.plot()
 
 
+def test_a_grouping_whose_rows_do_not_vary_is_reported() -> None:
+    frame = {"x": [0.0, 1, 2, 5, 6, 7], "y": [5.0, 5, 5, 5, 9, 8], "g": [*"aabb", None, None]}
+    notes = simpson(frame, x="x", y="y", groups="g", min_size=2, n_permutations=0).notes
+    assert notes == ("g: not a grouping, x or y is constant in the rows that have one",)
+
+
 def test_groups_without_variation_inside_decide_nothing() -> None:
     frame = {"x": np.repeat([1.0, 2.0, 3.0], 6), "y": np.arange(18.0), "g": np.repeat(["a", "b", "c"], 6)}
     (grouping,) = simpson(frame, x="x", y="y", n_permutations=9).groupings
