@@ -155,7 +155,7 @@ def test_a_side_of_many_entities_is_sampled(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n_neighbours": 0}, "n_neighbours must be at least 1; got 0"),
+        ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
         ({"roles": []}, r"roles must name each side once; got \[\]\."),
         ({"roles": ["right", "item"]}, r"roles must name each side once; got \['right', 'item'\]\."),
     ],
