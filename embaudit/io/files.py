@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import as_list
 from embaudit.foundation.inputs import note_input, noted_inputs
-from embaudit.foundation.remote import as_url, fetched
+from embaudit.io.remote import as_url, fetched
 
 AnyPath: TypeAlias = str | os.PathLike[str]
 T = TypeVar("T")

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Matrix, as_factors
-from embaudit.foundation.remote import naming, with_urls
 from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of, named, writer_of
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
 from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
+from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
 

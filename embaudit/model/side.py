@@ -23,9 +23,9 @@ from embaudit.foundation.checked import (
     frozen,
     storage_of,
 )
-from embaudit.foundation.unread import Unread
 from embaudit.kernels.moments import Moments, moments, outlined
 from embaudit.kernels.rows import row_norms
+from embaudit.model.lazy_array import LazyArray
 
 T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
@@ -101,7 +101,7 @@ def _index_of(rows: Any) -> Any:
 
 def _waits(field: str, given: Any) -> bool:
     """Whether a field may stay in its file until it is used; rows that are no matrix of numbers are refused now."""
-    if not (isinstance(given, Unread) and given.waits):
+    if not (isinstance(given, LazyArray) and given.is_deferred):
         return False
     return field != "rows" or (len(given.shape) == 2 and given.dtype.kind in "fiu")
 
@@ -162,7 +162,7 @@ class Side:
     """
 
     title: str
-    unread: Mapping[str, Unread]
+    unread: Mapping[str, LazyArray]
     """The fields that still lie in a file."""
     rows = OnFirstUse[Matrix]()
     bias, ids, names = OnFirstUse[Vector | None](), OnFirstUse[Labels](), OnFirstUse[Labels]()
@@ -170,13 +170,13 @@ class Side:
 
     def __init__(
         self,
-        rows: ArrayLike | Unread,
+        rows: ArrayLike | LazyArray,
         title: str,
         *,
         bias: ArrayLike | None = None,
-        ids: ArrayLike | Unread | None = None,
-        names: ArrayLike | Unread | None = None,
-        counts: ArrayLike | Unread | None = None,
+        ids: ArrayLike | LazyArray | None = None,
+        names: ArrayLike | LazyArray | None = None,
+        counts: ArrayLike | LazyArray | None = None,
         aside: ArrayLike | None = None,
     ) -> None:
         ids = _index_of(rows) if ids is None else ids
@@ -197,7 +197,7 @@ class Side:
 
     def checked(self, field: str, given: Any) -> Any:
         """Check what was given for a field, which a file may still hold."""
-        if isinstance(given, Unread):
+        if isinstance(given, LazyArray):
             return given.checked(partial(self._checked, field), self._called(field))
         here = given is not None or field == "rows"
         return self._checked(field, given, self._called(field)) if here else None
@@ -223,7 +223,7 @@ class Side:
             beside = {name: self._given(name) for name in OPTIONAL if name not in changes}
             if len(new) != len(self):
                 return new._hold(title, beside | changes, vars(new))
-            waiting = {name: x for name, x in beside.items() if isinstance(x, Unread)}
+            waiting = {name: x for name, x in beside.items() if isinstance(x, LazyArray)}
             held = {name: x for name, x in beside.items() if name not in waiting}
             known = vars(new) | held | {"unread": {**new.unread, **waiting}}
         changes.pop("rows", None)

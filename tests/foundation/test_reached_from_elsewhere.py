@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.foundation import remote
 from embaudit.foundation.checked import as_vector
 from embaudit.foundation.compiled import compiled
-from embaudit.foundation.remote import Copy, copy_of
 from embaudit.foundation.results import Drawn, Result
 
 
@@ -77,11 +74,3 @@ def test_a_function_is_compiled_anew_where_nothing_may_be_written(monkeypatch):
         {"nogil": True, "cache": False, "fastmath": False},
         {"nogil": True, "inline": "always"},
     ]
-
-
-def test_a_file_is_a_copy_where_it_is_one_or_lies_in_one(tmp_path, monkeypatch):
-    whole, folder = (Copy(f"s3://a/{name}", "1", tmp_path / name) for name in ("whole.npy", "folder"))
-    monkeypatch.setattr(remote, "_copies", {copy.url: copy for copy in (whole, folder)})
-    assert copy_of(str(whole.path)) == (whole, ".")
-    assert copy_of(str(folder.path / "part" / "one.npy")) == (folder, str(Path("part", "one.npy")))
-    assert copy_of(str(tmp_path / "other.npy")) is None

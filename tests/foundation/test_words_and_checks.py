@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.foundation import checked, unread
+from embaudit.foundation import checked
 from embaudit.foundation.checked import (
     as_count,
     as_factors,
@@ -30,7 +30,6 @@ from embaudit.foundation.checked import (
 from embaudit.foundation.compiled import compiled, has_numba
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.unread import Unread
 from embaudit.foundation.words import (
     ONCE,
     beside,
@@ -47,6 +46,8 @@ from embaudit.foundation.words import (
     two_decimals,
     visible,
 )
+from embaudit.model import lazy_array
+from embaudit.model.lazy_array import LazyArray
 
 LARGEST = float(np.finfo(float).max)
 
@@ -269,30 +270,30 @@ def test_an_array_of_a_file_is_read_and_checked_once_and_travels_as_its_numbers(
         asked.append(called)
         return given + 1
 
-    rows = Unread("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True)
+    rows = LazyArray("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True)
     assert [rows.checked(check, "factors").tolist() for _ in range(2)] == [[[2.0, 3.0]]] * 2
     assert asked == ["read", "factors (Q)"]
-    alone = Unread("v.npy", "", (1, 2), np.dtype(float), read, on_disk=True)
+    alone = LazyArray("v.npy", "", (1, 2), np.dtype(float), read, on_disk=True)
     alone.checked(check, "factors")
     assert asked[-1] == "factors"
-    monkeypatch.setattr(unread, "AT_ONCE", 16)
-    assert [Unread("", "", shape, np.dtype("f8"), read, on_disk=there).waits for shape, there in (
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 16)
+    assert [LazyArray("", "", shape, np.dtype("f8"), read, on_disk=there).is_deferred for shape, there in (
         ((1, 2), True), ((1, 3), True), ((1, 3), False),
     )] == [False, True, False]  # fmt: skip
     there = pickle.loads(pickle.dumps(rows))
-    assert (there.path, there.array, there.shape, there.dtype, there.on_disk) == ("v.npz", "Q", (1, 2), float, True)
+    assert (there.path, there.name, there.shape, there.dtype, there.on_disk) == ("v.npz", "Q", (1, 2), float, True)
     assert there.checked(check, "factors").tolist() == [[2.0, 3.0]]
     asked.clear()
-    fresh = pickle.loads(pickle.dumps(Unread("w.npz", "", (1, 2), np.dtype(float), read, on_disk=True)))
+    fresh = pickle.loads(pickle.dumps(LazyArray("w.npz", "", (1, 2), np.dtype(float), read, on_disk=True)))
     assert (asked, fresh.read().tolist()) == (["read"], [[1.0, 2.0]])
-    nothing = Unread("v.npz", "Q", (1, 2), np.dtype(float), lambda: None, on_disk=True)
+    nothing = LazyArray("v.npz", "Q", (1, 2), np.dtype(float), lambda: None, on_disk=True)
     assert nothing.checked(check, "factors") is None
 
     def refuse(given, called):
         raise InputError(f"{called} must be finite.")
 
     with pytest.raises(InputError, match=r"^v\.npz: factors \(Q\) must be finite\.$"):
-        Unread("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True).checked(refuse, "factors")
+        LazyArray("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True).checked(refuse, "factors")
 
 
 def test_functions_stay_as_they_are_where_nothing_compiles(monkeypatch):

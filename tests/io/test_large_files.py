@@ -17,10 +17,10 @@ from pyarrow import parquet
 
 import embaudit as ea
 from embaudit.errors import InputError
-from embaudit.foundation import unread
-from embaudit.foundation.unread import Unread
 from embaudit.io import load, read, save
 from embaudit.io.codecs import arrow_vectors
+from embaudit.model import lazy_array
+from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,7 +82,7 @@ OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
 
 @pytest.fixture(autouse=True)
 def _nothing_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unread, "AT_ONCE", 0)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 0)
 
 
 def stored(path: Path, rows: Any = HARMED) -> Path:
@@ -161,7 +161,7 @@ def test_the_sentence_names_file_array_and_row(name: str, what: str, tmp_path: P
         with pytest.raises(InputError) as caught:
             _ = model.right
         assert str(caught.value) == SENTENCE.format(path=path, what=what)
-    monkeypatch.setattr(unread, "AT_ONCE", HARMED.nbytes)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", HARMED.nbytes)
     with pytest.raises(InputError) as caught:
         load(path)
     assert str(caught.value) == SENTENCE.format(path=path, what=what)
@@ -179,10 +179,10 @@ def test_a_file_beside_is_named_itself(tmp_path: Path) -> None:
 def test_at_once_is_what_is_not_larger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = stored(tmp_path / "v.npy", ROWS)
     for most, waits in ((ROWS.nbytes, False), (ROWS.nbytes - 1, True)):
-        monkeypatch.setattr(unread, "AT_ONCE", most)
+        monkeypatch.setattr(lazy_array, "AT_ONCE", most)
         assert ("rows" in load(path).right_side.unread) == waits
     monkeypatch.undo()
-    assert unread.AT_ONCE == 1 << 26
+    assert lazy_array.AT_ONCE == 1 << 26
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".safetensors", ".parquet"])
@@ -226,7 +226,7 @@ def test_half_numbers_and_columns_are_as_when_read_at_once(tmp_path: Path, monke
     assert all(model.right.dtype == model.right_side.dtype for model in models)
     assert turned.right_side.shape == (3, 9)
     assert turned.right.tolist() == ROWS.T.tolist()
-    monkeypatch.setattr(unread, "AT_ONCE", 1 << 26)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 1 << 26)
     for model, name in zip(models, ("half", "whole", "columns"), strict=True):
         np.testing.assert_array_equal(model.right, load(tmp_path / f"{name}.npy").right)
 
@@ -237,7 +237,7 @@ def test_what_is_no_matrix_of_numbers_is_refused_when_it_is_opened() -> None:
         ((2, 2), "U1", "dtype <U1"),
         ((2, 0), "f4", r"shape \(2, 0\)"),
     ):
-        given = Unread("v.npz", "Q", shape, np.dtype(kind), lambda s=shape, k=kind: np.zeros(s, k), on_disk=True)
+        given = LazyArray("v.npz", "Q", shape, np.dtype(kind), lambda s=shape, k=kind: np.zeros(s, k), on_disk=True)
         with pytest.raises(InputError, match=rf"^v.npz: item factors \(Q\) must be .*{got}"):
             ea.Side(given, "item")
 
@@ -347,5 +347,5 @@ def test_an_audit_finds_the_same(suffix: str, tmp_path: Path, monkeypatch: pytes
     path = tmp_path / f"v{suffix}"
     save(random_model(n=None, p=20, k=3), path)
     later = ea.audit(path, n_gauges=1).to_dict()
-    monkeypatch.setattr(unread, "AT_ONCE", 1 << 26)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 1 << 26)
     assert ea.audit(path, n_gauges=1).to_dict() == later

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.foundation.remote import as_url, fetched, with_urls
 from embaudit.io import load, look, read, read_ids, read_interactions
 from embaudit.io.codecs import open_arrays
+from embaudit.io.remote import as_url, fetched, with_urls
 from embaudit.io.tables.frames import read_frame
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def test_errors_name_the_url(elsewhere: Any, monkeypatch: pytest.MonkeyPatch, tm
     sentence = f"{url}: item factors must be finite; got nan at row 5, column 1; repair or drop that row."
     with pytest.raises(InputError, match=re.escape(sentence)):
         load(url)
-    monkeypatch.setattr("embaudit.foundation.unread.AT_ONCE", 0)
+    monkeypatch.setattr("embaudit.model.lazy_array.AT_ONCE", 0)
     with pytest.raises(InputError, match=re.escape(sentence)):
         _ = load(url).right
     (tmp_path / "x.npy").write_bytes(b"nothing")

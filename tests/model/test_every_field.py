@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.foundation import unread
-from embaudit.foundation.unread import Unread
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, lazy_array
 from embaudit.model import side as module
 from embaudit.model.drift import Sample, drift, require_same_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.ids import require_lengths, require_one_kind
+from embaudit.model.lazy_array import LazyArray
 from embaudit.model.links import Link, Softmax
 from embaudit.model.objectives import Linear, kept_objective, training_objective
 from embaudit.model.pairs import Pairs
@@ -267,12 +266,12 @@ def in_a_file(array, name, asked):
         asked.append(name)
         return given
 
-    return Unread("v.npz", name, given.shape, given.dtype, read, on_disk=True)
+    return LazyArray("v.npz", name, given.shape, given.dtype, read, on_disk=True)
 
 
 @pytest.fixture
 def waiting(monkeypatch):
-    monkeypatch.setattr(unread, "AT_ONCE", 0)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 0)
     asked = []
     side = Side(in_a_file(RIGHT, "Q", asked), "item", ids=in_a_file(["d", "e"], "I", asked), counts=[1, 2])
     return side, asked
@@ -316,7 +315,7 @@ def test_rows_that_stay_are_not_checked_again(monkeypatch):
 
 
 def test_rows_in_a_file_that_are_no_matrix_of_numbers_are_refused_at_once(monkeypatch):
-    monkeypatch.setattr(unread, "AT_ONCE", 0)
+    monkeypatch.setattr(lazy_array, "AT_ONCE", 0)
     for bad in (np.ones((2, 2, 2)), np.array([["a", "b"]]), np.ones(2), np.ones((2, 2), dtype=bool)):
         asked = []
         with pytest.raises(InputError, match=r"item factors \(Q\) must "):

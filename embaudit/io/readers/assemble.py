@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.foundation.unread import Unread
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
 from embaudit.io.intake import Intake, Part
 from embaudit.io.readers.layout import Layout, choose
 from embaudit.io.readers.leftovers import left_over, require_settled
+from embaudit.io.remote import with_urls
 from embaudit.io.request import Request
 from embaudit.model import FactorModel
+from embaudit.model.lazy_array import LazyArray
 
 OF_VECTORS = ("right_ids", "right_names", "right_counts")
 """What is kept of a pair where only its right vectors are asked for."""
@@ -57,10 +58,10 @@ def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
     return (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
 
 
-def _unread(array: NDArray[Any], path: str, name: str) -> Unread:
+def _unread(array: NDArray[Any], path: str, name: str) -> LazyArray:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
     read = partial(as_stored, array)
-    return Unread(path, name, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
+    return LazyArray(with_urls(path), name, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
 
 
 def planned(arrays: Arrays, request: Request, where: object) -> Layout:

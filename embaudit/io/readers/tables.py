@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import as_texts
-from embaudit.foundation.unread import Unread
 from embaudit.io.codecs import arrow, arrow_vectors
 from embaudit.io.codecs.arrow_vectors import side_by_side, stacked, stored_rows, width
 from embaudit.io.codecs.delimited import NUMBER, Cell
@@ -23,9 +22,11 @@ from embaudit.io.files import as_opened
 from embaudit.io.intake import Intake
 from embaudit.io.readers.assemble import OF_HEAD
 from embaudit.io.readers.table_layout import TableLayout, of_arrow, of_text, opened
+from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request, as_one_side
 from embaudit.io.tables.columns import TableFile, numbers, plain_ids, read_columns, read_vectors
 from embaudit.model import FactorModel
+from embaudit.model.lazy_array import LazyArray
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,10 +54,10 @@ def read(path: Path, request: Request) -> FactorModel:
         raise _empty(table)
     layout = of_arrow(table, schema, request)
 
-    def later(place: int, made: Made) -> Unread:
+    def later(place: int, made: Made) -> LazyArray:
         """Leave a column in the file until it is used."""
-        read = as_opened(path, partial(_column, table, place, made))
-        return Unread(str(path), "", (rows,), np.dtype(object), read, on_disk=True)
+        read = naming(str(path))(as_opened(path, partial(_column, table, place, made)))
+        return LazyArray(with_urls(str(path)), "", (rows,), np.dtype(object), read, on_disk=True)
 
     return _assembled(later, schema.metadata, layout, _unread(table, schema, layout, rows), request)
 
@@ -65,7 +66,7 @@ def _empty(table: TableFile) -> InputError:
     return must_be(f"{table.path}", "a table with rows", "none")
 
 
-def _unread(table: TableFile, schema: pa.Schema, layout: TableLayout, rows: int) -> Unread:
+def _unread(table: TableFile, schema: pa.Schema, layout: TableLayout, rows: int) -> LazyArray:
     """Leave the vectors in the file until they are used."""
     assert table.names is not None
     names = [table.names[place] for place in layout.vectors]
@@ -77,7 +78,8 @@ def _unread(table: TableFile, schema: pa.Schema, layout: TableLayout, rows: int)
     else:
         name, kind = "", np.result_type(*(each.to_pandas_dtype() for each in kinds))
         columns, decode = len(names), partial(side_by_side, table.path, names, kind)
-    return Unread(str(table.path), name, (rows, columns), kind, as_opened(table.path, decode), on_disk=True)
+    read = naming(str(table.path))(as_opened(table.path, decode))
+    return LazyArray(with_urls(str(table.path)), name, (rows, columns), kind, read, on_disk=True)
 
 
 def _column(table: TableFile, place: int, made: Made) -> NDArray[Any] | None:

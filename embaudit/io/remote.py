@@ -100,14 +100,6 @@ def _opened(url: str) -> tuple[Any, str]:
     return files, inside
 
 
-def copy_of(path: str) -> tuple[Copy, str] | None:
-    """Tell of which URL a file is a copy, and which file of it; None for what was not copied."""
-    for copy in _copies.values():
-        if Path(path) == copy.path or copy.path in Path(path).parents:
-            return copy, os.path.relpath(path, copy.path)
-    return None
-
-
 @contextmanager
 def naming(path: str) -> Iterator[None]:
     """Let every refusal inside name a file, and a copy by its URL.
