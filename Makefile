@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz killed bench bench-quick lock clean
+.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz coverage killed bench bench-quick lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -72,6 +72,10 @@ bench: $(READY)
 # The same scripts at small sizes, in less than three minutes.
 bench-quick: $(READY)
 	$(BIN)/python benchmarks/run.py --quick
+
+# Draw pairs 2,000 times and count how often the intervals of movements hold what they promise; `make test` draws 300 times.
+coverage: $(READY)
+	EMBAUDIT_COVERAGE=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/kernels/test_pair_changes.py
 
 # Damage one file of each format in 60,000 ways; `make test` tries 3,000 of them.
 fuzz: $(READY)

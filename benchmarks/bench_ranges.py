@@ -18,7 +18,7 @@ import numpy as np
 from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges import Diagonal, GeneralLinear, Translation
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import sample_pairs
+from embaudit.kernels.pairs import draw_pairs
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours, cosine_range
 
@@ -57,7 +57,7 @@ def main() -> None:
     x = draw.normal(size=(given.rows, given.rank))
     model = FactorModel.from_user_item(x, x[::-1])
     head = FactorModel.from_softmax(x)
-    pairs = sample_pairs(given.rows, given.pairs, rng=0)
+    pairs = draw_pairs(given.rows, given.pairs, rng=0)
     k = given.rank
     cases = {
         "linear, same side": (model, GeneralLinear(k, max_condition=2.0), "right", 1),

@@ -20,7 +20,6 @@ HERE = Path(__file__).parent
 QUICK = {
     "bench_svd.py": ["--size", "small"],
     "bench_audit.py": ["--sizes", "50000"],
-    "bench_movement.py": ["--rows", "2000", "--rounds", "3"],
     "bench_ranges.py": ["--rows", "20000", "--pairs", "40000", "--rounds", "1"],
     "bench_heads.py": ["--sizes", "800x512", "--rounds", "1"],
     "bench_fix.py": ["--scale", "0.05"],
@@ -30,7 +29,7 @@ QUICK = {
     "bench_formats.py": ["--rows", "100000"],
 }
 """The arguments of a quick run, for every script there is."""
-NAMED = ("numpy", "scipy", "numba", "embaudit")
+NAMED = ("numpy", "scipy", "embaudit")
 
 
 def machine() -> Iterator[str]:

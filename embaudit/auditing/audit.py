@@ -284,7 +284,7 @@ def audit(
     n_gauges : int, optional
         Random draws from each group; 8 by default.
     n_pairs : int, optional
-        Pairs to sample where there are too many to visit all; 100,000 by default.
+        Pairs to draw without replacement, 100,000 by default; all where there are no more.
     n_lists : int, optional
         Rows of a side whose neighbour lists are compared, at most; 400 by default.
     n_neighbours : int

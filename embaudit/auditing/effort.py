@@ -25,7 +25,7 @@ class Effort:
     n_gauges: int = 8
     """Random draws from each group."""
     n_pairs: int = 100_000
-    """Pairs, where there are too many to visit all."""
+    """Pairs drawn without replacement; all where there are no more."""
     n_lists: int = QUERIES
     """Rows of a side whose neighbours are compared."""
     n_starts: int = 3

@@ -16,7 +16,7 @@ from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
 from embaudit.foundation.words import counted
 from embaudit.gauges import Gauge
-from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.model.sizes import require_model
@@ -148,7 +148,7 @@ def _moved(before: Matrix, after: Matrix) -> Moved:
     n = len(before)
     if n < 2:
         return Moved(0.0, 0.0, 0)
-    pairs = all_pairs(n) if n_pairs(n) <= PAIRS else sample_pairs(n, PAIRS, rng=0)
+    pairs = draw_pairs(n, PAIRS, rng=0)
     change = np.abs(pair_cosines(after, after, pairs) - pair_cosines(before, before, pairs))
     change = change[~np.isnan(change)]
     return Moved(float(change.mean()), float(change.max()), len(change)) if len(change) else Moved(0.0, 0.0, 0)

@@ -152,7 +152,7 @@ def audit(
     ] = None,
     max_condition: Annotated[float, typer.Option(help="Largest over smallest stretch of the random maps.")] = 2.0,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer samples: less exact and sooner done.")] = False,
-    pairs: Annotated[int | None, typer.Option(help="Pairs to sample where there are too many; 100,000.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Pairs to draw, all where there are no more; 100,000.")] = None,
     lists: Annotated[int | None, typer.Option(help="Rows of a side whose neighbour lists are compared; 400.")] = None,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
     gauges: Annotated[int | None, typer.Option(help="Random draws from each group; 8.")] = None,

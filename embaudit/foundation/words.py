@@ -152,6 +152,33 @@ def in_typical_rows(length: float) -> str:
     return f"{length:.3g} typical row{'' if f'{length:.3g}' == '1' else 's'}"
 
 
+def in_millions(count: int) -> str:
+    """Write a count in full below a million, else in three digits.
+
+    Examples
+    --------
+    >>> in_millions(999_999), in_millions(19_800_123), in_millions(999_999_999)
+    ('999,999', '19.8 million', '1 billion')
+    """
+    for unit, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if count >= unit or float(f"{count:.3g}") >= unit > 10**6:
+            return f"{count / unit:.3g} {word}"
+    return f"{count:,}"
+
+
+def drawn_of(count: int, total: int, noun: str) -> str:
+    """Write how many of a total were looked at.
+
+    Examples
+    --------
+    >>> drawn_of(21, 21, "pair"), drawn_of(100_000, 19_800_123, "item-item pair"), drawn_of(1, 1, "pair")
+    ('all 21 pairs', '100,000 of 19.8 million item-item pairs', '1 pair')
+    """
+    if count < total:
+        return f"{count:,} of {in_millions(total)} {noun}s"
+    return f"all {counted(count, noun)}" if count > 1 else counted(count, noun)
+
+
 def counted(count: int, noun: str) -> str:
     """Write a count with its noun.
 

@@ -1,4 +1,4 @@
-"""95 % intervals: of a share among independent draws, and of means over pairs of entities.
+"""95 % intervals: of means, shares and quantiles of draws, and of means over pairs of entities.
 
 Values of pairs share entities, so they are no independent draws, and a bootstrap of them promises too much. Leaving out
 a twentieth of the entities at a time counts what they share (delete-a-group jackknife; Efron & Stein, Annals of
@@ -6,6 +6,8 @@ Statistics 9, 1981: such a variance is never too small on average).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,51 @@ GROUPS = 20
 """Parts of the entities that are left out in turn."""
 
 
-def wilson_interval(share: float, n: int) -> tuple[float, float]:
+def independent_draws(n: int, total: int) -> float:
+    """Count the independent draws that say as much as n of a total drawn without replacement; infinitely many for all.
+
+    Examples
+    --------
+    >>> independent_draws(50, 99), independent_draws(3, 3)
+    (100.0, inf)
+    """
+    return n * (total - 1) / (total - n) if n < total else math.inf
+
+
+def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
+    """95 % interval of the mean of values that say as much as so many independent draws (Student's t).
+
+    Examples
+    --------
+    >>> mean_interval(np.array([1.0, 3.0]), math.inf), mean_interval(np.array([1.0]), 1.0)
+    ((2.0, 2.0), (-inf, inf))
+    """
+    from scipy.special import stdtrit
+
+    mean, n = float(values.mean()), len(values)
+    if math.isinf(draws):
+        return mean, mean
+    half = float(stdtrit(n - 1, 1 - TAIL) * values.std(ddof=1)) / math.sqrt(draws) if n > 1 else math.inf
+    return mean - half, mean + half
+
+
+def quantile_interval(ordered: Floats, level: float, draws: float) -> tuple[float, float]:
+    """95 % interval of a quantile of |Δcos|, between two of the ordered values; 0 or 2 where these are too few.
+
+    Between which ranks the quantile lies is a matter of a share alone (Woodruff, JASA 47, 1952).
+
+    Examples
+    --------
+    >>> quantile_interval(np.arange(1.0, 101.0), 0.5, 100.0), quantile_interval(np.ones(5), 0.99, 5.0)
+    ((40.0, 60.0), (1.0, 2.0))
+    """
+    n = len(ordered)
+    half = Z95 * math.sqrt(level * (1 - level) / draws)
+    low, high = math.floor(n * (level - half)), math.ceil(n * (level + half))
+    return float(ordered[low - 1]) if low >= 1 else 0.0, float(ordered[high - 1]) if high <= n else 2.0
+
+
+def wilson_interval(share: float, n: float) -> tuple[float, float]:
     """95 % interval of a share among n independent draws (Wilson, JASA 22, 1927).
 
     Examples

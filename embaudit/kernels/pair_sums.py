@@ -50,6 +50,19 @@ class CosineSums:
         return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
 
 
+def table_sums(before: Floats, after: Floats, *, symmetric: bool) -> CosineSums:
+    """Sum tables of cosines, over the pairs i < j where they are of one side.
+
+    Examples
+    --------
+    >>> table_sums(np.eye(3), np.ones((3, 3)), symmetric=True).mean
+    1.0
+    """
+    terms = before.sum(), after.sum(), np.vdot(before, before), np.vdot(after, after), np.vdot(before, after)
+    p, sums = len(before), [float(term) for term in terms]
+    return CosineSums(n_pairs(p), *((x - p) / 2 for x in sums)) if symmetric else CosineSums(before.size, *sums)
+
+
 @dataclass(frozen=True, eq=False)
 class RowSums:
     """Number, sum and Gram matrix of unit rows, those without direction counting as zero."""

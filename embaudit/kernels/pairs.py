@@ -140,24 +140,49 @@ def all_pairs(n_rows: int) -> NDArray[np.intp]:
     return np.column_stack(np.triu_indices(n_rows, 1))
 
 
-def sample_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
-    """Draw pairs uniformly, with replacement: i < j of one side, or (i, j) of two.
+def draw_pairs(n_rows: int, size: int, *, n_columns: int | None = None, rng: RNG = 0) -> NDArray[np.intp]:
+    """Draw different pairs uniformly, i < j of one side or (i, j) of two; all of them where there are no more.
 
-    Of two sides, `n_rows` counts the left rows and `n_columns` the right ones. The result is (size, 2).
+    Of two sides, `n_rows` counts the left rows and `n_columns` the right ones. The result is (m, 2), in the order of
+    `all_pairs`. Memory is needed for the draw alone, and a generator is left as it is where nothing is drawn.
 
     Examples
     --------
-    >>> sample_pairs(2, 3, rng=0).tolist()
-    [[0, 1], [0, 1], [0, 1]]
+    >>> draw_pairs(3, 5).tolist(), len(draw_pairs(1_000_000, 5, rng=0))
+    ([[0, 1], [0, 2], [1, 2]], 5)
     """
     if n_columns is None and n_rows < 2:
         raise must_be("the number of rows", "at least 2 to form a pair", n_rows)
     as_count(size, "the number of pairs", least=0, most=MOST_COUNT)
-    draw = as_generator(rng)
+    total = n_pairs(n_rows, n_columns)
+    numbers = np.arange(total) if total <= size else _draw_numbers(n_rows, size, n_columns, as_generator(rng))
+    if n_columns is not None:
+        return np.column_stack(np.divmod(numbers, n_columns)).astype(np.intp, copy=False)
+    # From the last pair on, row n - 1 - r stands first in r pairs: those of numbers r (r - 1)/2 to before r (r + 1)/2.
+    back = total - 1 - numbers
+    r = ((1 + np.sqrt(1.0 + 8.0 * back)) / 2).astype(np.int64)
+    # A root of more than 53 bits is rounded, by less than one.
+    r -= r * (r - 1) // 2 > back
+    r += r * (r + 1) // 2 <= back
+    return np.column_stack([n_rows - 1 - r, n_rows - 1 - (back - r * (r - 1) // 2)]).astype(np.intp, copy=False)
+
+
+def _draw_numbers(n_rows: int, size: int, n_columns: int | None, draw: np.random.Generator) -> NDArray[np.int64]:
+    """Draw the places of different pairs among all, in order."""
     i = draw.integers(n_rows, size=size)
     if n_columns is not None:
-        return np.column_stack([i, draw.integers(n_columns, size=size)])
-    # Another row than i, uniformly: skip i by shifting what lies above it.
-    j = draw.integers(n_rows - 1, size=size)
-    j += j >= i
-    return np.sort(np.column_stack([i, j]), axis=1)
+        numbers = np.unique(i * n_columns + draw.integers(n_columns, size=size))
+    else:
+        # Another row than i, uniformly: skip i by shifting what lies above it.
+        j = draw.integers(n_rows - 1, size=size)
+        j += j >= i
+        i, j = np.minimum(i, j), np.maximum(i, j)
+        numbers = np.unique(i * n_rows - i * (i + 1) // 2 + j - i - 1)
+    if len(numbers) == size:
+        return numbers
+    # For pairs drawn twice others are drawn among the rest: before the r-th number left stand those drawn numbers that
+    # exceed their own place by r at most. Aside, so that how many there are changes nothing drawn later.
+    again = np.random.default_rng(numbers[:4].tolist())
+    rest = again.choice(n_pairs(n_rows, n_columns) - len(numbers), size - len(numbers), replace=False, shuffle=False)
+    rest += np.searchsorted(numbers - np.arange(len(numbers)), rest, side="right")
+    return np.sort(np.concatenate([numbers, rest]))

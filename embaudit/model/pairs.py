@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Floats, Matrix
-from embaudit.kernels.pairs import n_pairs, pair_cosines, pairs_or_all, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines, pairs_or_all
 from embaudit.model.side import Sided, SideName
 
 Role: TypeAlias = Literal["left", "right", "cross"]
@@ -90,9 +90,9 @@ class Pairs(StrEnum):
         return n_pairs(*self.shape(model))
 
     def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
-        """Draw `size` pairs uniformly, with replacement."""
+        """Draw `size` different pairs uniformly; all of them where there are no more."""
         n_rows, n_columns = self.shape(model)
-        return sample_pairs(n_rows, size, n_columns=n_columns, rng=rng)
+        return draw_pairs(n_rows, size, n_columns=n_columns, rng=rng)
 
     def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:
         """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""

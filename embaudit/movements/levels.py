@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 from embaudit.foundation.checked import RNG, Floats, as_generator, as_numbers, frozen
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted
+from embaudit.foundation.words import counted, drawn_of
 from embaudit.kernels.nearest import TIE
-from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel, SideName
 from embaudit.model.sizes import require_model
 
@@ -31,9 +31,11 @@ class Levels(Result):
     title: str
     """What people call one of its rows."""
     n_pairs: int
-    """Pairs behind the figures."""
+    """Pairs behind the figures, drawn without replacement."""
+    n_all_pairs: int
+    """Pairs of rows that have a direction."""
     exact: bool
-    """Whether these are all pairs of rows that have a direction."""
+    """Whether all were taken."""
     cosines: Floats = field(repr=False)
     """(n_pairs,) their cosines, in order."""
 
@@ -57,11 +59,15 @@ class Levels(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
         quantiles = {f"{level:g}": value for level, value in self.quantiles.items()}
-        return dict(plain({"n_pairs": self.n_pairs, "exact": self.exact, "quantiles": quantiles}))
+        return dict(
+            plain(
+                {"n_pairs": self.n_pairs, "n_all_pairs": self.n_all_pairs, "exact": self.exact, "quantiles": quantiles}
+            )
+        )
 
     def explain(self) -> str:
         """Say what is usual, and what is high."""
-        pairs = counted(self.n_pairs, "pair" if self.exact else "sampled pair")
+        pairs = drawn_of(self.n_pairs, self.n_all_pairs, "pair")
         found = self.quantiles
         return (
             f"Of {pairs} of {self.title}s half have a cosine above {found[0.5]:.2f}, one in a hundred above "
@@ -96,7 +102,6 @@ def levels(model: FactorModel, *, role: SideName | str = "right", rng: RNG = 0) 
     role, draw = model.side_name(role), as_generator(rng)
     side = model.side(role)
     rows = side.directed
-    exact = n_pairs(len(rows)) <= ALL
-    pairs = all_pairs(len(rows)) if exact else sample_pairs(len(rows), ALL, rng=draw)
-    cosines = np.sort(pair_cosines(side.rows, side.rows, rows[pairs]))
-    return Levels(role, model.title(role), len(pairs), exact, frozen(cosines))
+    pairs = draw_pairs(len(rows), ALL, rng=draw)
+    cosines, total = np.sort(pair_cosines(side.rows, side.rows, rows[pairs])), n_pairs(len(rows))
+    return Levels(role, model.title(role), len(pairs), total, len(pairs) == total, frozen(cosines))

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Drawn
-from embaudit.foundation.words import counted, percent
+from embaudit.foundation.words import counted, drawn_of, percent
 from embaudit.kernels.nearest import NeighbourLists
 from embaudit.model import Role
 
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
     *("n_lists", "tied_lists", "overlap_without_twins", "n_lists_without_twins"),
-    *("n_pairs", "exact", "ci_low", "ci_high", "n_zero", "margins"),
+    *("n_pairs", "n_all_pairs", "exact", "ci_low", "ci_high", "n_zero", "margins", "intervals"),
 )
 """Fields of the audit's movement records."""
 
@@ -29,7 +29,9 @@ class Movement(Drawn):
     role: Role
     """left, right or cross (left-right)."""
     n_pairs: int
-    """Pairs behind the figures that need pairs."""
+    """Pairs behind the figures that need pairs, drawn without replacement."""
+    n_all_pairs: int
+    """Pairs there are."""
     exact: bool
     """Whether these were all pairs."""
     n_zero: int
@@ -47,13 +49,13 @@ class Movement(Drawn):
     ci_high: float
     """Upper end."""
     max_abs: float
-    """Largest ``|Δ|`` among the pairs visited."""
+    """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
     quantiles: dict[float, float]
-    """Quantiles of ``|Δ|``, to 0.001."""
+    """Quantiles of ``|Δ|``."""
     histogram: NDArray[np.int64]
     """Counts of ``|Δ|`` in equal bins from 0 to 2."""
     spearman: float
-    """Rank correlation, from 256 quantile bins a side."""
+    """Rank correlation, from 65,536 cells of cosines a side."""
     sign_flips: float
     """Share of pairs whose cosine changed sign by more than rounding."""
     top_n: int
@@ -70,6 +72,8 @@ class Movement(Drawn):
     """Rows whose lists those are: one of each group."""
     margins: dict[str, float] = field(default_factory=dict)
     """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
+    intervals: dict[str, tuple[float, float]] = field(default_factory=dict)
+    """95 % intervals of `sign_flips`, `spearman` and `quantiles`, by name or level, where pairs are sampled."""
     pairs: NDArray[np.intp] | None = None
     """The pairs, where they are sampled."""
     lists: NeighbourLists | None = None
@@ -82,10 +86,13 @@ class Movement(Drawn):
 
     def explain(self) -> str:
         """Say how far the cosines moved, and how many neighbours stayed."""
-        pairs = f"all {self.n_pairs:,}" if self.exact else f"{self.n_pairs:,} sampled"
+        pairs, among = (
+            drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair"),
+            "" if self.exact else " among these",
+        )
         kept = f" and {percent(self.top_n_overlap)} of the {self.top_n} nearest rows stay" if self.top_n else ""
         zero = f" {counted(self.n_zero, 'row')} without direction left out." if self.n_zero else ""
         return (
-            f"Over {pairs} {self.role} pairs cosines moved by {self.mean_abs:.3f} on average and by at most "
-            f"{self.max_abs:.2f}; {percent(self.sign_flips)} change their sign{kept}.{zero}"
+            f"Over {pairs} cosines moved by {self.mean_abs:.3f} on average and by at most "
+            f"{self.max_abs:.2f}{among}; {percent(self.sign_flips)} change their sign{kept}.{zero}"
         )

@@ -1,14 +1,14 @@
 """Movement of the cosines between two equivalent models: what may change while predictions do not.
 
-Everything is gathered over every pair in tiles where there are at most `EXACT_PAIRS`. Where there are more, signed
-mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken over the
-pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is then that of
-sampled pairs.
+Signed mean, RMS and Pearson's r over *all* pairs need no pair (`kernels.pair_sums`); of very many rows they are taken
+over the pairs of some, with an interval. The rest (mean |Δ|, maximum, quantiles, Spearman, sign flips) is that of pairs
+drawn without replacement, with intervals, or of all pairs where there are no more than asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from math import ceil
 
@@ -17,20 +17,26 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.kernels.pairs import n_pairs, sample_pairs
+from embaudit.kernels.pair_changes import PairChanges
+from embaudit.kernels.pair_sums import CosineSums, table_sums
+from embaudit.kernels.pairs import draw_pairs, n_pairs
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.seen import Rows
 from embaudit.kernels.stretch import WIDE
-from embaudit.kernels.tally import PairTally, tally_all_pairs, tally_pairs, tally_tables
 from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.moved import Movement
 from embaudit.movements.panel import WHOLE, Panel, Shot, margins
 from embaudit.movements.twins import twins
 
-EXACT_PAIRS = 5_000_000
-"""Up to here (3,163 rows of one side) all pairs are visited: for the some twenty equivalent models of an audit
-that stays within a few seconds on two cores (`benchmarks/bench_movement.py`)."""
+ASIDE = 5_000_000
+"""Pairs up to which they are drawn aside: the rows drawn later are the same whether all pairs are visited or some."""
+TABLE = 10_000_000
+"""Products of all rows that are held at most."""
+GATHERED = 8
+"""Products of all rows that take less time than fetching the two rows of one pair."""
+FEW = 2
+"""Rows a column up to which multiplying all rows takes less than Gram matrices."""
 QUERIES = 400
 """Rows whose neighbours are compared; all of them where there are no more."""
 SEARCHED = 20_000_000
@@ -51,13 +57,15 @@ def share_of(most: int, n_lists: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
-    """What is measured of one role: the rows with a direction, sampled pairs where needed, neighbour lists."""
+    """What is measured of one role: the rows with a direction, pairs, neighbour lists."""
 
     role: Role
     sides: tuple[SideName, ...]
     n_zero: int
-    pairs: NDArray[np.intp] | None
-    """None where all pairs are visited."""
+    pairs: NDArray[np.intp]
+    """All, or drawn ones."""
+    total: int
+    """How many there are."""
     top_n: int
     lists: NeighbourLists | None
     first: Indices | None
@@ -67,8 +75,12 @@ class _Plan:
 
     def ends(self, side: SideName) -> Indices:
         """Rows of a side that stand in the pairs."""
-        assert self.pairs is not None
         return np.asarray(self.pairs.ravel() if len(self.sides) == 1 else self.pairs[:, self.sides.index(side)])
+
+    @property
+    def exact(self) -> bool:
+        """Whether all pairs are visited."""
+        return len(self.pairs) == self.total
 
     @property
     def tied(self) -> float:
@@ -119,19 +131,13 @@ class MovementProbe:
         self.model, self.rng = model, as_generator(rng)
         self.n_pairs, self.n_neighbours, self.n_lists = n_pairs, n_neighbours, n_lists
         self.sides: tuple[SideName, ...] = tuple(dict.fromkeys(side for role in roles for side in Pairs(role).sides))
-        self.drawn: dict[Role, NDArray[np.intp] | None] = {}
+        self.aside = np.random.default_rng(deepcopy(self.rng).integers(2**63, size=4))
+        self.drawn: dict[Role, NDArray[np.intp]] = {}
         self.plans = [self._plan(role) for role in roles]
         self.before = Shot({side: self._panel(side) for side in self.sides}, self._rows(model))
-        self.ends = {
-            role: self.before.places(Pairs(role).sides, pairs)
-            for role, pairs in self.drawn.items()
-            if pairs is not None
-        }
-        tables = {plan: self._table(plan, self.before) for plan in self.plans}
-        self.tables = {
-            plan.role: None if table is None else self._directed(plan, table) for plan, table in tables.items()
-        }
-        self.cosines = {role: self.before.cosines(Pairs(role).sides, ends) for role, ends in self.ends.items()}
+        self.ends = {role: self.before.places(Pairs(role).sides, pairs) for role, pairs in self.drawn.items()}
+        self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
+        self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
 
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
         return {side: model.factors(side) for side in self.sides}
@@ -143,35 +149,39 @@ class MovementProbe:
 
     def _plan(self, role: Role) -> _Plan:
         sides = Pairs(role).sides
-        pairs = self.drawn[role] = self._draw(role, self.n_pairs)
+        pairs, total = self._draw(role, self.n_pairs)
+        self.drawn[role] = pairs
         top_n, lists = self._neighbour_lists(role, self.model.side(sides[0]).directed, self.n_neighbours)
         first, alone = (None, None) if lists is None else self._without_twins(sides[0], lists)
         n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
-        return _Plan(role, sides, n_zero, pairs, top_n, lists, first, alone)
+        return _Plan(role, sides, n_zero, pairs, total, top_n, lists, first, alone)
 
-    def _draw(self, role: Role, size: int) -> NDArray[np.intp] | None:
-        """Draw pairs of rows that have a direction, or None where all pairs will be visited."""
+    def _draw(self, role: Role, size: int) -> tuple[NDArray[np.intp], int]:
+        """Draw pairs of rows that have a direction, and count all."""
         sides = Pairs(role).sides
         valid = [self.model.side(side).directed for side in sides]
-        if n_pairs(*(len(rows) for rows in valid)) <= EXACT_PAIRS:
-            return None
-        drawn = sample_pairs(len(valid[0]), size, n_columns=len(valid[-1]) if role == "cross" else None, rng=self.rng)
+        total = n_pairs(*(len(rows) for rows in valid))
+        rng = self.aside if total <= ASIDE else self.rng
+        drawn = draw_pairs(len(valid[0]), size, n_columns=len(valid[-1]) if role == "cross" else None, rng=rng)
         ends = [valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]]
-        if role == "cross":
-            ends = [self._held(side, size, rows) for side, rows in zip(sides, ends, strict=True)]
-        return np.column_stack(ends)
+        if role == "cross" and len(drawn) < total:
+            ends = [self._held(side, rows) for side, rows in zip(sides, ends, strict=True)]
+        return np.column_stack(ends), total
 
-    def _held(self, side: SideName, size: int, drawn: Indices) -> Indices:
-        """Choose ends of left-right pairs among those of the pairs within a side where not all rows are held."""
-        within = self.drawn.get(side)
-        if within is None or len(self.model.side(side)) <= WHOLE:
+    def _held(self, side: SideName, drawn: Indices) -> Indices:
+        """Put rows of the pairs within a side for those of left-right pairs, one for one, where not all are held.
+
+        Both are uniform draws of rows, so that pairs stay different and as probable as each other.
+        """
+        rows, within = np.unique(drawn), np.unique(self.drawn.get(side, drawn[:0]))
+        if len(within) < len(rows) or len(self.model.side(side)) <= WHOLE:
             return drawn
-        return self.rng.permutation(within.ravel())[:size]
+        return np.asarray(self.aside.choice(within, len(rows), replace=False)[np.searchsorted(rows, drawn)])
 
     def _panel(self, side: SideName) -> Panel:
         """Hold all rows of a side, or those of its sampled pairs where there are very many."""
         plans = [plan for plan in self.plans if side in plan.sides]
-        if len(self.model.side(side)) <= WHOLE or any(plan.pairs is None for plan in plans):
+        if len(self.model.side(side)) <= WHOLE or any(plan.exact for plan in plans):
             return Panel(self.model.factors(side))
         return Panel.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
 
@@ -201,51 +211,60 @@ class MovementProbe:
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
         table = self._table(plan, now)
-        tally = self._tally(plan, now, table)
-        sums, without = (tally.sums, []) if plan.pairs is None else now.sums_from(self.before, plan.sides)
+        changes = PairChanges(self.cosines[plan.role], self._cosines(plan, now, table), plan.total)
+        sums, without = self._sums(plan, now, table)
         rows = now.searched(plan.sides[0])
         overlap = plan.overlap(rows, table)
-        low, high = (tally.mean_abs, tally.mean_abs) if plan.pairs is None else tally.interval
+        low, high = changes.mean_abs_interval
         return Movement(
             role=plan.role,
-            n_pairs=tally.count,
-            exact=plan.pairs is None,
+            n_pairs=len(plan.pairs),
+            n_all_pairs=plan.total,
+            exact=plan.exact,
             n_zero=plan.n_zero,
             mean=sums.mean,
             rms=sums.rms,
             pearson=sums.pearson,
             margins=margins(without),
-            mean_abs=tally.mean_abs,
+            mean_abs=changes.mean_abs,
             ci_low=low,
             ci_high=high,
-            max_abs=tally.max_abs,
-            quantiles={level: tally.quantile(level) for level in QUANTILES},
-            histogram=tally.histogram,
-            spearman=tally.spearman,
-            sign_flips=tally.sign_flips,
+            max_abs=changes.max_abs,
+            quantiles=changes.quantiles(QUANTILES),
+            intervals=changes.intervals(QUANTILES),
+            histogram=changes.histogram,
+            spearman=changes.spearman,
+            sign_flips=changes.sign_flips,
             top_n=plan.top_n,
             top_n_overlap=overlap,
             overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(rows, table),
             n_lists_without_twins=0 if plan.alone is None else len(plan.alone.rows),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
-            pairs=plan.pairs,
+            pairs=None if plan.exact else plan.pairs,
             lists=plan.lists,
         )
 
     def _table(self, plan: _Plan, shot: Shot) -> Floats | None:
-        """Multiply all rows where every pair is visited: products of long rows take longer than all the rest."""
-        return shot.table(plan.sides) if plan.pairs is None and self.model.rank > WIDE else None
+        """Multiply all rows where these are few: the products serve pairs, sums and lists."""
+        sizes, k = [len(self.model.side(side)) for side in plan.sides], self.model.rank
+        products = sizes[0] * sizes[-1]
+        few = products <= GATHERED * len(plan.pairs) or (k > WIDE and max(sizes) <= FEW * k)
+        return shot.table(plan.sides) if few and products <= TABLE else None
 
-    def _tally(self, plan: _Plan, now: Shot, table: Floats | None) -> PairTally:
-        if plan.pairs is not None:
-            return tally_pairs(self.cosines[plan.role], now.cosines(plan.sides, self.ends[plan.role]))
-        before, sides = self.tables[plan.role], plan.sides
-        if table is not None:
-            assert before is not None
-            return tally_tables(before, self._directed(plan, table), symmetric=len(sides) == 1)
-        rows = [shot.unit[side][self.model.side(side).directed] for side in sides for shot in (self.before, now)]
-        return tally_all_pairs(*(unit.astype(np.float64, copy=False) for unit in rows))
+    def _cosines(self, plan: _Plan, shot: Shot, table: Floats | None) -> Floats:
+        """Cosines of the pairs."""
+        if table is None:
+            return shot.cosines(plan.sides, self.ends[plan.role])
+        return np.clip(table[tuple(self.ends[plan.role])], -1, 1)
+
+    def _sums(self, plan: _Plan, now: Shot, table: Floats | None) -> tuple[CosineSums, list[CosineSums]]:
+        """Sum over all pairs, or over those of some rows, then also without each group of these."""
+        before = self.tables[plan.role]
+        if table is None or before is None:
+            return now.sums_from(self.before, plan.sides)
+        both = (self._directed(plan, one) for one in (before, table))
+        return table_sums(*both, symmetric=len(plan.sides) == 1), []
 
     def _directed(self, plan: _Plan, table: Floats) -> Floats:
         """Keep what is of rows that have a direction."""
@@ -272,7 +291,7 @@ def movement(
     role : {"left", "right", "cross"}
         Left-left, right-right or left-right cosines.
     n_pairs : int
-        Pairs to sample where there are more than `EXACT_PAIRS`.
+        Pairs to draw, without replacement; all where there are no more.
     n_neighbours : int
         N of the neighbour lists.
     rng : numpy Generator or int

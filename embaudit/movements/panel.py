@@ -79,7 +79,7 @@ class Shot:
 
     @cached_property
     def sums(self) -> dict[SideName, list[RowSums]]:
-        """Sums of the directions of each group, by side; not needed where every pair is visited."""
+        """Sums of the directions of each group, by side."""
         return {side: [RowSums.of(part) for part in self.panels[side].parts(unit)] for side, unit in self.unit.items()}
 
     @cached_property
@@ -112,7 +112,8 @@ class Shot:
         one, other = ends
         found = np.empty(len(one))
         for part in row_blocks(len(one), 2 * x.shape[1], budget=CACHE_BYTES):
-            found[part] = np.einsum("ij,ij->i", x[one[part]], y[other[part]])
+            both = (rows[ends[part]].astype(np.float64, copy=False) for rows, ends in ((x, one), (y, other)))
+            found[part] = np.einsum("ij,ij->i", *both)
         return np.clip(found, -1, 1, out=found)
 
     def sums_from(self, before: Shot, sides: tuple[SideName, ...]) -> tuple[CosineSums, list[CosineSums]]:

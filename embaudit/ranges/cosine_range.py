@@ -210,8 +210,8 @@ class CosineRange(Drawn):
         return float(pair_cosines(first[None], second[None], table)[0])
 
 
-def reach_for(group: GaugeGroup, role: Role, columns: int, n_pairs: int = 0) -> Reach:
-    """Choose the mathematics for a set of gauges and a kind of pair, and the way for so many pairs."""
+def reach_for(group: GaugeGroup, role: Role, columns: int) -> Reach:
+    """Choose the mathematics for a set of gauges and a kind of pair."""
     if isinstance(group, Affine):
         return _affine_reach(group, role, columns)
     if isinstance(group, Translation):
@@ -228,7 +228,7 @@ def reach_for(group: GaugeGroup, role: Role, columns: int, n_pairs: int = 0) -> 
         return CrossDiagonalReach(budget) if isinstance(group, Diagonal) else CrossLinearReach(budget)
     if not isinstance(group, Diagonal):
         return LinearReach(role, budget)
-    return DiagonalReach(role) if budget is None else BoundedDiagonalReach(role, budget, n_pairs)
+    return DiagonalReach(role) if budget is None else BoundedDiagonalReach(role, budget)
 
 
 def _affine_reach(group: Affine, role: Role, columns: int) -> Reach:
@@ -312,7 +312,7 @@ def cosine_range(
     table = as_pair_table(pairs_or_all(pairs, *Pairs(role).shape(model)), len(x), len(y))
     if role == "cross" and table.shape[1] == 4:
         raise must_be("pairs", "of shape (m, 2) for cross pairs", f"shape {table.shape}")
-    ends = reach_of_pairs(reach_for(group, role, table.shape[1], len(table)), x, y, table)
+    ends = reach_of_pairs(reach_for(group, role, table.shape[1]), x, y, table)
     return CosineRange(
         frozen(cosine_of(ends.lower)),
         frozen(cosine_of(ends.upper)),

@@ -74,16 +74,14 @@ class BoundedDiagonalReach(NamedTuple):
 
     side: SideName
     max_condition: float
-    n_pairs: int = 0
-    """How many are asked for in all."""
     block_bytes: int = 2**18
 
     def ends(self, x: Floats, y: Floats) -> Ends:
         """Both ends, exact and attained."""
         x, y = tamed(x), tamed(y)
-        upper = largest_cosine(x, y, self.max_condition, self.n_pairs).tangent
+        upper = largest_cosine(x, y, self.max_condition).tangent
         with np.errstate(divide="ignore"):
-            lower = 1 / largest_cosine(x, -y, self.max_condition, self.n_pairs).tangent
+            lower = 1 / largest_cosine(x, -y, self.max_condition).tangent
         reached = np.ones(len(x), dtype=np.bool_)
         return Ends(lower, upper, reached, reached)
 

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats
-from embaudit.foundation.compiled import has_numba
 from embaudit.foundation.parallel import row_blocks
 from embaudit.gauges.gauge import EPS
 from embaudit.ranges.definite import smallest_definite_cosine
@@ -29,8 +28,6 @@ from embaudit.ranges.sweep import NEVER, best_interval
 
 Ints = NDArray[np.intp]
 
-COMPILED = 200_000
-"""Pairs from which the search is compiled, where numba is installed: loading it takes half a second."""
 LOST = 1e-10
 """Share of a sum that rounding might take, from which all intervals are tried; cosines lost a 500th of it at most."""
 _FINE = 1e-3
@@ -50,18 +47,12 @@ Search: TypeAlias = Callable[[Floats, Floats, Floats, float], tuple[Ints, Ints, 
 """Finds the best interval; see `embaudit.ranges.sweep.best_interval`."""
 
 
-def search_for(rank: int, square: float, n_pairs: int = 0) -> Search:
-    """Choose how to find the best intervals of so many pairs, a block of them at a time."""
-    if np.sqrt(rank) * square * EPS > LOST:
-        return every_interval
-    if n_pairs < COMPILED or not has_numba():
-        return best_interval
-    from embaudit.ranges.compiled_sweep import compiled_best_interval
-
-    return compiled_best_interval
+def search_for(rank: int, square: float) -> Search:
+    """Choose how to find the best intervals, a block of pairs at a time."""
+    return every_interval if np.sqrt(rank) * square * EPS > LOST else best_interval
 
 
-def largest_cosine(x: Floats, y: Floats, max_condition: float, n_pairs: int = 0) -> Best:
+def largest_cosine(x: Floats, y: Floats, max_condition: float) -> Best:
     """Maximise the cosine of each pair of rows over weights within `κ²` of each other.
 
     Parameters
@@ -70,8 +61,6 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, n_pairs: int = 0)
         Rows whose squares neither overflow nor vanish; NaN comes back where one is zero.
     max_condition : float
         κ > 1, the condition number of the diagonal gauge whose squares are the weights.
-    n_pairs : int
-        How many are asked for in all, by which the way is chosen.
 
     Examples
     --------
@@ -90,21 +79,21 @@ def largest_cosine(x: Floats, y: Floats, max_condition: float, n_pairs: int = 0)
     weights[level] = np.where(product[level] > 0, square, 1.0)
     tangent[level] = 1.0
     if len(vertex):
-        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square, n_pairs)
+        tangent[vertex], weights[vertex] = _best_vertex(x[vertex], y[vertex], square)
     if len(definite):
         least, weights[definite] = smallest_definite_cosine(x[definite], -y[definite], max_condition)
         tangent[definite] = 1 / least
     return Best(tangent, weights)
 
 
-def _best_vertex(x: Floats, y: Floats, square: float, n_pairs: int) -> Best:
+def _best_vertex(x: Floats, y: Floats, square: float) -> Best:
     """Find the best interval of high weights, for pairs some weights of which make the cosine positive."""
     positive = x * y > 0
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where(positive, np.log(np.abs(y)) - np.log(np.abs(x)), NEVER)
     order = np.argsort(ratios, axis=1)
     p, q, ratios = (np.take_along_axis(z, order, axis=1) for z in (x, y, ratios))
-    start, stop, cosine = search_for(x.shape[1], square, n_pairs)(p, q, ratios, square)
+    start, stop, cosine = search_for(x.shape[1], square)(p, q, ratios, square)
     plain = np.empty(len(x))
     fine, count = np.flatnonzero(cosine > 1 - _FINE**2), positive.sum(axis=1)
     for rows in row_blocks(len(fine), x.shape[1] ** 2, budget=2**20):

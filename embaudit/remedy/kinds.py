@@ -25,7 +25,7 @@ from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer
 from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
-from embaudit.kernels.pairs import pair_cosines, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName
 from embaudit.model.final_norm import FinalNorm
@@ -239,7 +239,7 @@ def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Redu
     whole = _map(remedy.model, form, remedy.kind, role, form.rank)
     x = remedy.model.factors(role)
     # Of a rank to be reduced there are two rows at least.
-    pairs = sample_pairs(len(x), PROBES, rng=rng)
+    pairs = draw_pairs(len(x), PROBES, rng=rng)
     wanted, where = np.unique(pairs, return_inverse=True)
     rows = whole(np.array(x[wanted], dtype=np.float64))
     index = where.reshape(pairs.shape)
@@ -252,4 +252,6 @@ def _reduction(remedy: Remedy, form: CanonicalForm, kept: int, rng: RNG) -> Redu
         largest_singular_value_lost=float(form.singular_values[kept]),
         mean_cosine_error=float(errors.mean()),
         max_cosine_error=float(errors.max()),
+        n_pairs=len(pairs),
+        n_all_pairs=n_pairs(len(x)),
     )

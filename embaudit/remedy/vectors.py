@@ -42,9 +42,13 @@ class Reduction:
     largest_singular_value_lost: float
     """Norm of what is dropped from the score matrix: no score moves by more."""
     mean_cosine_error: float
-    """Mean absolute change of the cosines, over sampled pairs."""
+    """Mean absolute change of the cosines, over these pairs."""
     max_cosine_error: float
-    """Largest absolute change of the cosines, over sampled pairs."""
+    """Largest absolute change of the cosines, over these pairs."""
+    n_pairs: int
+    """Pairs looked at, drawn without replacement."""
+    n_all_pairs: int
+    """Pairs there are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from embaudit.foundation.words import counted
+from embaudit.foundation.words import counted, drawn_of
 from embaudit.model import OPPOSITE, FactorModel, SideName
 from embaudit.remedy.vectors import Remedy
 
@@ -75,9 +75,10 @@ def _reduction(remedy: Remedy) -> str:
     cost = remedy.reduction
     if cost is None:
         return ""
+    pairs = drawn_of(cost.n_pairs, cost.n_all_pairs, "pair")
     return (
         f"Keeping {cost.dimensions} of {cost.rank} directions drops {cost.energy_lost:.2%} of the scores' sum of "
-        f"squares. Over sampled pairs, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
+        f"squares. Over {pairs}, cosines move by {cost.mean_cosine_error:.3f} on average and by at most "
         f"{cost.max_cosine_error:.3f}."
     )
 

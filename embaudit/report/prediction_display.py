@@ -11,7 +11,7 @@ from embaudit.canonical import identified_cosines, in_span
 from embaudit.errors import must_be
 from embaudit.foundation.checked import MOST_COUNT, RNG, as_count, as_generator
 from embaudit.foundation.words import counted
-from embaudit.kernels.pairs import all_pairs, n_pairs, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, n_pairs
 from embaudit.model import Pairs, Softmax
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.display import Display
@@ -112,7 +112,7 @@ class PredictionDisplay(Display):
         require_ordinary_size(model)
         size = as_count(n_pairs, "n_pairs", most=MOST_COUNT)
         (rows, total), draw = _drawn_from(model, side), as_generator(rng)
-        pairs = rows[all_pairs(len(rows)) if total <= size else sample_pairs(len(rows), size, rng=draw)]
+        pairs = rows[draw_pairs(len(rows), size, rng=draw)]
         model = in_span(model)
         predicted = identified_cosines(model, role=side, pairs=pairs, form=form)
         known = ~np.isnan(predicted)

@@ -11,7 +11,17 @@ from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.claims.movement import of_drawn
 from embaudit.canonical.equivalents import CANONICAL
-from embaudit.foundation.words import ONCE, beside, copied, counted, in_typical_rows, percent, row_quoted, visible
+from embaudit.foundation.words import (
+    ONCE,
+    beside,
+    copied,
+    counted,
+    drawn_of,
+    in_typical_rows,
+    percent,
+    row_quoted,
+    visible,
+)
 from embaudit.model import Pairs
 from embaudit.report.content import Content, Part
 from embaudit.report.convention_grid import convention_grid
@@ -73,8 +83,7 @@ def _kept(record: Movement) -> str:
 
 def _movement_note(records: Sequence[Movement], drawn: str) -> str:
     record = records[0]
-    pairs = counted(record.n_pairs, "pair" if record.exact else "sampled pair")
-    note = (f"all {pairs}" if record.exact and record.n_pairs > 1 else pairs) + drawn
+    note = drawn_of(record.n_pairs, record.n_all_pairs, "pair") + drawn
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
@@ -149,11 +158,11 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
         groups = [name for name in WIDTHS if any(summary.group == name for summary in found)]
         headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
-        note = counted(found[0].n_pairs, "sampled pair") + of_drawn(audit.evidence, role, " of")
+        note = drawn_of(found[0].n_pairs, found[0].n_all_pairs, "pair") + of_drawn(audit.evidence, role, " of")
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"
-            note += f", {percent(certificate.tied_share)} of their entries tied"
+            note += f", {percent(certificate.tied_share)} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         note += f"; in brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""

@@ -8,7 +8,7 @@ import numpy as np
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.foundation.parallel import parallel_map, row_blocks
-from embaudit.kernels.pairs import all_pairs, n_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.ranges.translation import shifts_to_reach
 from embaudit.softmax.panel import Panel
 
@@ -57,9 +57,7 @@ class ShiftSummary:
 def panel_pairs(panel: Panel, size: int, rng: np.random.Generator) -> tuple[Indices, bool]:
     """All pairs of the panel, or `size` drawn ones, and whether they are all pairs of the head."""
     count = len(panel.labels)
-    if n_pairs(count) <= size:
-        return all_pairs(count), not panel.is_sample
-    return sample_pairs(count, size, rng=rng), False
+    return draw_pairs(count, size, rng=rng), n_pairs(count) <= size and not panel.is_sample
 
 
 def shift_summaries(panel: Panel, pairs: Indices, *, exact: bool) -> tuple[ShiftSummary, ...]:

@@ -17,7 +17,7 @@ from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.gauges.group import random_rotation
 from embaudit.kernels.nearest import neighbours
-from embaudit.kernels.pairs import sample_pairs
+from embaudit.kernels.pairs import draw_pairs
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel
 from embaudit.ranges import certified_neighbours
@@ -69,7 +69,7 @@ def test_what_is_reported_is_what_the_gauge_does(kind: type, role: str) -> None:
     group = kind(3, max_condition=2.0)
     attack = quick(model, group, role=role, rng=5)
     n_columns = model.n_right if role == "cross" else None
-    pairs = sample_pairs(40, 300, n_columns=n_columns, rng=5)
+    pairs = draw_pairs(40, 300, n_columns=n_columns, rng=5)
     after = attack.gauge.act(model)
     moved = np.abs(after.cosines(role, pairs) - model.cosines(role, pairs)).mean()
     assert moved == pytest.approx(attack.achieved, abs=1e-9)
@@ -102,7 +102,7 @@ def test_in_two_dimensions_the_search_finds_the_truth_and_the_gap_is_the_certifi
     for seed in range(3):
         model = model_of(seed, n=15, k=2)
         attack = worst_gauge(model, GeneralLinear(2, max_condition=1.5), n_pairs=400, rng=seed)
-        pairs = sample_pairs(15, 400, rng=seed)
+        pairs = draw_pairs(15, 400, rng=seed)
         before, truth = model.cosines("right", pairs), 0.0
         for angle in np.linspace(0, np.pi, 181):
             axes = np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
@@ -115,7 +115,7 @@ def test_in_two_dimensions_the_search_finds_the_truth_and_the_gap_is_the_certifi
 
 def test_it_beats_random_gauges_of_the_same_budget() -> None:
     model = model_of(3, n=60, k=6)
-    pairs = sample_pairs(60, 300, rng=0)
+    pairs = draw_pairs(60, 300, rng=0)
     for kind in GROUPS:
         group = kind(6, max_condition=2.0)
         tried = [
@@ -335,7 +335,7 @@ def test_affine_attacks_keep_their_budgets_and_never_pass_the_bound(kappa: float
             assert group.contains(attack.gauge)
             assert attack.achieved <= attack.bound + 1e-12
             assert attack.achieved > 0 or (kappa == 1 and role not in ("cross", side))
-            pairs = sample_pairs(40, 300, n_columns=40 if role == "cross" else None, rng=seed)
+            pairs = draw_pairs(40, 300, n_columns=40 if role == "cross" else None, rng=seed)
             after = attack.gauge.act(model)
             moved = np.abs(after.cosines(role, pairs) - model.cosines(role, pairs)).mean()
             assert moved == pytest.approx(attack.achieved, abs=1e-12)
@@ -379,7 +379,7 @@ def test_one_pair_is_moved_to_the_end_of_its_affine_range() -> None:
 
 def test_affine_attacks_beat_random_gauges_of_their_budgets() -> None:
     model, group = head(3, n=60, k=6), Affine(6, max_condition=1.5, max_shift=0.5)
-    pairs = sample_pairs(60, 300, rng=0)
+    pairs = draw_pairs(60, 300, rng=0)
     tried = [
         np.abs(group.sample(rng=i).act(model).cosines("right", pairs) - model.cosines("right", pairs)).mean()
         for i in range(200)
@@ -403,7 +403,7 @@ def test_an_affine_attack_names_both_budgets() -> None:
 @pytest.mark.parametrize("role", ["left", "right", "cross"])
 def test_the_pull_of_a_shift_is_its_gradient(role: str) -> None:
     draw, model = np.random.default_rng(0), head(0, k=4)
-    pairs = sample_pairs(40, 30, n_columns=40 if role == "cross" else None, rng=1)
+    pairs = draw_pairs(40, 30, n_columns=40 if role == "cross" else None, rng=1)
     metric = Metric(random_rotation(4, draw), np.array([0.3, -0.2, 0.5, 0.0]))
     for side in ("left", "right"):
         if role not in ("cross", side):

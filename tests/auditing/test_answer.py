@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -253,7 +252,6 @@ def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
 
 
 def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(monkeypatch, skewed):
-    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 10)
     sizes, row = {"n_pairs": 20, "n_neighbours": 2, "n_lists": 5}, {"side": "right", "rows": np.array([0]), "n": 1}
     first, again, other = (
         by_prediction(MovementProbe(skewed, ["right"], **sizes, rng=seed), **row).of("right") for seed in (3, 3, 4)

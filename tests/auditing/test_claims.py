@@ -303,21 +303,24 @@ def test_training_that_is_not_known_is_listed_case_by_case(link, cases):
 
 
 def summary(group, shift, role="right"):
-    return RangeSummary(role, group, 1.5, shift, 1234, 0, 0.5, {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}, 0, 0, 1, found=None)
+    return RangeSummary(
+        role, group, 1.5, shift, 1234, 20_000, 0, 0.5, {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}, 0, 0, 1, found=None
+    )
 
 
 def test_ranges():
     found = evidence(limits=Limits((summary("linear", 0.0), summary("affine", 3.7, "cross"))))
     assert records(limits.ranges(found)) == [
         (
-            "range:right:linear:1.5", P, "1,234 pairs of item-item cosines", "linear gauges within κ = 1.5", False,
+            "range:right:linear:1.5", P, "1,234 of 20,000 pairs of item-item cosines",
+            "linear gauges within κ = 1.5", False,
             "No gauge among linear gauges within κ = 1.5 brings a cosine out of its range. Half of the ranges are "
             "wider "
             "than 0.62.",
             0.625, "ranges",
         ),
         (
-            "range:cross:affine:1.5", P, "1,234 pairs of user-item cosines",
+            "range:cross:affine:1.5", P, "1,234 of 20,000 pairs of user-item cosines",
             "affine gauges within κ = 1.5 and a shift of 1 typical row", False,
             "No gauge among affine gauges within κ = 1.5 and a shift of 1 typical row brings a cosine out of its "
             "range. "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -65,12 +64,11 @@ def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
     made = {}
     real_comparison = module.by_prediction
     monkeypatch.setattr(module, "by_prediction", lambda probe, **o: made.update(o) or real_comparison(probe, **o))
-    monkeypatch.setattr(sys.modules[MovementProbe.__module__], "EXACT_PAIRS", 10)
-    found = gather(SMALL, n_gauges=1, n_pairs=50, n_neighbours=2, n_lists=7)
+    found = gather(SMALL, n_gauges=1, n_pairs=20, n_neighbours=2, n_lists=7)
     assert (made["side"], made["n"]) == ("right", 2)
     visited = next(record for _, record in found.visits("right"))
     beside = found.predicted.of("right")
-    assert (beside.n_pairs, beside.top_n, beside.n_lists) == (50, 2, 7)
+    assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)
     # The very pairs and lists, so that one figure can be held against the other.
     assert beside.pairs is visited.pairs
     assert beside.lists is visited.lists

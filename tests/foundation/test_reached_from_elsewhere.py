@@ -8,7 +8,6 @@ import pytest
 
 from embaudit.errors import InputError
 from embaudit.foundation.checked import as_vector
-from embaudit.foundation.compiled import compiled
 from embaudit.foundation.results import Drawn, Result
 
 
@@ -51,26 +50,3 @@ def test_a_vector_is_of_its_length():
         with pytest.raises(InputError) as refused:
             as_vector(given, "bias", 2)
         assert str(refused.value) == f"bias must be a vector of 2 numbers; got shape {shape}."
-
-
-def test_a_function_is_compiled_anew_where_nothing_may_be_written(monkeypatch):
-    asked = []
-
-    def njit(**options):
-        asked.append(options)
-
-        def compile_it(function):
-            if options.get("cache"):
-                raise RuntimeError("cannot cache function: no locator available")
-            return ("compiled", function)
-
-        return compile_it
-
-    monkeypatch.setattr("numba.njit", njit)
-    assert compiled(cache=True, fastmath=False)(abs) == ("compiled", abs)
-    assert compiled(inline="always")(abs) == ("compiled", abs)
-    assert asked == [
-        {"nogil": True, "cache": True, "fastmath": False},
-        {"nogil": True, "cache": False, "fastmath": False},
-        {"nogil": True, "inline": "always"},
-    ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -27,7 +26,6 @@ from embaudit.foundation.checked import (
     is_number,
     storage_of,
 )
-from embaudit.foundation.compiled import compiled, has_numba
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.words import (
@@ -294,17 +292,6 @@ def test_an_array_of_a_file_is_read_and_checked_once_and_travels_as_its_numbers(
 
     with pytest.raises(InputError, match=r"^v\.npz: factors \(Q\) must be finite\.$"):
         LazyArray("v.npz", "Q", (1, 2), np.dtype(float), read, on_disk=True).checked(refuse, "factors")
-
-
-def test_functions_stay_as_they_are_where_nothing_compiles(monkeypatch):
-    def twice(x):
-        return 2 * x
-
-    assert has_numba() is True
-    assert compiled()(twice)(4) == 8
-    assert compiled()(twice) is not twice
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert compiled(cache=True)(twice) is twice
 
 
 def test_tables_of_records_and_their_plain_values():

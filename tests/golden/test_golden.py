@@ -17,19 +17,27 @@ statements.*
 verdict
 answer\.(text|reason|because|claims).*
 findings\[.*\]\.(title|text|remedy|claim|evidence).*
-.*\.(text|explanation)"""
+.*\.(text|explanation|verdict)"""
 """Keys that went, or whose sentences are written anew (one golden text holds those); see docs/migration.md."""
 NOISE = r"drift\[.*\]\.(max_abs|max_rel)|traits\[.*\]\.noise"
 """Rounding of predictions: only its tolerance, and whether it was within, are compared."""
 SEARCHED = r"(movement|drift)\[worst found.*|attacks.*"
 """Results of a search, which may find other gauges: their movement may not fall below nine tenths."""
-SAMPLED = r"(?!)"
+SAMPLED = r"""(.*\.)?(movement|equivalents|centred)(\[.*\])?\.(mean_abs|ci_low|ci_high|sign_flips|spearman|quantiles.*)
+(.*\.)?(movement|equivalents|centred)(\[.*\])?\.(n_pairs|exact|max_abs)
+ranges.*\.(width_.*|.*_share)
+traits.*\.levels\..*
+head\.shifts.*
+findings\[.*\.value"""
 """Estimates from sampled pairs: old and new lie within the sum of their half-widths."""
+ROUNDED = r"movement\[.*\]\.(rms|top_n_overlap)"
+"""Roots of what rounding leaves, and lists whose ends tie but for the rounding of float32 rows."""
 
 
 def rule(path: str) -> str:
     """Return the name of the rule by which a value is compared."""
-    rules = {"gone": "|".join(GONE.splitlines()), "noise": NOISE, "searched": SEARCHED, "sampled": SAMPLED}
+    rules = {"gone": "|".join(GONE.splitlines()), "noise": NOISE, "searched": SEARCHED}
+    rules |= {"sampled": "|".join(SAMPLED.splitlines()), "rounded": ROUNDED}
     return next((name for name, pattern in rules.items() if re.fullmatch(pattern, path)), "exact")
 
 
@@ -73,3 +81,32 @@ def test_searches_find_at_least_nine_tenths_of_the_movement(pair):
     old, new = pair
     found = [path for path in old if rule(path) == "searched" and path.endswith((".mean_abs", ".rms"))]
     assert all(new[renamed(path)] >= 0.9 * old[path] for path in found), found
+
+
+def half_width(path, record, of_pairs) -> float:
+    """Return how far from the truth a sampled value of today may be, and its old bins."""
+    start, _, name = path.rpartition(".quantiles.") if ".quantiles." in path else path.rpartition(".")
+    if not of_pairs:
+        # Ranges are of 2,000 pairs, levels and shifts of 10,000 and more.
+        return 0.03
+    # Bins of 0.001, between which a quantile lay in a gap of few pairs.
+    bins = 0.004 if ".quantiles." in path else 0.01 if name == "spearman" else 0.0
+    ends = [f"{start}.ci_low", f"{start}.ci_high"]
+    if name in ("sign_flips", "spearman") or ".quantiles." in path:
+        ends = [f"{start}.intervals.{name}[{end}]" for end in (0, 1)]
+    low, high = (record.get(end, 0.0) for end in ends)
+    return max(high - low, 0.0) / 2 + bins / 2
+
+
+def test_sampled_values_are_estimates_of_the_same(pair):
+    old, new = pair
+    for path, value in old.items():
+        if rule(path) == "rounded":
+            assert new[path] == pytest.approx(value, abs=2e-8 if path.endswith("rms") else 1 / 4_000 + 1e-9), path
+        if rule(path) != "sampled" or not isinstance(value, float) or ".shifts" in path:
+            continue
+        record = path.startswith(("movement", "predicted", "head"))
+        if path.endswith("max_abs"):
+            assert 0.7 * value <= new[path] <= 1.3 * value + 1e-9, path
+        elif not record or not path.endswith(("ci_low", "ci_high")):
+            assert abs(new[path] - value) <= 2 * half_width(path, new, record) + 1e-9, path

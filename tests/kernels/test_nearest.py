@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from embaudit.errors import InputError
 from embaudit.foundation import parallel
 from embaudit.foundation.checked import as_factors
 from embaudit.kernels import nearest as module
 from embaudit.kernels.nearest import TIE, neighbours
-from embaudit.kernels.pairs import all_pairs, as_pairs, pair_cosines, sample_pairs
+from embaudit.kernels.pairs import all_pairs, as_pairs, pair_cosines
 from embaudit.testing import factor_matrices, seeds
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
@@ -245,27 +244,6 @@ def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pair_cosines(x, x, np.empty((0, 2), dtype=int)).shape == (0,)
 
 
-def test_sampled_pairs_are_uniform() -> None:
-    pairs = sample_pairs(7, 21_000, rng=0)
-    counts = [np.count_nonzero((pairs == pair).all(axis=1)) for pair in all_pairs(7)]
-    assert sum(counts) == 21_000, "every draw is one of the pairs i < j"
-    assert stats.chisquare(counts).pvalue > 0.01
-
-
-def test_sampled_cross_pairs_are_uniform() -> None:
-    pairs = sample_pairs(4, 12_000, n_columns=3, rng=1)
-    counts = np.bincount(np.ravel_multi_index(pairs.T, (4, 3)), minlength=12)
-    assert stats.chisquare(counts).pvalue > 0.01
-
-
-@given(st.integers(2, 50), seeds())
-def test_sampling_follows_its_seed(n_rows: int, seed: int) -> None:
-    pairs = sample_pairs(n_rows, 20, rng=seed)
-    np.testing.assert_array_equal(pairs, sample_pairs(n_rows, 20, rng=np.random.default_rng(seed)))
-    np.testing.assert_array_equal(pairs, as_pairs(pairs, n_rows, n_rows))
-    assert len(sample_pairs(n_rows, 0, rng=seed)) == 0
-
-
 @pytest.mark.parametrize(
     "bad",
     [[[0.0, 1.0]], [0, 1, 2], [[0, 1, 2]], [[0], [0, 1]], [["a", "b"]], [[True, False]], [[0, 5]], [[-1, 0]], None, []],
@@ -275,13 +253,6 @@ def test_bad_pairs_are_one_sentence(bad: object) -> None:
     with pytest.raises(InputError, match=r"^pairs must be ") as error:
         as_pairs(bad, 3, 3)
     assert SENTENCE.match(str(error.value)), error.value
-
-
-def test_bad_samples_are_one_sentence() -> None:
-    with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
-        sample_pairs(1, 5)
-    with pytest.raises(InputError, match=r"^the number of pairs must be an integer from 0 to 100000000; got -1\.$"):
-        sample_pairs(3, -1)
 
 
 @given(st.data())

@@ -27,7 +27,7 @@ def test_few_rows_are_read_against_all_their_pairs():
     values = np.linspace(-1.1, 1.1, 23)
     assert found.below(values).tolist() == [(wanted < value).mean() for value in values]
     record = found.to_dict()
-    assert record == {"n_pairs": 435, "exact": True, "quantiles": record["quantiles"]}
+    assert record == {"n_pairs": 435, "n_all_pairs": 435, "exact": True, "quantiles": record["quantiles"]}
     assert list(record["quantiles"]) == QUANTILES
     assert record["quantiles"]["0.75"] == pytest.approx(np.quantile(wanted, 0.75))
     assert repr(found) == "Levels(435 pairs of items)"
@@ -62,9 +62,9 @@ def test_what_is_said():
     half, high = np.quantile(found.cosines, [0.5, 0.99])
     assert (
         found.explain()
-        == f"Of 435 pairs of items half have a cosine above {half:.2f}, one in a hundred above {high:.2f}."
+        == f"Of all 435 pairs of items half have a cosine above {half:.2f}, one in a hundred above {high:.2f}."
     )
-    assert levels(random_model(p=300)).explain().startswith("Of 20,000 sampled pairs of items half have")
+    assert levels(random_model(p=300)).explain().startswith("Of 20,000 of 44,850 pairs of items half have")
 
 
 def test_records_are_closed():

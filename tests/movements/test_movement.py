@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
+from scipy.stats import spearmanr
 
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
 from embaudit.kernels.nearest import neighbours
@@ -49,14 +50,17 @@ def test_every_figure_agrees_with_the_full_matrix(role, seed, condition):
     assert moved.max_abs == pytest.approx(np.abs(c - b).max(), abs=1e-12)
     assert moved.pearson == pytest.approx(np.corrcoef(b, c)[0, 1], abs=1e-9)
     assert moved.ci_low == moved.mean_abs == moved.ci_high
+    assert moved.intervals == {}
+    assert moved.spearman == pytest.approx(spearmanr(b, c)[0], abs=1e-3)
+    for level, value in moved.quantiles.items():
+        assert value == pytest.approx(np.quantile(np.abs(c - b), level), abs=1e-12)
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
+def test_sampled_pairs_estimate_the_exact_figures(role):
     model = make(n=300, p=200, k=6)
     after = Diagonal(6, max_condition=5.0).sample(rng=1).act(model)
     exact = movement(model, after, role=role)
-    monkeypatch.setattr(module, "EXACT_PAIRS", 100)
     inside = 0
     for seed in range(20):
         sampled = movement(model, after, role=role, n_pairs=4_000, rng=seed)
@@ -65,6 +69,8 @@ def test_sampled_pairs_estimate_the_exact_figures(role, monkeypatch):
         assert sampled.ci_low < sampled.mean_abs < sampled.ci_high
         sums = (exact.mean, exact.rms, exact.pearson)
         assert (sampled.mean, sampled.rms, sampled.pearson) == pytest.approx(sums, rel=1e-12)
+        assert sampled.max_abs <= exact.max_abs + 1e-15
+        assert sampled.intervals.keys() == {"sign_flips", "spearman", *(f"{level:g}" for level in sampled.quantiles)}
         assert sampled.spearman == pytest.approx(exact.spearman, abs=0.03)
         inside += sampled.ci_low <= exact.mean_abs <= sampled.ci_high
     assert inside >= 15
@@ -174,12 +180,13 @@ def test_all_cosines_of_long_rows_are_multiplied_once(monkeypatch):
     model = model.replace(right=right)
     gauges = [Diagonal(5, max_condition=3.0).sample(rng=seed) for seed in range(2)]
     models = [gauge.act(model) for gauge in gauges]
+    monkeypatch.setattr(module, "GATHERED", 0)
     plain = MovementProbe(model, ROLES, n_neighbours=3, rng=0)
     expected = [plain.measure(after) for after in models]
     monkeypatch.setattr(module, "WIDE", 4)
+    monkeypatch.setattr(module, "FEW", 8)
     probe = MovementProbe(model, ROLES, n_neighbours=3, rng=0)
     monkeypatch.setattr("embaudit.kernels.nearest._search", lambda *_: pytest.fail("multiplied again"))
-    monkeypatch.setattr(module, "tally_all_pairs", lambda *_: pytest.fail("multiplied again"))
     for records, after in zip(expected, models, strict=True):
         for one, other in zip(records, probe.measure(after), strict=True):
             assert one.overlap_without_twins == other.overlap_without_twins or one.role == "cross"

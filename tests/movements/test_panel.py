@@ -72,7 +72,6 @@ def test_a_canonical_model_of_some_rows_is_that_of_the_whole():
 
 
 def measured(model, monkeypatch, *, whole, summed=10**6, n_pairs=400, seed=0):
-    monkeypatch.setattr(MOVEMENT, "EXACT_PAIRS", 100)
     monkeypatch.setattr(MOVEMENT, "WHOLE", whole)
     monkeypatch.setattr(PANEL, "SUMMED", summed)
     probe = MovementProbe(model, ROLES, n_pairs=n_pairs, n_neighbours=4, rng=seed)

@@ -57,6 +57,7 @@ def test_a_summary_in_words_and_numbers():
         "max_condition": 2.0,
         "max_shift": 0.0,
         "n_pairs": 3,
+        "n_all_pairs": 6,
         "n_undefined": 1,
         "width_mean": pytest.approx(widths.mean()),
         "width_quantiles": {f"{q:g}": pytest.approx(np.quantile(widths, q)) for q in QUANTILES},
@@ -67,8 +68,8 @@ def test_a_summary_in_words_and_numbers():
     assert found.found is FOUND
     assert "found" not in repr(found)
     assert found.explain() == (
-        "Under linear gauges of κ ≤ 2 the cosines of 3 right pairs have ranges 1.04 wide on average. 1 of them have "
-        "none. 50 % keep their sign and 0 % can be anything."
+        "Under linear gauges of κ ≤ 2 the cosines of 3 of 6 right pairs have ranges 1.04 wide on average. 1 of them "
+        "have none. 50 % keep their sign and 0 % can be anything."
     )
     nothing = summarise(cosine_range(ROWS, TWO, pairs=[[0, 2]]), "linear")
     assert np.isnan([nothing.width_mean, nothing.vacuous_share, *nothing.width_quantiles.values()]).all()

@@ -1,4 +1,4 @@
-"""The sweep over windows of ratios, compiled or not, finds what trying every interval finds."""
+"""The sweep over windows of ratios finds what trying every interval finds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import pytest
 from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
 from embaudit.ranges import cosine_range, sweep
-from embaudit.ranges.compiled_sweep import compiled_best_interval
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
@@ -48,7 +47,7 @@ def best_of_all(x, y, ratios, square):
     return best
 
 
-@pytest.mark.parametrize("search", [best_interval, compiled_best_interval, every_interval])
+@pytest.mark.parametrize("search", [best_interval, every_interval])
 @pytest.mark.parametrize("k", [2, 3, 5, 40, 300])
 @pytest.mark.parametrize("square", [1.0001, 1.21, 4.0, 1e4])
 @pytest.mark.parametrize(("slope", "spread"), [(0, 0), (0.3, 2), (2, 0), (30, 3), (-0.5, 1)])
@@ -72,7 +71,7 @@ def test_rounds_mostly_confirm(monkeypatch):
     assert sum(rounds[1:]) < 50
 
 
-@pytest.mark.parametrize("search", [best_interval, compiled_best_interval, every_interval])
+@pytest.mark.parametrize("search", [best_interval, every_interval])
 def test_ratios_as_far_apart_as_float64_holds_do_not_mix_pairs(search):
     draw = np.random.default_rng(3)
     x, y, ratios = in_order(*(np.exp(draw.uniform(-170, 170, (50, 6))) for _ in range(2)))

@@ -9,7 +9,7 @@ from models import random_model
 from embaudit.canonical import canonical_form
 from embaudit.canonical.span import span_basis
 from embaudit.errors import EquivalenceError, InputError
-from embaudit.kernels.pairs import pair_cosines, sample_pairs
+from embaudit.kernels.pairs import draw_pairs, pair_cosines
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 from embaudit.remedy import fix
@@ -90,7 +90,7 @@ def test_fewer_dimensions_cost_what_drawn_pairs_lose(as_, role):
         side = role or "right"
         x = whole.vectors(side)
         np.testing.assert_allclose(few.vectors(side), x[:, :2], atol=1e-12)
-        pairs = sample_pairs(len(x), 4_096, rng=np.random.default_rng(seed))
+        pairs = draw_pairs(len(x), 4_096, rng=np.random.default_rng(seed))
         lost = np.abs(pair_cosines(x[:, :2], x[:, :2], pairs) - pair_cosines(x, x, pairs))
         lost = lost[np.isfinite(lost)]
         s = np.linalg.svd(model.scores(), compute_uv=False)

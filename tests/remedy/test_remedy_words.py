@@ -51,7 +51,7 @@ def test_the_cost_of_fewer_dimensions():
     assert found.explain() == (
         "item vectors of 1 dimension, whose plain cosine comes near the cosine of the items' scores over all 3 users. "
         "Every model that predicts the same gives the same. Keeping 1 of 2 directions drops 9.34% of the scores' sum "
-        "of squares. Over sampled pairs, cosines move by "
+        "of squares. Over all 3 pairs, cosines move by "
         f"{told['mean_cosine_error']:.3f} on average and by at most 0.684. Index them by cosine."
     )
 

@@ -15,7 +15,7 @@ ALONE = random_model(2, n=None, p=20, k=4)
 
 
 def screen(model, path="m.npz", **options):
-    return first_screen(audit(model, n_gauges=1, n_pairs=50, **options), Asked(path))
+    return first_screen(audit(model, n_gauges=1, **options), Asked(path))
 
 
 @pytest.mark.usefixtures("without_attacks")

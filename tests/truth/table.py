@@ -234,7 +234,7 @@ def shapes() -> Iterator[Row]:
     yield Row("a head off its mean", head(centred(8, 2) + 2), alone, {"EMB301": "issue", **TWO}, ("an origin",))
     yield Row(
         "a head of which few labels are asked", head(centred(40, 4) + 2), alone, {"EMB301": "issue", **TWO},
-        ("of 6 labels asked have another nearest label", "of the nearest labels asked for", "Half of 50 pairs drawn"),
+        ("of 6 labels asked have another nearest label", "of the nearest labels asked for", "pairs looked at (50 of"),
         ("of labels have another", "% of nearest labels", "all pairs"), {"n_lists": 1},
     )  # fmt: skip
     # Without the mean row each of the six directions has another nearest one; of all twenty labels four have.

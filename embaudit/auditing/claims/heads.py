@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.claims.movement import of_drawn
-from embaudit.foundation.words import ONCE, beside, counted, percent, row_quoted
+from embaudit.foundation.words import ONCE, beside, counted, drawn_of, percent, row_quoted
 from embaudit.gauges import GeneralLinear
+from embaudit.kernels.pairs import n_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +119,8 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     made = head.constructions[0]
     first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
-    pairs = "all pairs" if opposite.exact else f"{counted(opposite.n_pairs, 'pair')} drawn"
+    looked_at = drawn_of(opposite.n_pairs, n_pairs(head.model.n_right), "pair")
+    pairs = "all pairs" if opposite.exact else f"the pairs looked at ({looked_at})"
     text = (
         f"A shift of {made.shift:.2g} times {typical} makes {first} and {second} (cosine {made.before:.2f}) "
         f"exactly opposite. Half of {pairs} need no more than {opposite.quantiles[0.5]:.2g}."

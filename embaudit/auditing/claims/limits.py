@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import embaudit.auditing.limits as budget
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
 from embaudit.auditing.claims.movement import of_drawn
-from embaudit.foundation.words import ONCE, beside, counted, percent
+from embaudit.foundation.words import ONCE, beside, counted, drawn_of, percent
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def ranges(evidence: Evidence) -> Iterator[Claim]:
     """Tell how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
     for summary in evidence.limits.ranges:
-        subject = f"{counted(summary.n_pairs, 'pair')} of {Pairs(summary.role).titled(evidence.model)} cosines"
+        pairs, kind = drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"), Pairs(summary.role).titled(evidence.model)
+        subject = f"{pairs} of {kind} cosines"
         subject += of_drawn(evidence, summary.role)
         scope = Scope(f"{summary.group} gauges", summary.max_condition, budget.LENGTH if summary.max_shift else None)
         width = summary.width_quantiles[0.5]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows
+from embaudit.foundation.words import ONCE, beside, counted, drawn_of, in_typical_rows
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.model import Pairs
 
@@ -30,7 +30,7 @@ def moved(evidence: Evidence) -> Iterator[Claim]:
         cosines = f"{Pairs(role).titled(evidence.model)} cosines"
         kappa = "" if equal.gauge is None else f", κ = {equal.condition_number:.3g}"
         shift = f", a shift of {in_typical_rows(equal.shift_in(evidence.model))}" if equal.shift else ""
-        among = "" if record.exact else f" among {record.n_pairs:,} sampled pairs"
+        among = "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}"
         among += of_drawn(evidence, role, " of" if among else " among")
         text = (
             f"In one ({equal.called(role)}{kappa}{shift}) {cosines} differ by {record.mean_abs:.2f} on average. "
