@@ -236,11 +236,11 @@ def gather(
     chosen = require_roles(model, roles, about)
     require_ordinary_size(model)
     side: SideName = "left" if about == "left" else "right"
-    shown = find_rows(model, side, show) if show else None
-    checked = with_probes(model, draw)
-    drawn = announced("drawing equal models")(equivalent_models)
-    equivalents = drawn(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
-    probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
+    shown, checked = find_rows(model, side, show) if show else None, with_probes(model, draw)
+    with announced("drawing equal models"):
+        equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+    with announced("sampling pairs and lists"):
+        probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
         visits = _visits(equivalents, checked, probe, draw)
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)

@@ -115,7 +115,7 @@ def test_what_cannot_be_asked_is_refused():
     with pytest.raises(InputError, match="the link must be one that divides rows by their length; got identity"):
         pinned_test(FactorModel.from_vectors(np.eye(2)))
     for bad in (1.0, 0.5):
-        with pytest.raises(InputError, match=rf"max_condition must be above 1; got {bad}"):
+        with pytest.raises(InputError, match=rf"max_condition must be a number above 1; got {bad}"):
             pinned_test(FactorModel(None, np.eye(2), link=UNIT), max_condition=bad)
     assert Span(3, 3, False, None, None).is_full is False
 

@@ -203,5 +203,5 @@ def test_twin_and_arguments_are_refused_where_there_is_nothing():
         pinned_test(model).twin(model)
     with pytest.raises(InputError, match="the link must be one that divides"):
         pinned_test(model.replace(link="identity"))
-    with pytest.raises(InputError, match="max_condition must be above 1"):
+    with pytest.raises(InputError, match="max_condition must be a number above 1"):
         pinned_test(model, max_condition=1.0)
