@@ -50,20 +50,18 @@ def mean_interval(values: Floats, draws: float) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def quantile_interval(ordered: Floats, level: float, draws: float) -> tuple[float, float]:
-    """95 % interval of a quantile of |Δcos|, between two of the ordered values; 0 or 2 where these are too few.
+def quantile_ranks(n: int, level: float, draws: float) -> tuple[int, int]:
+    """Ranks, from 1 on, between which a quantile of n values lies: a 95 % interval; below 1 or above n for none.
 
-    Between which ranks the quantile lies is a matter of a share alone (Woodruff, JASA 47, 1952).
+    Which ranks these are is a matter of a share alone (Woodruff, JASA 47, 1952).
 
     Examples
     --------
-    >>> quantile_interval(np.arange(1.0, 101.0), 0.5, 100.0), quantile_interval(np.ones(5), 0.99, 5.0)
-    ((40.0, 60.0), (1.0, 2.0))
+    >>> quantile_ranks(100, 0.5, 100.0), quantile_ranks(5, 0.99, 5.0)
+    ((40, 60), (4, 6))
     """
-    n = len(ordered)
     half = Z95 * math.sqrt(level * (1 - level) / draws)
-    low, high = math.floor(n * (level - half)), math.ceil(n * (level + half))
-    return float(ordered[low - 1]) if low >= 1 else 0.0, float(ordered[high - 1]) if high <= n else 2.0
+    return math.floor(n * (level - half)), math.ceil(n * (level + half))
 
 
 def wilson_interval(share: float, n: float) -> tuple[float, float]:

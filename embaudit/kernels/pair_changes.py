@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices
-from embaudit.kernels.intervals import Z95, independent_draws, mean_interval, quantile_interval, wilson_interval
+from embaudit.kernels.intervals import Z95, independent_draws, mean_interval, quantile_ranks, wilson_interval
 from embaudit.kernels.nearest import TIE
 
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
+"""Quantiles of |Δ| that are told."""
 BINS = 2048
 """Bins of |Δ| from 0 to 2."""
 CELLS = 2**16
@@ -34,6 +37,8 @@ class PairChanges:
         Cosines of the same pairs in two models.
     total : int
         How many pairs there are, N; all are here where this is n.
+    ranks : pair of arrays of shape (n,), optional
+        `cell_ranks` of the cosines before, where they are known.
 
     Examples
     --------
@@ -45,11 +50,12 @@ class PairChanges:
     before: Floats
     after: Floats
     total: int
+    ranks: tuple[Indices, Floats] | None = None
 
     @cached_property
     def sizes(self) -> Floats:
-        """(n,) |Δ| in order."""
-        return np.sort(np.abs(self.after - self.before))
+        """(n,) |Δ|."""
+        return np.abs(self.after - self.before)
 
     @property
     def draws(self) -> float:
@@ -70,7 +76,7 @@ class PairChanges:
     @property
     def max_abs(self) -> float:
         """Largest |Δ| of these pairs."""
-        return float(self.sizes[-1])
+        return float(self.sizes.max())
 
     @property
     def histogram(self) -> NDArray[np.int64]:
@@ -87,12 +93,13 @@ class PairChanges:
         """Correlation of mid-ranks; NaN where one side has one rank only."""
         return self._ranked[0]
 
-    def quantiles(self, levels: tuple[float, ...]) -> dict[float, float]:
+    @property
+    def quantiles(self) -> dict[float, float]:
         """Quantiles of |Δ|, interpolated between two of them."""
-        places = np.multiply(levels, len(self.sizes) - 1)
-        return dict(zip(levels, np.interp(places, np.arange(len(self.sizes)), self.sizes).tolist(), strict=True))
+        return {level: value for level, (value, _, _) in self._quantiles.items()}
 
-    def intervals(self, levels: tuple[float, ...]) -> dict[str, tuple[float, float]]:
+    @property
+    def intervals(self) -> dict[str, tuple[float, float]]:
         """Intervals of the sign flips, of Spearman's correlation and of quantiles; none where these are all pairs."""
         if np.isinf(self.draws):
             return {}
@@ -101,8 +108,23 @@ class PairChanges:
         return {
             "sign_flips": wilson_interval(self.sign_flips, self.draws),
             "spearman": (ends[0], ends[1]),
-            **{f"{level:g}": quantile_interval(self.sizes, level, self.draws) for level in levels},
+            **{f"{level:g}": (low, high) for level, (_, low, high) in self._quantiles.items()},
         }
+
+    @cached_property
+    def _quantiles(self) -> dict[float, tuple[float, float, float]]:
+        """Each quantile with the ends of its interval, which are 0 or 2 where pairs are too few."""
+        n = len(self.sizes)
+        places = {level: (level * (n - 1), *quantile_ranks(n, level, self.draws)) for level in LEVELS}
+        needed = [place for at, low, high in places.values() for place in (int(at), ceil(at), low - 1, high - 1)]
+        # Only these few places need to be in order.
+        ordered = np.partition(self.sizes, np.unique(np.clip(needed, 0, n - 1)))
+        result = {}
+        for level, (at, low, high) in places.items():
+            here, beyond = ordered[int(at)], ordered[ceil(at)]
+            ends = float(ordered[low - 1]) if low >= 1 else 0.0, float(ordered[high - 1]) if high <= n else 2.0
+            result[level] = (float(here + (at - int(at)) * (beyond - here)), *ends)
+        return result
 
     @cached_property
     def _ranked(self) -> tuple[float, float]:
@@ -111,7 +133,7 @@ class PairChanges:
         A pair counts by the product of its own ranks and by what it adds to the ranks of the pairs above it: the
         influence function of the correlation (Croux & Dehon, Statistical Methods & Applications 19, 2010).
         """
-        (one, x), (other, y) = _ranks(self.before), _ranks(self.after)
+        (one, x), (other, y) = self.ranks or cell_ranks(self.before), cell_ranks(self.after)
         scale = np.sqrt((x @ x) * (y @ y)) / len(x)
         if scale == 0:
             return float("nan"), float("nan")
@@ -119,8 +141,8 @@ class PairChanges:
         return float(x @ y / len(x) / scale), float(influence.std() / scale / np.sqrt(self.draws))
 
 
-def _ranks(cosines: Floats) -> tuple[Indices, Floats]:
-    """Cells of cosines over their range, and mid-ranks from -½ to ½."""
+def cell_ranks(cosines: Floats) -> tuple[Indices, Floats]:
+    """Cells of cosines over their range, and their mid-ranks from -½ to ½."""
     lowest, width = float(cosines.min()), float(np.ptp(cosines))
     # Cosines that differ by rounding only have one rank.
     # Half a cell up, or rounding would decide whether the highest one is in the last cell or in the one before.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_count, as_generator
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
-from embaudit.kernels.pair_changes import PairChanges
+from embaudit.kernels.pair_changes import PairChanges, cell_ranks
 from embaudit.kernels.pair_sums import CosineSums, table_sums
 from embaudit.kernels.pairs import draw_pairs, n_pairs
 from embaudit.kernels.rows import sample_rows
@@ -41,7 +41,6 @@ QUERIES = 400
 """Rows whose neighbours are compared; all of them where there are no more."""
 SEARCHED = 20_000_000
 """Cosines computed for that at most, from 50 rows on: fewer rows are asked where there are very many."""
-QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
 def share_of(most: int, n_lists: int) -> int:
@@ -138,6 +137,7 @@ class MovementProbe:
         self.ends = {role: self.before.places(Pairs(role).sides, pairs) for role, pairs in self.drawn.items()}
         self.tables = {plan.role: self._table(plan, self.before) for plan in self.plans}
         self.cosines = {plan.role: self._cosines(plan, self.before, self.tables[plan.role]) for plan in self.plans}
+        self.ranks = {role: cell_ranks(cosines) for role, cosines in self.cosines.items()}
 
     def _rows(self, model: FactorModel) -> dict[SideName, Rows]:
         return {side: model.factors(side) for side in self.sides}
@@ -211,7 +211,8 @@ class MovementProbe:
 
     def _measure(self, plan: _Plan, now: Shot) -> Movement:
         table = self._table(plan, now)
-        changes = PairChanges(self.cosines[plan.role], self._cosines(plan, now, table), plan.total)
+        role = plan.role
+        changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
         sums, without = self._sums(plan, now, table)
         rows = now.searched(plan.sides[0])
         overlap = plan.overlap(rows, table)
@@ -230,8 +231,8 @@ class MovementProbe:
             ci_low=low,
             ci_high=high,
             max_abs=changes.max_abs,
-            quantiles=changes.quantiles(QUANTILES),
-            intervals=changes.intervals(QUANTILES),
+            quantiles=changes.quantiles,
+            intervals=changes.intervals,
             histogram=changes.histogram,
             spearman=changes.spearman,
             sign_flips=changes.sign_flips,

@@ -112,7 +112,9 @@ class Shot:
         one, other = ends
         found = np.empty(len(one))
         for part in row_blocks(len(one), 2 * x.shape[1], budget=CACHE_BYTES):
-            both = (rows[ends[part]].astype(np.float64, copy=False) for rows, ends in ((x, one), (y, other)))
+            both = (
+                rows.take(ends[part], axis=0).astype(np.float64, copy=False) for rows, ends in ((x, one), (y, other))
+            )
             found[part] = np.einsum("ij,ij->i", *both)
         return np.clip(found, -1, 1, out=found)
 

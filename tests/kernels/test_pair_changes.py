@@ -12,14 +12,13 @@ import pytest
 from scipy.stats import spearmanr
 
 from embaudit.gauges import GeneralLinear
-from embaudit.kernels.pair_changes import PairChanges
+from embaudit.kernels.pair_changes import LEVELS, PairChanges
 from embaudit.kernels.pairs import all_pairs, draw_pairs, n_pairs, pair_cosines
 from embaudit.model import FactorModel
 
 DRAWS = int(os.environ.get("EMBAUDIT_COVERAGE", "300"))
 # Four standard deviations of a share of few draws.
 LEAST, MOST = (0.93, 0.97) if DRAWS >= 2_000 else (0.95 - 4 * np.sqrt(0.0475 / DRAWS), 1.0)
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
 def clustered(seed=0, n=300, k=12):
@@ -43,7 +42,7 @@ def of_all(before, after):
 def figures(changes):
     return {
         "mean_abs": changes.mean_abs, "sign_flips": changes.sign_flips, "spearman": changes.spearman,
-        **{f"{level:g}": value for level, value in changes.quantiles(LEVELS).items()},
+        **{f"{level:g}": value for level, value in changes.quantiles.items()},
     }  # fmt: skip
 
 
@@ -55,8 +54,8 @@ def test_figures_of_all_pairs_are_those_of_the_definition():
     assert changes.max_abs == delta.max()
     assert changes.sign_flips == (before * after < -1e-12).mean()
     assert changes.spearman == pytest.approx(spearmanr(before, after)[0], abs=1e-4)
-    assert changes.quantiles(LEVELS) == {level: pytest.approx(np.quantile(delta, level)) for level in LEVELS}
-    assert changes.intervals(LEVELS) == {}
+    assert changes.quantiles == {level: pytest.approx(np.quantile(delta, level)) for level in LEVELS}
+    assert changes.intervals == {}
     wanted = np.bincount((delta * 1023.5).astype(int), minlength=2048)
     np.testing.assert_array_equal(changes.histogram, wanted)
 
@@ -75,7 +74,7 @@ def test_edges_of_what_is_counted():
 def test_one_pair_of_many_says_that_nothing_is_known():
     one = PairChanges(np.array([0.25]), np.array([0.5]), 10)
     assert one.mean_abs_interval == (0.0, 2.0)
-    assert one.intervals((0.5,))["0.5"] == (0.0, 2.0)
+    assert one.intervals["0.5"] == (0.0, 2.0)
 
 
 def test_intervals_become_narrow_as_fewer_pairs_are_left():
@@ -84,7 +83,7 @@ def test_intervals_become_narrow_as_fewer_pairs_are_left():
     few, most = (PairChanges(before[:n], after[:n], 2_000) for n in (100, 1_999))
     width, little = (np.ptp(one.mean_abs_interval) for one in (few, most))
     assert little < 0.02 * width
-    for name, (low, high) in most.intervals(LEVELS).items():
+    for name, (low, high) in most.intervals.items():
         assert low <= figures(of_all(before, after))[name] <= high
 
 
@@ -99,7 +98,7 @@ def test_intervals_hold_what_they_promise(size):
     for _ in range(DRAWS):
         pairs = tuple(draw_pairs(len(x), size, rng=draw).T)
         found = PairChanges(table[0][pairs], table[1][pairs], total)
-        for name, (low, high) in ({"mean_abs": found.mean_abs_interval} | found.intervals(LEVELS)).items():
+        for name, (low, high) in ({"mean_abs": found.mean_abs_interval} | found.intervals).items():
             held.setdefault(name, []).append(low <= truth[name] <= high)
     shares = {name: float(np.mean(one)) for name, one in held.items()}
     assert set(shares) == set(truth)
