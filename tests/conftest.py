@@ -85,8 +85,8 @@ def without_attacks(monkeypatch):
 @pytest.fixture
 def short_attacks(monkeypatch):
     """Attack from fewer starts: what is said of an attack holds however long it searched."""
-    monkeypatch.setattr("embaudit.attacks.search.MOST_AXES", 12)
-    monkeypatch.setattr("embaudit.attacks.search.MOST_TURNS", 8)
+    monkeypatch.setattr("embaudit.attacks.ascent.N_DRAWN", 6)
+    monkeypatch.setattr("embaudit.attacks.ascent.IN_ALL", 0)
 
 
 @pytest.fixture(autouse=True)

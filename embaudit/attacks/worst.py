@@ -7,27 +7,25 @@ must find one for all, and the search may stop at a local optimum.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from embaudit.attacks.joint import JointSearch
-from embaudit.attacks.metric import Metric, Moving
-from embaudit.attacks.search import Search, Source, two_sources
-from embaudit.attacks.spanned import NEAREST, ROWS, SPANNED, Lifted, span_of
-from embaudit.attacks.targets import Lists, Movement, Target
-from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Indices, Matrix, as_count, as_generator
+from embaudit.attacks.ascent import best_displacement
+from embaudit.attacks.displacement import Budget
+from embaudit.attacks.objectives import Lists, Movement, Table, Target, cosines_of, driven_out, excluded
+from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import RNG, Floats, Indices, as_count, as_generator
 from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.plain import plain
-from embaudit.foundation.progress import track
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows, percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
-from embaudit.kernels.rows import gram, sample_rows
+from embaudit.kernels.pairs import draw_pairs
+from embaudit.kernels.rows import sample_rows, unit_rows
 from embaudit.model import FactorModel, Pairs, Role
 from embaudit.model.sizes import require_model
 from embaudit.ranges import certified_neighbours, cosine_range
@@ -127,22 +125,52 @@ def _require_counts(objective: str, **counts: int) -> None:
         as_count(given, name, least=0 if name == "n_steps" or name in unused else 1)
 
 
-MANY = 5_000
-"""Rows above which neighbour lists are attacked with the rows nearby; what is driven out is counted among all."""
+LONG = 256
+"""Dimensions above which attacks other than diagonal ones keep to the span of few rows, in which nothing is lost."""
+SPANNED_ROWS = 64
+"""Rows that pairs are drawn of, there."""
 NEARBY = 100
-"""Rows outside each list that are nearby."""
+"""Rows outside each list that may drive its entries out during the search; in the end all rows are counted."""
+SPANNED_NEARBY = 5
+"""Such rows of long ones."""
 
 
-def _require_budget(group: GaugeGroup) -> float:
-    bounded = isinstance(group, (Diagonal, GeneralLinear, Affine)) and group.max_condition is not None
-    if not bounded or (isinstance(group, Affine) and group.max_shift is None):
-        raise must_be(
-            "group",
-            "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift",
-            group,
-            "an attack needs a budget to spend",
-        )
-    return float(group.max_condition)  # type: ignore[attr-defined]
+def _no_budget(group: GaugeGroup) -> InputError:
+    return must_be(
+        "group",
+        "Diagonal or GeneralLinear with a max_condition, or Affine with that and a max_shift",
+        group,
+        "an attack needs a budget to spend",
+    )
+
+
+@singledispatch
+def _budgets(group: GaugeGroup) -> list[Budget]:
+    """List what may be spent in turn, each more than the one before."""
+    raise _no_budget(group)
+
+
+@_budgets.register
+def _(group: Diagonal) -> list[Budget]:
+    if group.max_condition is None:
+        raise _no_budget(group)
+    return [Budget(2 * float(np.log(group.max_condition)), is_diagonal=True)]
+
+
+@_budgets.register
+def _(group: GeneralLinear) -> list[Budget]:
+    if group.max_condition is None:
+        raise _no_budget(group)
+    window = 2 * float(np.log(group.max_condition))
+    return [Budget(window, is_diagonal=True), Budget(window)]
+
+
+@_budgets.register
+def _(group: Affine) -> list[Budget]:
+    if group.max_condition is None or group.max_shift is None:
+        raise _no_budget(group)
+    linear = _budgets(group.linear)
+    return [*linear, Budget(linear[-1].window, float(group.max_shift))]
 
 
 def worst_gauge(
@@ -161,7 +189,11 @@ def worst_gauge(
     """Search a budget for the gauge that does most harm to the cosines while it keeps every prediction.
 
     Above 256 dimensions linear and affine attacks keep to the span of the rows that they are about, in which nothing is
-    lost (see `embaudit.attacks.spanned`): pairs are then those of 64 drawn rows.
+    lost: pairs are then those of 64 drawn rows.
+
+    The search is projected gradient ascent from a few starts, and may end at a local optimum: on eight models of 3 to
+    1,024 dimensions it reached 86 to 124 % (median 99 %) of the movement or of the entries that a search with random
+    polishing had reached within κ = 1.25 and 2. More `n_starts` and `n_steps` come nearer.
 
     Parameters
     ----------
@@ -178,7 +210,8 @@ def worst_gauge(
     n : int
         Length of the lists.
     n_starts, n_steps : int
-        Starting points, the best of many that are compared first, and gradient steps from each.
+        Starting points, at least three: two along the axes of the rows, and the best of many drawn ones. Gradient steps
+        from each.
     rng : numpy Generator or int
         Source of randomness.
 
@@ -201,197 +234,118 @@ def worst_gauge(
     """
     require_model(model)
     role = model.role(role)
-    _require_budget(group)
+    budgets = _budgets(group)
     _require_counts(objective, n_pairs=n_pairs, n_rows=n_rows, n=n, n_starts=n_starts, n_steps=n_steps)
     draw = as_generator(rng)
-    if objective == "movement" and _is_long(model, group) and role != "cross":
-        return _movement_in_span(model, group, role, n_pairs, n_starts, n_steps, draw)
     if objective == "movement":
-        build, bound, size, table = _movement_target(model, group, role, n_pairs, draw)
+        sample = _sampled_pairs(model, group, role, n_pairs, draw)
     else:
-        build, bound, size, table = _list_target(model, group, role, n, n_rows, draw)
+        sample = _sampled_lists(model, group, role, n, n_rows, draw)
     still = Gauge.identity(model.rank)
-    if not size or group.fixes_cosines:
-        return Attack(still, objective, role, group, 0.0, bound, size, table)
-    best = _Plan(model, group, role, build, bound, n_starts, n_steps, two_sources(draw)).best(draw)
-    gauge = best.gauge(group, role) if best.value > 0 else still
-    return Attack(gauge, objective, role, group, best.value, bound, size, table)
+    if not sample.size or group.fixes_cosines:
+        return Attack(still, objective, role, group, 0.0, sample.bound, sample.size, sample.table)
+    shifts = any(sample.objective.table.is_shifted)
+    budgets = [each for each in budgets if (each.radius and shifts) or (each.window and not each.radius)]
+    # Threads of BLAS cost more than they give on small matrices.
+    with one_blas_thread():
+        best = best_displacement(sample.objective, budgets, n_starts, n_steps, sample.bound, draw)
+    gauge = best.gauge(group, role, sample.span)
+    achieved = (
+        sample.objective.at(best)[0] if objective == "movement" else _share_lost(model, role, gauge, sample.table)
+    )
+    gauge, achieved = (gauge, achieved) if achieved > 0 else (still, 0.0)
+    return Attack(gauge, objective, role, group, achieved, sample.bound, sample.size, sample.table)
 
 
-def _is_long(model: FactorModel, group: GaugeGroup) -> bool:
-    """Whether attacks keep to a span: the scales of a diagonal gauge belong to columns, and cannot."""
-    return model.rank > SPANNED and isinstance(group, (GeneralLinear, Affine))
+class _Sample(NamedTuple):
+    """Pairs or lists that an attack is about."""
 
-
-def _of_rank(group: GaugeGroup, rank: int) -> GaugeGroup:
-    """Return the set with its budgets in other dimensions, shifting right rows if any."""
-    if isinstance(group, Affine):
-        return replace(group, rank=rank, side="right")
-    return GeneralLinear(rank, max_condition=_require_budget(group))
-
-
-def _movement_in_span(
-    model: FactorModel,
-    group: GaugeGroup,
-    role: Role,
-    n_pairs: int,
-    n_starts: int,
-    n_steps: int,
-    draw: np.random.Generator,
-) -> Attack:
-    """Attack the pairs of a few rows in the dimensions that these span, and one more where shifts leave them."""
-    (factors, *_), still = Pairs(role).rows(model), Gauge.identity(model.rank)
-    rows = sample_rows(model.side(role).directed, ROWS, draw)
-    own = np.asarray(factors[rows], dtype=np.float64)
-    axes = span_of(own, more=int(_shifting(group, role) is not None))
-    small = FactorModel.from_softmax(own @ axes)
-    inner = _of_rank(group, small.rank)
-    build, bound, size, table = _movement_target(small, inner, "right", n_pairs, draw)
-    if not size or group.fixes_cosines:
-        return Attack(still, "movement", role, group, 0.0, bound, size, rows[table])
-    best = _Plan(small, inner, "right", build, bound, n_starts, n_steps, two_sources(draw)).best(draw)
-    gauge = best.lifted(axes).gauge(group, role) if best.value > 0 else still
-    return Attack(gauge, "movement", role, group, best.value, bound, size, rows[table])
-
-
-def _shifting(group: GaugeGroup, role: Role) -> Affine | None:
-    """Return the group if its shifts can move these cosines."""
-    if isinstance(group, Affine) and group.max_shift != 0 and role in ("cross", group.side):
-        return group
-    return None
-
-
-class _Best(NamedTuple):
-    """The best found: a metric, after a shift if there is one."""
-
-    value: float
-    metric: Moving
-    shift: Floats | None = None
-
-    def lifted(self, axes: Floats) -> _Best:
-        """Return the same in all dimensions, found in a span of them."""
-        assert isinstance(self.metric, Metric)
-        shift = None if self.shift is None else axes @ self.shift
-        return _Best(self.value, Lifted.of(self.metric, axes), shift)
-
-    def gauge(self, group: GaugeGroup, role: Role) -> Gauge:
-        """Make the gauge of the set."""
-        linear = self.metric.gauge(role)
-        if self.shift is None:
-            return linear
-        assert isinstance(group, Affine)
-        return group.after(self.shift, linear)
-
-
-class _Plan(NamedTuple):
-    """What one attack searches, and with how much effort."""
-
-    model: FactorModel
-    group: GaugeGroup
-    role: Role
-    build: Callable[[FactorModel], Target]
+    objective: Target
     bound: float
-    n_starts: int
-    n_steps: int
-    sources: tuple[Source, Source]
-    """Of searches among diagonal gauges, and of those among all."""
-
-    def best(self, draw: np.random.Generator) -> _Best:
-        """Find the best gauge of the set."""
-        # Threads of BLAS cost more than they give on k×k matrices.
-        with one_blas_thread():
-            shifting = _shifting(self.group, self.role)
-            return self.linear() if shifting is None else self.affine(shifting, draw)
-
-    def linear(self) -> _Best:
-        """Find the best linear gauge."""
-        target = self.build(self.model)
-        if isinstance(target, Lists) and target.n_rivals > 0 and _is_long(self.model, self.group):
-            near = target.nearby(NEAREST)
-            axes = span_of(near.all)
-            _, found = self.metric_for(small := near.turned(axes), small.all)
-            lifted = Lifted.of(found, axes)
-            return _Best(target.value(lifted), lifted)
-        if not isinstance(target, Lists) or len(target.all) <= MANY or target.n_rivals == 0:
-            return _Best(*self.metric_for(target, self._factors()))
-        _, metric = self.metric_for(target.nearby(NEARBY), self._factors())
-        return _Best(target.value(metric), metric)
-
-    def affine(self, group: Affine, draw: np.random.Generator) -> _Best:
-        """Find the best shift and linear gauge together."""
-        rows = np.asarray(self.model.factors(group.side), dtype=np.float64)
-        seen = rows if group.side == self.role else None
-        joint = JointSearch(
-            lambda shift: self.build(self.model.replace(**{group.side: rows + shift})),
-            lambda target, shift, metric: self.metric_for(
-                target, self._factors() if seen is None else seen + shift, metric
-            ),
-            group.side,
-            _spread(rows),
-            rows.mean(axis=0),
-            float(group.max_shift or 0),
-            self.bound,
-            self.n_starts,
-            self.n_steps,
-            draw,
-        )
-        value, shift, metric = joint.best()
-        return _Best(value, metric, shift)
-
-    def _factors(self) -> Matrix:
-        return Pairs(self.role).rows(self.model)[0]
-
-    def metric_for(self, target: Target, rows: Matrix, first: Metric | None = None) -> tuple[float, Metric]:
-        """Find the best metric for a target."""
-        metric = first or Metric(None, np.zeros(rows.shape[1]))
-        best = target.value(metric)
-        window = 2 * np.log(_require_budget(self.group))
-        if not window:
-            return best, metric
-        # A linear attack begins with the diagonal one of the same seed, so it never ends below that.
-        kinds = [True] if isinstance(self.group, Diagonal) else [True, False]
-        spread = _spread(rows)
-        for diagonal, source in track(zip(kinds, self.sources, strict=False), "starting a search", len(kinds)):
-            draws = np.random.default_rng(source.seed), source.drawn
-            search = Search(target, spread, window, self.bound, self.n_starts, self.n_steps, diagonal, *draws)
-            value, found = search.best(*([metric] if best > 0 and (metric.axes is None or not diagonal) else []))
-            if value > best:
-                best, metric = value, found
-            if best >= self.bound:
-                break
-        return best, metric
+    size: int
+    table: Indices
+    span: Floats | None = None
+    """Orthonormal columns that the rows of the objective are written in; None where they are as stored."""
 
 
-def _spread(factors: Matrix) -> Floats:
-    total = gram(factors)
-    return np.asarray(total / max(float(np.trace(total)), np.finfo(float).tiny))
+def _is_shifted(group: GaugeGroup, side: str) -> bool:
+    return isinstance(group, Affine) and bool(group.max_shift) and group.side == side
 
 
-def _movement_target(
+def _spanned(group: GaugeGroup, table: Table) -> tuple[Table, Floats | None]:
+    """Write long rows in orthonormal columns W that span them, for all but diagonal gauges.
+
+    A metric S shows the rows `x = W z` as `zᵀ (Wᵀ S W) z'` and nothing else, and `κ(Wᵀ S W) <= κ(S)`. The other way
+    round a metric T of the span with eigenvalues on both sides of 1 comes from `S = W T Wᵀ + (I − W Wᵀ)`, of the same
+    condition number: nothing is lost. A shift may leave the span, by a vector at right angles to every row; all
+    directions of such are alike, so that one more column is enough.
+    """
+    columns = np.vstack([rows for rows in (table.x, table.y) if rows is not None]).T
+    more, k = int(any(table.is_shifted)), len(columns)
+    if k <= LONG or isinstance(group, Diagonal) or columns.shape[1] + more >= k:
+        return table, None
+    # Lengths do not matter to what is spanned, and must not drown each other.
+    columns = columns / np.maximum(np.abs(columns).max(axis=0), 1e-300)
+    others = np.random.default_rng(0).standard_normal((k, more))
+    span = np.linalg.qr(np.hstack([columns, others]))[0]
+    return Table(table.x @ span, None if table.y is None else table.y @ span, table.is_shifted), span
+
+
+def _sampled_pairs(
     model: FactorModel, group: GaugeGroup, role: Role, n_pairs: int, draw: np.random.Generator
-) -> tuple[Callable[[FactorModel], Target], float, int, Indices]:
-    pairs = Pairs(role).sample(model, n_pairs, rng=draw)
-    found = cosine_range(model, group, role=role, pairs=pairs)
-    before = found.before
-    reach = np.maximum(found.upper - before, before - found.lower)
-    known = int((~np.isnan(before)).sum())
-    bound = float(np.nanmean(reach)) if known else 0.0
-    return lambda shifted: Movement(shifted, role, pairs, before), bound, known, pairs
+) -> _Sample:
+    first, second = Pairs(role).rows(model)
+    if role != "cross" and model.rank > LONG and not isinstance(group, Diagonal):
+        rows = sample_rows(model.side(role).directed, SPANNED_ROWS, draw)
+        pairs = rows[draw_pairs(len(rows), n_pairs, rng=draw)]
+    else:
+        pairs = Pairs(role).sample(model, n_pairs, rng=draw)
+    ranges = cosine_range(model, group, role=role, pairs=pairs)
+    known = ~np.isnan(ranges.before)
+    reach = np.maximum(ranges.upper - ranges.before, ranges.before - ranges.lower)[known]
+    bound = float(reach.mean()) if known.any() else 0.0
+    if role == "cross":
+        (rows, i), (others, j) = (np.unique(side, return_inverse=True) for side in pairs[known].T)
+        places, y = np.column_stack([i, j]), np.asarray(second[others], dtype=np.float64)
+        is_shifted = _is_shifted(group, "left"), _is_shifted(group, "right")
+    else:
+        rows, places = np.unique(pairs[known], return_inverse=True)
+        places, y, is_shifted = places.reshape(-1, 2), None, (_is_shifted(group, role),) * 2
+    table, span = _spanned(group, Table(np.asarray(first[rows], dtype=np.float64), y, is_shifted))
+    return _Sample(Movement(table, places, ranges.before[known]), bound, int(known.sum()), pairs, span)
 
 
-def _list_target(
+def _sampled_lists(
     model: FactorModel, group: GaugeGroup, role: Role, n: int, n_rows: int, draw: np.random.Generator
-) -> tuple[Callable[[FactorModel], Target], float, int, Indices]:
+) -> _Sample:
     if role == "cross":
         raise must_be("role", 'one of "left", "right" for neighbour lists', repr(role))
-    total = len(model.factors(role))
-    rows = np.sort(draw.permutation(total)[:n_rows])
-    found = certified_neighbours(model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None)
-    tie = tie_of(model.factors(role))
-    target = Lists(model, role, found, tie)
-    known = found.radii[np.isin(found.rows, target.rows)]
-    bound = float((known <= _require_budget(group)).mean()) if known.size else 0.0
+    factors = model.factors(role)
+    rows: Indices = np.sort(draw.permutation(len(factors))[:n_rows])
+    certified = certified_neighbours(
+        model, role=role, n=n, rows=rows, group=group if isinstance(group, Affine) else None
+    )
+    is_full = ~np.isnan(certified.radii).any(axis=1)
+    rows, entries, radii = certified.rows[is_full], certified.indices[is_full], certified.radii[is_full]
     # Lists that hold everything have no rival.
-    size = int(known.size) if target.n_rivals > 0 else 0
-    table = np.column_stack([target.rows, target.entries])
-    return lambda shifted: Lists(shifted, role, found, tie), bound, size, table
+    n_outside = max(0, len(model.side(role).directed) - certified.n - 1) if len(rows) else 0
+    n_near = min(n_outside, NEARBY if model.rank <= LONG else SPANNED_NEARBY)
+    nearby = excluded(cosines_of(unit_rows(factors, none=0), rows), entries, n_near)
+    groups = np.hstack([rows[:, None], entries, nearby])
+    nearest, places = np.unique(groups, return_inverse=True)
+    places = places.reshape(groups.shape)
+    x = np.asarray(factors[nearest], dtype=np.float64)
+    table, span = _spanned(group, Table(x, is_shifted=(_is_shifted(group, role),) * 2))
+    lists = Lists(table, places[:, 0], places[:, 1 : 1 + entries.shape[1]], tie_of(factors))
+    kappa = getattr(group, "max_condition", None) or 1.0
+    bound = float((radii <= kappa).mean()) if radii.size else 0.0
+    size = int(radii.size) if n_outside else 0
+    return _Sample(lists, bound, size, np.column_stack([rows, entries]), span)
+
+
+def _share_lost(model: FactorModel, role: Role, gauge: Gauge, table: Indices) -> float:
+    """Count the entries of lists that all rows drive out, not only those that the search looked at."""
+    linear, shift = gauge.on("left" if role == "left" else "right")
+    factors = model.factors(role)
+    moved = unit_rows(np.asarray(factors, dtype=np.float64) @ linear + shift, none=0)
+    return float(driven_out(cosines_of(moved, table[:, 0]), table[:, 1:], tie_of(factors)).mean())

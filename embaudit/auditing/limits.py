@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
-from embaudit.attacks.spanned import LISTS, SPANNED
+from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
 from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
@@ -56,7 +55,9 @@ SHIFTED_PAIRS = 500
 SHIFTED_ROWS = 100
 """Rows whose lists are certified against shifts too, which takes every excluded row into account."""
 ATTACKED_LISTS = 50
-"""Rows whose lists are attacked; fewer where the rows are long."""
+"""Rows whose lists are attacked."""
+LONG_LISTS = 8
+"""Such rows where rows are long: the attack looks at the span of all that is near them."""
 ATTACKED_ROWS = 50_000
 """Above so many rows neighbour lists are not attacked: each step compares the listed rows with all of them."""
 
@@ -117,13 +118,11 @@ _Bounds: TypeAlias = tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]
 
 
 class _Plan(NamedTuple):
-    """One attack, and its effort."""
+    """One attack."""
 
     role: SideName
     group: GaugeGroup
     objective: AttackObjective
-    n_starts: int
-    n_steps: int
     draw: np.random.Generator
 
 
@@ -252,19 +251,17 @@ class LimitSearch:
         return certified_neighbours(some, role=role, n=n, rows=asked, group=group)
 
     def attacks(self, role: SideName) -> list[_Plan]:
-        """Plan attacks on the mean movement and the lists of a side, with less effort where steps are dear."""
+        """Plan attacks on the mean movement and the lists of a side."""
         side, k = self.model.side(role), self.model.rank
         if k > ATTACKED_RANK:
             return []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        starts, steps = (1, ceil(self.n_steps / 2)) if k > SPANNED else (self.n_starts, self.n_steps)
-        plans: list[tuple[GaugeGroup, AttackObjective, int, int]]
-        plans = [(linear, kind, starts, steps) for kind in self._objectives(role)]
+        plans: list[tuple[GaugeGroup, AttackObjective]]
+        plans = [(linear, kind) for kind in self._objectives(role)]
         if self.shifted(role):
             length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
-            # Shift and metric take turns, so that each step costs many linear ones.
-            plans.append((affine, "movement", 1, min(3, self.n_steps)))
+            plans.append((affine, "movement"))
         draws = self.draw.spawn(len(plans))
         return [_Plan(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
@@ -286,9 +283,9 @@ class LimitSearch:
                 objective=plan.objective,
                 n=max(n, 1),
                 n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if shifts else self.n_pairs,
-                n_rows=LISTS if self.model.rank > SPANNED else ATTACKED_LISTS,
-                n_starts=plan.n_starts,
-                n_steps=plan.n_steps,
+                n_rows=LONG_LISTS if self.model.rank > LONG else ATTACKED_LISTS,
+                n_starts=self.n_starts,
+                n_steps=self.n_steps,
                 rng=plan.draw,
             )
             once = float("nan") if plan.objective == "movement" else self._lost(found, role, n)
@@ -334,7 +331,7 @@ def limits(
     n_neighbours : int
         Length of the lists.
     n_starts, n_steps : int
-        Starting points of each attack, and steps from each; above 256 dimensions one, and half as many.
+        Starting points of each attack, and steps from each.
     rng : numpy Generator or int
         Draws pairs and rows.
 

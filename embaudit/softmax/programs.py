@@ -7,8 +7,6 @@ is several times faster than the primal.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from embaudit.errors import InputError
@@ -43,13 +41,6 @@ def best_lead(differences: Floats) -> tuple[float, Floats]:
     >>> best_lead(np.array([[1.0, 0.0], [-1.0, 0.0]]))[0]
     0.0
     """
-    solution = lead_program(differences)
-    upward = max(0.0, -float(solution.ineqlin.marginals[0])) if len(solution.ineqlin.marginals) else 0.0
-    return max(0.0, float(solution.fun)), np.append(solution.eqlin.marginals[:-1], upward)
-
-
-def lead_program(differences: Floats) -> Any:
-    """Solve the dual program of `best_lead`: its solution is λ, then μ, and bounds every lead by Σμ."""
     from scipy.optimize import linprog
 
     n, has_bias = len(differences), bool(differences[:, -1].any())
@@ -67,4 +58,5 @@ def lead_program(differences: Floats) -> Any:
     )
     if solution.status != 0:
         raise InputError(f"the linear program of a label must be solvable; got {solution.message}; check the input.")
-    return solution
+    upward = max(0.0, -float(solution.ineqlin.marginals[0])) if has_bias else 0.0
+    return max(0.0, float(solution.fun or 0)), np.append(solution.eqlin.marginals[:-1], upward)

@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from models import random_model
 
-from embaudit.attacks import Attack, worst_gauge
-from embaudit.attacks.metric import Metric
-from embaudit.attacks.search import Search
-from embaudit.attacks.targets import Lists, Movement
+from embaudit.attacks import Attack, worst, worst_gauge
 from embaudit.errors import InputError
 from embaudit.foundation.words import percent
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
-from embaudit.gauges.group import random_rotation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import draw_pairs
 from embaudit.kernels.rows import unit_rows
@@ -125,42 +121,27 @@ def test_it_beats_random_gauges_of_the_same_budget() -> None:
         assert quick(model, group, rng=0, n_steps=30).achieved > max(tried)
 
 
-def list_target(model: FactorModel, seed: int) -> Lists:
-    rows = np.sort(np.random.default_rng(seed).permutation(len(model.right))[:30])
-    return Lists(model, "right", certified_neighbours(model, n=10, rows=rows))
-
-
-def test_rows_nearby_drive_out_no_more_than_all_do_and_all_of_them_as_much() -> None:
-    model, draw = model_of(4, n=200, k=5), np.random.default_rng(0)
-    model = model.replace(right=np.vstack([model.right[:190], np.zeros((10, 5))]))
-    target = list_target(model, 4)
-    few, every = target.nearby(5), target.nearby(10**6)
-    assert len(few.all) < 190 == len(every.all)
-    assert few.n_rivals <= target.n_rivals == every.n_rivals
-    for some in (target, few, every):
-        directed = int(some.all.any(axis=1).sum())
-        # But those of its list, and itself.
-        assert some._outside == directed - 10 - 1
-    lower = 0
-    for _ in range(20):
-        metric = Metric(random_rotation(5, draw), draw.uniform(-1, 1, 5))
-        assert few.value(metric) <= target.value(metric)
-        assert every.value(metric) == pytest.approx(target.value(metric), abs=1e-12)
-        np.testing.assert_allclose(every.gradient(metric), target.gradient(metric), atol=1e-9)
-        lower += few.value(metric) < target.value(metric)
-    assert lower
+@pytest.mark.parametrize("k", [3, 4, 16])
+def test_on_lists_it_beats_random_gauges(k: int) -> None:
+    for seed in range(2):
+        draw = np.random.default_rng(seed)
+        model = FactorModel.from_user_item(draw.normal(size=(300, k)), draw.normal(size=(300, k)))
+        group = GeneralLinear(k, max_condition=2.0)
+        # The effort of an audit.
+        options = {"objective": "neighbours", "n_rows": 30, "n_starts": 3, "n_steps": 20, "rng": seed}
+        attack = worst_gauge(model, group, **options)
+        before = neighbours(model.right, 10, rows=attack.table[:, 0])
+        tried = [neighbours(group.sample(rng=i).act(model).right, 10, rows=attack.table[:, 0]) for i in range(100)]
+        assert attack.achieved > 1 - min(float(before.kept_in(after).mean()) for after in tried)
 
 
 def test_of_many_rows_what_is_driven_out_is_counted_among_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = model_of(5, n=120, k=4)
-    options = {"objective": "neighbours", "n_rows": 20, "n": 5, "n_starts": 1, "n_steps": 4, "rng": 0}
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_user_item(draw.normal(size=(9, 4)), draw.normal(size=(200, 4)))
+    options = {"objective": "neighbours", "n": 5, "n_rows": 40, "rng": 0}
     plain = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
-    monkeypatch.setattr("embaudit.attacks.worst.MANY", 10)
-    monkeypatch.setattr("embaudit.attacks.worst.NEARBY", 3)
-    nearby, counts = Lists.nearby, []
-    monkeypatch.setattr(Lists, "nearby", lambda self, count: counts.append(count) or nearby(self, count))
+    monkeypatch.setattr(worst, "NEARBY", 3)
     attack = worst_gauge(model, GeneralLinear(4, max_condition=2.0), **options)
-    assert counts == [3]
     rows, entries = attack.table[:, 0], attack.table[:, 1:]
     moved = unit_rows(attack.gauge.act(model).right)
     cosines = moved @ moved.T
@@ -169,40 +150,6 @@ def test_of_many_rows_what_is_driven_out_is_counted_among_all(monkeypatch: pytes
     driven = np.take_along_axis(cosines[rows], entries, axis=1) < fifth[:, None] - 1e-9
     assert attack.achieved == pytest.approx(driven.mean(), abs=1e-12)
     assert 0.5 * plain.achieved < attack.achieved <= attack.bound
-
-
-def best_of_random(target: Lists, k: int, n_axes: int, seed: int) -> float:
-    """Largest share driven out by random gauges of condition 2, half of them vertices, four to each set of axes."""
-    draw, window, best = np.random.default_rng(seed), 2 * np.log(2), 0.0
-    for _ in range(n_axes):
-        logs = draw.normal(size=(4, k))
-        logs *= window / np.ptp(logs, axis=1, keepdims=True)
-        logs[::2] = np.where(logs[::2] > 0, window / 2, -window / 2)
-        best = max(best, target.screen(random_rotation(k, draw), logs).max())
-    return best
-
-
-@pytest.mark.parametrize(("k", "n_axes"), [(3, 500), (4, 500), (16, 75)])
-def test_on_lists_it_beats_many_random_gauges(k: int, n_axes: int) -> None:
-    for seed in range(2):
-        draw = np.random.default_rng(seed)
-        model = FactorModel.from_user_item(draw.normal(size=(300, k)), draw.normal(size=(300, k)))
-        # The budget of an audit.
-        options = {"objective": "neighbours", "n_rows": 30, "n_starts": 3, "n_steps": 20, "rng": seed}
-        attack = worst_gauge(model, GeneralLinear(k, max_condition=2.0), **options)
-        assert attack.achieved >= best_of_random(list_target(model, seed), k, n_axes, seed)
-
-
-def test_on_lists_gradients_alone_lose_to_random_gauges(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the comparison above is able to see."""
-    draw = np.random.default_rng(0)
-    model = FactorModel.from_user_item(draw.normal(size=(300, 3)), draw.normal(size=(300, 3)))
-    monkeypatch.setattr(Search, "_polish", lambda self, metric: metric)
-    monkeypatch.setattr(Search, "_affordable", lambda self, n_spectra, most, fewest: 1)
-    attack = worst_gauge(
-        model, GeneralLinear(3, max_condition=2.0), objective="neighbours", n_rows=30, n_starts=3, n_steps=20, rng=0
-    )
-    assert attack.achieved < best_of_random(list_target(model, 0), 3, 500, 0)
 
 
 @pytest.mark.parametrize("objective", ["movement", "neighbours"])
@@ -220,48 +167,18 @@ def test_a_linear_attack_never_ends_below_the_diagonal_one(role: str, objective:
         assert linear.n_items == diagonal.n_items
 
 
-@pytest.mark.parametrize(("kind", "share"), [(np.float32, 0.0), (np.float64, 0.25)])
+@pytest.mark.parametrize(("kind", "least", "most"), [(np.float32, 0.0, 0.0), (np.float64, 0.2, 0.5)])
 @pytest.mark.parametrize("group", [GeneralLinear(3, max_condition=2.0), Affine(3, max_condition=1.5, max_shift=0.1)])
 def test_near_copies_drive_each_other_out_only_as_far_as_their_numbers_are_stored(
-    kind: type, share: float, group: GaugeGroup
+    kind: type, least: float, most: float, group: GaugeGroup
 ) -> None:
     # Twelve directions, three rows each, whose cosines differ by some 1e-8: less than what float32 tells apart.
     draw = np.random.default_rng(0)
     rows = np.repeat(draw.normal(size=(12, 3)), 3, axis=0) + 2e-4 * draw.normal(size=(36, 3))
     model = FactorModel.from_softmax(rows.astype(np.float32).astype(kind))
     attack = worst_gauge(model, group, objective="neighbours", n=1, n_rows=36, n_starts=2, n_steps=5, rng=0)
-    assert (attack.achieved, attack.bound) == (share, 32 / 36)
-
-
-@pytest.mark.parametrize("axes", ["coordinates", "random"])
-def test_screening_is_the_value_of_the_lists_it_knows(axes: str) -> None:
-    draw = np.random.default_rng(0)
-    turn = None if axes == "coordinates" else random_rotation(4, draw)
-    logs = draw.uniform(-2, 2, size=(20, 4))
-    for n, exact in ((60, True), (2_000, False)):
-        rows = draw.normal(size=(n, 4))
-        rows[7] = 0
-        target = list_target(FactorModel.from_vectors(rows), 0)
-        screened = target.screen(turn, logs)
-        values = np.array([target.value(Metric(turn, line)) for line in logs])
-        assert values.min() > 0.02
-        assert (screened <= values + 1e-12).all()
-        assert np.allclose(screened, values, atol=1e-12) == exact
-
-
-@pytest.mark.parametrize("role", ["left", "right", "cross"])
-def test_screening_is_the_mean_movement(role: str) -> None:
-    draw, model = np.random.default_rng(0), model_of(0, k=4)
-    pairs = draw.integers(40, size=(50, 2))
-    target = Movement(model, role, pairs, model.cosines(role, pairs))
-    for turn in (None, random_rotation(4, draw)):
-        logs = draw.uniform(-1, 1, size=(10, 4))
-        moved = [
-            np.abs(Metric(turn, line).gauge(role).act(model).cosines(role, pairs) - model.cosines(role, pairs)).mean()
-            for line in logs
-        ]
-        np.testing.assert_allclose(target.screen(turn, logs), moved, atol=1e-12)
-        np.testing.assert_allclose([target.value(Metric(turn, line)) for line in logs], moved, atol=1e-12)
+    assert least <= attack.achieved <= most
+    assert attack.bound == 32 / 36
 
 
 def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
@@ -398,25 +315,6 @@ def test_an_affine_attack_names_both_budgets() -> None:
     everything = replace(attack, objective="neighbours", bound=1.0).explain()
     assert everything.endswith("of their entries. More is not ruled out.")
     assert replace(attack, objective="neighbours", bound=0.99).explain().endswith("Proven: at most 99 %.")
-
-
-@pytest.mark.parametrize("role", ["left", "right", "cross"])
-def test_the_pull_of_a_shift_is_its_gradient(role: str) -> None:
-    draw, model = np.random.default_rng(0), head(0, k=4)
-    pairs = draw_pairs(40, 30, n_columns=40 if role == "cross" else None, rng=1)
-    metric = Metric(random_rotation(4, draw), np.array([0.3, -0.2, 0.5, 0.0]))
-    for side in ("left", "right"):
-        if role not in ("cross", side):
-            continue
-
-        def value(shift: np.ndarray, side: str = side) -> float:
-            moved = model.replace(**{side: getattr(model, side) + shift})
-            return Movement(moved, role, pairs, model.cosines(role, pairs)).value(metric)
-
-        pull = Movement(model, role, pairs, model.cosines(role, pairs)).pull(metric, side) / len(pairs)
-        steps = 1e-6 * np.eye(4)
-        numeric = [(value(step) - value(-step)) / 2e-6 for step in steps]
-        np.testing.assert_allclose(pull, numeric, rtol=1e-5, atol=1e-8)
 
 
 def test_bad_input_is_refused() -> None:

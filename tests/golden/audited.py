@@ -56,7 +56,7 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(value, f"{path}.{key}" if path else str(key))
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            marks = ("gauge", "role", "code", "name", "subject", "max_condition", "max_shift")
+            marks = ("gauge", "role", "code", "name", "subject", "objective", "max_condition", "max_shift")
             named = isinstance(value, dict) and [str(value[mark]) for mark in marks if mark in value]
             yield from leaves(value, f"{path}[{'|'.join(named) if named else number}]")
     else:

@@ -1,0 +1,202 @@
+"""The parts of an attack: slopes against differences, steps within the budget, and rows in the span of few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.attacks import worst, worst_gauge
+from embaudit.attacks.ascent import best_displacement
+from embaudit.attacks.displacement import Budget, Displacement, Slopes, clipped, within
+from embaudit.attacks.objectives import Lists, Movement, Table, cosines_of, driven_out, excluded
+from embaudit.gauges import Affine, GeneralLinear
+from embaudit.gauges.group import random_rotation
+from embaudit.kernels.nearest import neighbours
+from embaudit.model import FactorModel
+from embaudit.model.drift import drift
+
+R = 4
+
+
+def displaced(seed: int, size: float = 1.0) -> Displacement:
+    draw = np.random.default_rng(seed)
+    return Displacement(size * draw.normal(size=R), random_rotation(R, draw), size * draw.uniform(-0.5, 0.5, R))
+
+
+def table_of(kind: str) -> Table:
+    x, y = np.random.default_rng(0).normal(size=(2, 12, R))
+    shifted = {"within": (True, True), "left": (True, False), "right": (False, True), "across": (False, False)}[kind]
+    return Table(x, None if kind == "within" else y, shifted)
+
+
+@pytest.mark.parametrize("kind", ["within", "across", "left", "right"])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_slopes_of_cosines_are_those_of_differences(kind: str, diagonal: bool) -> None:
+    table, draw = table_of(kind), np.random.default_rng(1)
+    first, second, force = *draw.integers(6, size=(2, 30)), draw.normal(size=30)
+    second = second + 6
+    at = displaced(2) if not diagonal else Displacement(0.3 * np.ones(R), None, np.linspace(-0.5, 0.5, R))
+
+    def value(shift: np.ndarray, h: np.ndarray) -> float:
+        values, axes = np.linalg.eigh(h)
+        metric = at.root() @ (axes * np.exp(values)) @ axes.T @ at.root()
+        squares, axes = np.linalg.eigh((metric + metric.T) / 2)
+        x, _, y, _ = table.moved(Displacement(at.shift + shift, axes, np.log(squares)))
+        return float(force @ np.einsum("ij,ij->i", x[first], y[second]))
+
+    slopes, nothing = table.slopes(at, table.moved(at), first, second, force), np.zeros((R, R))
+    steps = 1e-5 * np.eye(R)
+    shifts = [(value(step, nothing) - value(-step, nothing)) / 2e-5 for step in steps]
+    np.testing.assert_allclose(slopes.shift, np.array(shifts) if any(table.is_shifted) else 0, rtol=1e-5, atol=1e-7)
+    for seed in range(5):
+        h = np.random.default_rng(seed).normal(size=(R, R))
+        h = (h + h.T) * 1e-5
+        numeric = (value(np.zeros(R), h) - value(np.zeros(R), -h)) / 2
+        assert np.sum(slopes.metric * h) == pytest.approx(numeric, rel=1e-4, abs=1e-11)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_steps_stay_within_their_budgets_and_follow_the_slopes(diagonal: bool) -> None:
+    draw = np.random.default_rng(0)
+    for size in (1e-3, 0.5, 2.0):
+        budget = Budget(2 * np.log(3.0), 0.7, diagonal)
+        at = Displacement(np.zeros(R), None, np.zeros(R))
+        for _ in range(5):
+            h = draw.normal(size=(R, R))
+            at = at.step(Slopes(h + h.T, draw.normal(size=R)), size, budget)
+            assert np.ptp(at.logs) <= budget.window
+            assert np.linalg.norm(at.shift) <= budget.radius
+            assert (at.axes is None) == diagonal
+    still = displaced(0, 0.1)
+    same = still.step(Slopes(np.zeros((R, R)), np.zeros(R)), 0.5, Budget(2.0, 1.0))
+    np.testing.assert_allclose(same.root() @ same.root(), still.root() @ still.root() / np.exp(
+        (still.logs.max() + still.logs.min()) / 2), atol=1e-10)  # fmt: skip
+    assert same.shift.tolist() == still.shift.tolist()
+    h = np.diag([1.0, -1.0, 0.5, 0.0])
+    step = Displacement(np.zeros(R), None, np.zeros(R)).step(Slopes(h, np.zeros(R)), 0.25, Budget(2.0))
+    np.testing.assert_allclose(step.root() @ step.root(), np.diag(np.exp([0.5, -0.5, 0.25, 0.0])), atol=1e-10)
+
+
+def test_spectra_are_clipped_about_the_middle_of_their_ends_and_shifts_to_a_ball() -> None:
+    np.testing.assert_allclose(clipped(np.array([0.0, 4.0, 10.0]), 6.0), [-3, -1, 3], rtol=1e-11)
+    np.testing.assert_allclose(clipped(np.array([1.0, 3.0]), 6.0), [-1, 1], rtol=1e-11)
+    assert within(np.array([3.0, 4.0]), 6.0).tolist() == [3.0, 4.0]
+    shortened = within(np.array([3.0, 4.0]), 1.0)
+    np.testing.assert_allclose(shortened, [0.6, 0.8], rtol=1e-11)
+    assert np.linalg.norm(shortened) < 1
+
+
+def test_lists_by_hand() -> None:
+    angles = np.deg2rad([0, 10, 20, 35, 90, 0])
+    x = np.column_stack([np.cos(angles), np.sin(angles)])
+    x[5] = 0
+    rows, entries = np.array([0, 4]), np.array([[1, 2], [3, 2]])
+    cosines = cosines_of(x, rows)
+    assert np.isinf(cosines[[0, 1, 0, 1], [0, 4, 5, 5]]).all()
+    assert excluded(cosines, entries, 3).tolist() == [[3, 4, -1], [1, 0, -1]]
+    assert not driven_out(cosines, entries, 1e-9).any()
+    lists = Lists(Table(x[:5]), rows, entries, 1e-9)
+    still = Displacement(np.zeros(2), None, np.zeros(2))
+    assert lists.at(still)[0] == 0
+    # Towards the second axis all come near 90 degrees, but for row 0.
+    value, slopes = lists.at(Displacement(np.zeros(2), None, np.array([-6.0, 6.0])))
+    x, *_ = lists.table.moved(Displacement(np.zeros(2), None, np.array([-6.0, 6.0])))
+    assert value == driven_out(cosines_of(x, rows), entries, 1e-9).mean()
+    assert np.isfinite(slopes().metric).all()
+
+
+def test_the_search_ends_at_its_goal_and_starts_in_the_smaller_set() -> None:
+    model = random_model(0, n=20, p=20, k=R)
+    pairs = np.array([[0, 1], [2, 3], [4, 5]])
+    objective = Movement(Table(model.right), pairs, model.cosines("right", pairs))
+    budgets = [Budget(1.0, is_diagonal=True), Budget(1.0)]
+
+    def reached(budgets: list[Budget], goal: float = np.inf, n_steps: int = 5) -> float:
+        draw = np.random.default_rng(0)
+        return objective.at(best_displacement(objective, budgets, 2, n_steps, goal, draw))[0]
+
+    diagonal, linear = reached(budgets[:1]), reached(budgets)
+    assert 0 < diagonal < linear
+    assert reached(budgets, goal=diagonal / 2) < linear
+    assert reached(budgets, n_steps=0) > 0
+    assert reached([]) == 0
+
+
+# --- rows in the span of few -------------------------------------------------------------------------------------
+
+K = 24
+
+
+@pytest.fixture
+def long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep to spans from a rank on that small models have."""
+    monkeypatch.setattr(worst, "LONG", 10)
+    monkeypatch.setattr(worst, "SPANNED_ROWS", 6)
+    monkeypatch.setattr(worst, "SPANNED_NEARBY", 4)
+
+
+@pytest.fixture(scope="module")
+def head() -> FactorModel:
+    draw = np.random.default_rng(0)
+    rows = draw.standard_normal((30, 6)) @ draw.standard_normal((6, K)) + draw.standard_normal((30, K))
+    return FactorModel.from_softmax(rows, np.zeros(30), embeddings=draw.standard_normal((40, K)))
+
+
+@pytest.mark.usefixtures("long")
+@pytest.mark.parametrize("role", ["left", "right"])
+@pytest.mark.parametrize("shift", [0.0, 3.0])
+def test_what_is_achieved_in_a_span_holds_in_all_dimensions(head: FactorModel, role: str, shift: float) -> None:
+    group = Affine(K, side=role, max_condition=3.0, max_shift=shift) if shift else GeneralLinear(K, max_condition=3.0)
+    found = worst_gauge(head, group, role=role, n_pairs=100, n_starts=2, n_steps=10)
+    after = found.gauge.act(head)
+    change = np.abs(after.cosines(role, found.table) - head.cosines(role, found.table)).mean()
+    assert found.achieved == pytest.approx(change, abs=1e-12)
+    assert 0.3 < found.achieved <= found.bound
+    assert (found.n_items, len(np.unique(found.table))) == (15, 6)
+    assert group.contains(found.gauge)
+    assert drift(head, after, condition_number=3.0).ok
+    if shift:
+        linear = worst_gauge(head, group.linear, role=role, n_pairs=100, n_starts=2, n_steps=10)
+        assert found.achieved > linear.achieved
+
+
+@pytest.mark.usefixtures("long")
+def test_it_reaches_what_an_attack_in_all_dimensions_does(head: FactorModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = GeneralLinear(K, max_condition=3.0)
+    found = worst_gauge(head, group, n_pairs=400, n_starts=3, n_steps=40)
+    monkeypatch.undo()
+    few = head.take(right=np.unique(found.table))
+    whole = worst_gauge(few, group, n_pairs=400, n_starts=3, n_steps=40)
+    # Other pairs of the same rows are drawn.
+    assert found.bound == pytest.approx(whole.bound, abs=0.02)
+    assert found.achieved == pytest.approx(whole.achieved, abs=0.03)
+
+
+@pytest.mark.usefixtures("long")
+def test_lists_are_attacked_in_the_span_of_what_is_near(head: FactorModel) -> None:
+    group = GeneralLinear(K, max_condition=3.0)
+    found = worst_gauge(head, group, objective="neighbours", n=3, n_rows=2, rng=1)
+    after = neighbours(found.gauge.act(head).right, 3, rows=found.table[:, 0])
+    kept = (found.table[:, 1:, None] == after.indices[:, None, :]).any(axis=2)
+    assert found.achieved == pytest.approx(1 - kept.mean())
+    assert 0 < found.achieved <= found.bound
+    assert group.contains(found.gauge)
+
+
+@pytest.mark.usefixtures("long")
+def test_cosines_across_sides_are_attacked_in_the_span_of_both(head: FactorModel) -> None:
+    for group in (GeneralLinear(K, max_condition=2.0), Affine(K, side="left", max_condition=2.0, max_shift=1.0)):
+        found = worst_gauge(head, group, role="cross", n_pairs=5, n_starts=2, n_steps=20)
+        after = found.gauge.act(head)
+        change = np.abs(after.cosines("cross", found.table) - head.cosines("cross", found.table)).mean()
+        assert found.achieved == pytest.approx(change, abs=1e-12)
+        assert 0.1 < found.achieved <= found.bound
+        assert group.contains(found.gauge)
+
+
+@pytest.mark.usefixtures("long")
+def test_a_budget_of_one_moves_nothing(head: FactorModel) -> None:
+    found = worst_gauge(head, GeneralLinear(K, max_condition=1.0), n_pairs=100)
+    assert (found.achieved, found.gauge.condition_number) == (0.0, 1.0)
+    assert 0 <= found.bound < 1e-15
