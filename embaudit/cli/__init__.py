@@ -23,6 +23,9 @@ def main() -> None:
         if isinstance(ended, SystemExit) and ended.code != INTERRUPTED:
             raise
         _complain("stopped by Ctrl-C.")
+        # Interrupted within exec of a text, as dataclasses are made, Python takes that for unhandled until it executes
+        # another text, and would end itself by the signal.
+        exec("")  # noqa: S102
         sys.exit(INTERRUPTED)
 
 
