@@ -1,15 +1,16 @@
-"""An entry: what is told of one code, or of one word."""
+"""What every code and every word means: the one source of `embaudit explain` and of docs/checks.md, in texts.toml."""
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
-from typing import TypeAlias
+from difflib import get_close_matches
+from importlib.resources import files
+from typing import Any, TypeAlias
 
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.thresholds import THRESHOLDS
-
-ISSUE, TIP = Severity.ISSUE, Severity.TIP
-
+from embaudit.errors import must_be
 
 PAGE = "docs/checks.md"
 """The page of all codes and words, in the source of embaudit; each has a heading of its own."""
@@ -99,3 +100,49 @@ class Word(_Listed):
 
 
 Entry: TypeAlias = Code | Word
+
+
+def _code(name: str, row: dict[str, Any]) -> Code:
+    severities = tuple(Severity[title.upper()] for title in row["severities"])
+    return Code(name, **row | {"severities": severities, "also": tuple(row.get("also", ()))})
+
+
+_TEXTS = tomllib.loads(files("embaudit.auditing").joinpath("texts.toml").read_text(encoding="utf-8"))
+CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"].items()}
+"""Every code that an audit can report, in their order."""
+WORDS: dict[str, Word] = {
+    name: Word(name, row["meaning"], row["example"], tuple(row.get("also", ())))
+    for name, row in _TEXTS["words"].items()
+}
+"""Every word that reports use and that has to be explained."""
+
+
+def entry(name: str) -> Entry:
+    """Find what a code or a word means; capitals do not count, nor does the plural.
+
+    Raises
+    ------
+    InputError
+        If there is no such code or word; the sentence names the nearest one.
+
+    Examples
+    --------
+    >>> entry("emb201").name, entry("kappa").name, entry("Gauges").name
+    ('EMB201', 'κ', 'gauge')
+    >>> entry("guage")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
+    gauge? `embaudit explain` lists them all.
+    """
+    every: list[Entry] = [*CODES.values(), *WORDS.values()]
+    known = {called.lower(): one for one in every for called in (one.name, *one.also)}
+    wanted = " ".join(name.lower().split())
+    found = known.get(wanted, known.get(wanted.removesuffix("s")))
+    if found is not None:
+        return found
+    near = get_close_matches(wanted, known)
+    hint = f"did you mean {known[near[0]].name}? " if near else ""
+    raise must_be(
+        "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"
+    )
