@@ -116,8 +116,6 @@ class LabelCoordinates:
 
     def slack(self, weights: Floats) -> Vector:
         """Bound how far quick logits of inputs may be off: `(k + 2) u ‖w‖ ‖T x‖`, with u the roundoff of float32."""
-        if not self.is_long:
-            return np.zeros(weights.shape[1])
         return np.asarray((self.rows.shape[1] + 2) * ROUNDOFF * self.longest * np.linalg.norm(weights, axis=0))
 
     @property

@@ -7,7 +7,6 @@ import pytest
 
 from embaudit.errors import InputError
 from embaudit.io.codecs.safetensors import Safetensors
-from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel, Softmax
 from embaudit.model.final_norm import FinalNorm
 from embaudit.softmax import conventions as measured
@@ -184,25 +183,6 @@ def test_how_far_conventions_lie_apart_by_brute_force():
     assert evidence(norm=FinalNorm("rms", GAIN)).ones is None
 
 
-@pytest.mark.parametrize(("kind", "searched"), [("rms", 1), ("layer", 4)])
-def test_the_mean_row_is_removed_where_folded_rows_are_searched(monkeypatch, kind, searched):
-    rows = np.random.default_rng(3).standard_normal((50, 6)).astype(np.float32) + np.float32(0.3)
-    forms = conventions(FactorModel.from_softmax(rows), FinalNorm(kind, np.linspace(0.5, 3, 6)))
-    seen, asked = {form.name: form.seen(rows) for form in forms}, np.arange(4, 30, 3)
-    expected = {name: neighbours(x, 5, rows=asked) for name, x in seen.items()}
-    calls = []
-    monkeypatch.setattr(
-        measured, "neighbours", lambda *given, **more: calls.append(given) or neighbours(*given, **more)
-    )
-    found = measured._lists(seen, 5, asked)
-    assert (list(found), len(calls)) == (list(seen), searched)
-    for name, lists in found.items():
-        assert (lists.indices == expected[name].indices).all()
-        np.testing.assert_allclose(lists.cosines, expected[name].cosines, rtol=0, atol=1e-15)
-        assert lists.searched is seen[name]
-        assert lists.shift is None
-
-
 def test_examples_are_of_the_labels_that_change_most_and_of_the_most_reduced_form():
     reduced = (ROWS - ROWS.mean(axis=0)) * GAIN
     reduced -= reduced.mean(axis=1, keepdims=True)
@@ -253,20 +233,6 @@ def test_a_drawn_part_of_a_large_head_has_an_interval(monkeypatch):
     assert evidence().folded.nearest.ci_low == evidence().folded.nearest.share
     monkeypatch.setattr(measured, "SEARCHED", 1)
     assert evidence().folded.nearest.n_rows == 50
-
-
-@pytest.mark.parametrize(("labels", "asked"), [(151, 151), (150.5, 150), (2, 150)])
-def test_fewer_labels_are_asked_of_long_rows(monkeypatch, labels, asked):
-    rows = np.random.default_rng(0).standard_normal((160, 6))
-    monkeypatch.setattr(measured, "CELLS", int(labels * rows.size))
-    found = norm_evidence(
-        FactorModel.from_softmax(rows),
-        FinalNorm("rms", GAIN),
-        labels=np.arange(160),
-        n_neighbours=2,
-        rng=np.random.default_rng(0),
-    )
-    assert (found.folded.nearest.n_rows, len(found.labels)) == (asked, 160)
 
 
 def test_predictions_are_checked_so_that_another_head_is_noticed(monkeypatch):
@@ -340,12 +306,3 @@ def test_rows_of_a_form_are_made_where_they_are_asked_for(centre, gain, level):
     for some in (slice(2, 5), np.array([4, 0])):
         np.testing.assert_allclose(seen[some], whole[some], rtol=1e-6, atol=1e-7)
     assert (seen is rows) == (centre is None and gain is None and not level)
-
-
-def test_rounding_of_a_form_grows_with_the_range_of_gains(monkeypatch):
-    head, asked = FactorModel.from_softmax(np.random.default_rng(0).standard_normal((6, 4))), []
-    monkeypatch.setattr(measured, "drift", lambda a, b, **options: asked.append(options) or "checked")
-    norm = FinalNorm("rms", np.array([1.0, -8.0, 0.0, 2.0]))
-    forms = conventions(head, norm)
-    assert measured._drifts(head, norm, forms, np.random.default_rng(0)) == ("checked",) * (len(forms) - 1)
-    assert asked == [{"condition_number": 8.0}] * (len(forms) - 1)

@@ -11,7 +11,7 @@ from embaudit.model import FactorModel
 from embaudit.ranges import shift_to_reach
 from embaudit.softmax import argmaxable, label_combinations, projector_cosines
 from embaudit.softmax.equivalents import random_heads
-from embaudit.softmax.panel import LOGIT_SPREAD, make_panel, most_alike, only_labels, probe_inputs
+from embaudit.softmax.panel import LOGIT_SPREAD, make_panel, only_labels, probe_inputs
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
 CORNERS = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]], labels=list("abcd"))
@@ -93,12 +93,6 @@ def test_projector_cosines_in_words_and_numbers(rows, told, said):
     assert found.to_frame().to_dict("records") == [{"first": 0, "second": 1, "cosine": found.cosines[0]}]
 
 
-def test_a_label_at_the_mean_has_no_projector_cosine():
-    found = projector_cosines(FactorModel.from_softmax([[1.0], [3.0], [2.0]]), pairs=[[0, 2]])
-    assert np.isnan(found.cosines[0])
-    assert "are undefined; even shares" in found.explain()
-
-
 def test_combinations_in_words_and_in_order():
     found = label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], labels=list("xyz")))
     assert repr(found) == "LabelCombinations(6 of 8 for 3 labels)"
@@ -159,21 +153,6 @@ def test_a_panel_takes_labels_with_a_direction():
     assert only_labels(head, np.arange(12)) is head
     with pytest.raises(InputError, match="a head of two labels must be one of two rows with a direction"):
         make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 0.0]]), 4, np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("angles", "pair"),
-    [
-        ([0.0, 0.5, 1.4, 3.0], (0, 1)),
-        # Cosines of 0.995 and more read as 1.00: the next pair is told.
-        ([0.0, np.arccos(0.9951), 1.4, 1.7], (2, 3)),
-        ([0.0, np.arccos(0.9949), 1.4, 3.0], (0, 1)),
-        ([0.0, 0.0, 0.0], (0, 1)),
-    ],
-)
-def test_the_most_alike_labels_that_are_no_copies(angles, pair):
-    rows = np.column_stack([np.cos(angles), np.sin(angles)]) * np.arange(1.0, len(angles) + 1)[:, None]
-    assert most_alike(make_panel(FactorModel.from_softmax(rows), 9, np.random.default_rng(0))) == pair
 
 
 # --- shifts ------------------------------------------------------------------------------------------------------

@@ -79,3 +79,5 @@ def test_an_offset_counts_as_a_bias_of_every_label():
 def test_too_many_are_refused_before_they_are_listed():
     with pytest.raises(InputError, match=r"at most 100; got more after 7 of 30 labels"):
         label_combinations(random_head(0, 30, 7), max_combinations=100)
+    with pytest.raises(InputError, match="margin must be a number; got 'wide'"):
+        label_combinations(random_head(0, 3, 2), margin="wide")
