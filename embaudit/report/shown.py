@@ -15,13 +15,14 @@ from embaudit.report.content import Content
 from embaudit.report.grid import Grid
 from embaudit.report.summary import audit_content
 from embaudit.reversals import SimpsonReport
-from embaudit.reversals.report import EXPLAINED
 
 if TYPE_CHECKING:
     from embaudit.foundation.results import Result
 
 ROWS = 20
 """Rows of a table that a page shows."""
+FINDINGS = 10
+"""Findings of a Simpson report that a page spells out."""
 NOTES = 20
 """Notes that a page shows."""
 MEASURE_TITLES = ("precision", "AUC", "NDCG")
@@ -87,7 +88,7 @@ def _(found: BlockCosines) -> Content:
 
 @shown.register
 def _(found: SimpsonReport) -> Content:
-    lines = found.explain(limit=EXPLAINED).splitlines()
+    lines = found.explain(limit=FINDINGS).splitlines()
     rows = f"{found.y} on {found.x}, {counted(found.pooled.n, 'row')}"
     beyond = f"{sum(grouping.is_significant for grouping in found.findings)} of them significant"
     grid = Grid.from_frame(

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from embaudit.report.display import Display
 
-EXPLAINED = 10
-"""Findings spelled out on a page."""
+MOST_GROUPS = 1_000
+"""Groups of a grouping that JSON holds, the largest."""
 FADED = 0.25
 """An association below this share of the other one counts as vanished, or as masked."""
 
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     """How the association in the groups differs from the pooled one."""
 
     REVERSAL = "reversal"
-    """Pooled and within-group signs oppose, in at least the stated share of rows."""
+    """Pooled and within-group signs oppose, in every group with a vote."""
     PARTIAL = "partial reversal"
     """The association within groups opposes the pooled one, and so does the sign in half of the rows or more."""
     VANISHING = "vanishing"
@@ -44,16 +44,6 @@ class Kind(StrEnum):
     """The groups tell much the same as the pooled rows; the correlation may still be another beyond chance."""
     UNDECIDED = "undecided"
     """Fewer than two groups have a vote, or nothing varies within groups."""
-
-    @property
-    def rank(self) -> int:
-        """Position in the list above."""
-        return list(Kind).index(self)
-
-    @property
-    def is_finding(self) -> bool:
-        """Whether the groups tell something else than the pooled rows."""
-        return self not in (Kind.NONE, Kind.UNDECIDED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +79,6 @@ class Grouping:
     """A smaller group has no vote."""
     n_missing: int = 0
     """Rows left out because their group is missing."""
-    share: float = 1.0
-    """Share of rows that must oppose for a reversal."""
     alpha: float = 0.05
     """Level below which a p-value counts."""
     p_adjusted: float = math.nan
@@ -157,7 +145,7 @@ class Grouping:
         if math.isnan(within) or self.votes.sum() < 2:
             return Kind.UNDECIDED
         opposed = pooled * within < 0
-        if opposed and self.share_reversed >= self.share:
+        if opposed and self.share_reversed == 1:
             return Kind.REVERSAL
         if opposed and self.share_reversed >= 0.5:
             return Kind.PARTIAL
@@ -170,7 +158,7 @@ class Grouping:
     @property
     def is_finding(self) -> bool:
         """Whether the grouping changes the answer."""
-        return self.kind.is_finding
+        return self.kind not in (Kind.NONE, Kind.UNDECIDED)
 
     @property
     def is_significant(self) -> bool:
@@ -236,28 +224,13 @@ class Grouping:
         }
         return pd.DataFrame(columns, index=pd.Index(self.levels, name=self.name, dtype=object))
 
-    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
-        """Return plain values ready for JSON, with at most `limit` groups, largest first; None where undefined."""
-        frame = self.to_frame().sort_values("n", ascending=False, kind="stable")[: as_count(limit, "limit", least=0)]
-        values: dict[str, Any] = plain(
-            {
-                "columns": self.columns,
-                "kind": str(self.kind),
-                "pooled": self.pooled,
-                "within": self.within,
-                "effect": self.effect,
-                "share_reversed": self.share_reversed,
-                "covariance": self.covariance,
-                "p_grouping": self.p_grouping,
-                "p_adjusted": self.p_adjusted,
-                "is_significant": self.is_significant,
-                "is_confirmed": self.is_confirmed,
-                "n_missing": self.n_missing,
-                "n_groups": len(self),
-                "groups": frame.reset_index(names="group"),
-            }
-        )
-        return values
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values ready for JSON, of the 1,000 largest groups; None where undefined."""
+        names = ("columns", "kind", "pooled", "within", "effect", "share_reversed", "covariance", "p_grouping",
+                 "p_adjusted", "is_significant", "is_confirmed", "n_missing")  # fmt: skip
+        groups = self.to_frame().nlargest(MOST_GROUPS, "n").reset_index(names="group")
+        values: dict[str, Any] = plain({name: getattr(self, name) for name in names})
+        return values | {"n_groups": len(self), "groups": plain(groups)}
 
 
 def shortened(lines: Sequence[str], limit: int | None) -> list[str]:
@@ -373,19 +346,19 @@ class SimpsonReport(Drawn):
         }
         return pd.DataFrame(columns, index=pd.Index([g.name for g in groupings], name="grouping"))
 
-    def to_dict(self, *, limit: int = 1000) -> dict[str, Any]:
-        """Return plain values ready for JSON, with at most `limit` groups of each grouping."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values ready for JSON."""
         return {
             "x": self.x,
             "y": self.y,
             "n_rows": self.pooled.n,
             "n_missing": self.n_missing,
             "alpha": self.alpha,
-            "pooled": self.pooled.to_dict(),
+            "pooled": plain(self.pooled),
             "n_findings": len(self.findings),
             "n_undecided": len(self.undecided),
             "n_significant": sum(g.is_significant for g in self.findings),
-            "groupings": [g.to_dict(limit=limit) for g in self.groupings],
+            "groupings": [grouping.to_dict() for grouping in self.groupings],
             "notes": list(self.notes),
         }
 

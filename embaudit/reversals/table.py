@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
-from itertools import combinations, pairwise
+from itertools import chain, combinations, islice, pairwise
 from math import comb
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -29,9 +29,7 @@ FEW = 10
 MAX_LEVELS = 50
 """A column with more categories is not tried unless named: it is more like an id than a group."""
 ORDINARY = (1e-60, 1e60)
-"""Largest numbers between which products of sums of squares neither overflow nor vanish."""
-MOST_COMBINATIONS = 100_000
-"""Combinations of columns that are listed at most."""
+"""Sizes of numbers between which products of sums of squares neither overflow nor vanish."""
 MAX_ROWS = 50_000_000
 """Rows that a column of counts may expand to."""
 
@@ -74,12 +72,12 @@ def _factorized(series: pd.Series[Any], name: str) -> Levels:
 def as_numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str, list[str]]:
     """Return a column as float64, NaN where missing, and its title; of two categories the second counts as 1.
 
-    A note says which became 0 and which 1, or by which power of two huge or tiny numbers were divided.
+    A note says which became 0 and which 1.
 
     Raises
     ------
     InputError
-        If it has three or more categories, is infinite somewhere, or does not vary.
+        If it has three or more categories, is infinite somewhere, does not vary, or squares of its numbers overflow.
     """
     import pandas as pd
 
@@ -98,11 +96,9 @@ def as_numbers(frame: pd.DataFrame, column: str, role: str) -> tuple[Floats, str
     if not len(known) or known.min() == known.max():
         raise must_be(name, "a column that varies", "one value only" if len(known) else "no value")
     largest = float(np.abs(known).max())
-    if ORDINARY[0] <= largest <= ORDINARY[1]:
-        return values, title, notes
-    exponent = int(np.frexp(largest)[1])  # so that squares stay within float64
-    note = f"{column}: divided by 2^{exponent}; slopes, means and covariances are in that unit"
-    return np.ldexp(values, -exponent), title, [note]
+    if not ORDINARY[0] <= largest <= ORDINARY[1]:
+        raise must_be(name, "between 1e-60 and 1e60 at its largest", f"{largest:g}", "take another unit")
+    return values, title, notes
 
 
 def _labelled(frame: pd.DataFrame, column: str, bins: int) -> tuple[Levels, list[str]]:
@@ -175,21 +171,18 @@ def find_groupings(
 ) -> tuple[dict[tuple[str, ...], Levels], list[str]]:
     """Return the groupings to try by their columns, and notes on columns cut into bins or left out."""
     wanted, notes = _wanted(frame, groups, taken)
-    singles = [name for name in wanted if isinstance(name, str)]
-    count = sum(comb(len(singles), k) for k in range(2, min(depth, len(singles)) + 1))
-    if count > MOST_COMBINATIONS:
-        raise must_be(
-            "depth", f"of at most {MOST_COMBINATIONS:,} combinations", f"{count:,}", "lower it or name groups"
-        )
-    several = [columns for k in range(1, min(depth, len(singles)) + 1) for columns in combinations(singles, k)]
-    several += [name for name in wanted if not isinstance(name, str)]
+    singles = list(dict.fromkeys(name for name in wanted if isinstance(name, str)))
+    named = dict.fromkeys(name for name in wanted if not isinstance(name, str))
+    sizes = range(1, min(depth, len(singles)) + 1)
+    count = sum(comb(len(singles), k) for k in sizes) + len(named)
+    crossed = chain(*(combinations(singles, k) for k in sizes), named)
+    tried = list(dict.fromkeys(islice(crossed, MAX_GROUPINGS)))
     parts: dict[str, Levels] = {}
-    for column in dict.fromkeys(column for columns in several for column in columns):
+    for column in dict.fromkeys(chain(*tried)):
         parts[column], note = _labelled(frame, column, bins)
         notes += note
     if not parts:
         raise InputError("the table must have a column to group its rows by; got none beside x and y.")
-    every = list(dict.fromkeys(several))
-    if len(every) > MAX_GROUPINGS:
-        notes.append(f"{len(every) - MAX_GROUPINGS} of {len(every)} groupings not tried; name those of interest")
-    return {columns: reduce(_crossed, [parts[c] for c in columns]) for columns in every[:MAX_GROUPINGS]}, notes
+    if count > MAX_GROUPINGS:
+        notes.append(f"{count - MAX_GROUPINGS:,} of {count:,} groupings not tried; name those of interest")
+    return {columns: reduce(_crossed, [parts[c] for c in columns]) for columns in tried}, notes

@@ -24,7 +24,6 @@ mpl.use("agg")
 HOSTILE = "<script>alert(1)</script>"
 PARTS = {
     "Grouping": "part of a Simpson report, which knows what x and y are called",
-    "Association": "part of a grouping",
     "Intake": "part of an audit",
     "Joined": "a sentence beside an evaluation",
     "RoleChange": "part of a comparison",
