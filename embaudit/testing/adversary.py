@@ -1,13 +1,13 @@
 """An adversary: it tries to move cosines without moving predictions, whatever a theorem says.
 
 It knows no gauge. The equal models of a model, at its rank, are the solutions of one system of equations in all factors
-and free biases: the same visible scores. The search walks on them: a step along what they leave free to first order,
-uphill in the movement of the cosines, then Gauss–Newton back until only rounding is left. Orders of scores are
-inequalities; there it climbs by proposals that keep each of them.
+and free biases: the same visible scores. The search starts anywhere, near and far, and goes by Gauss–Newton steps back
+to them until only rounding is left. Orders of scores are inequalities; there it walks by proposals that keep each.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +15,8 @@ import numpy as np
 from scipy.linalg import solve
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix, as_generator
+from embaudit.foundation.checked import RNG, Floats, as_generator
+from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 
@@ -24,8 +25,8 @@ LEAST = 1e-3
 """A movement up to here breaks nothing: where constraints only bend, rounding leaves its fourth root."""
 LARGEST = 2_000
 """Most predictions that are kept: a system of as many equations is solved in every step."""
-STEPS = 30
-"""Steps uphill from each start."""
+TINY = 1e-100
+"""A step along which differences are derivatives."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,8 @@ class Break:
 
 def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8, rng: RNG = 0) -> Break:
     """Search the equal models of the same rank for one that moves the cosines within a side.
+
+    Of those that are met the one that moves cosines the furthest is returned; others may move them further.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ def break_claim(model: FactorModel, *, role: SideName = "right", starts: int = 8
         )
     search = _by_orders if whole.predicts is Equivalence.RANKINGS else _by_equations
     best = _judged(whole, whole, role)
-    for twin in search(whole, role, starts, draw):
+    for twin in search(whole, starts, draw):
         found = _judged(whole, twin, role)
         if found.gap <= found.bound and found.max_abs > best.max_abs:
             best = found
@@ -110,7 +113,8 @@ def _with_both_sides(model: FactorModel, draw: np.random.Generator) -> FactorMod
 
 
 def _judged(before: FactorModel, after: FactorModel, role: SideName) -> Break:
-    change = np.abs(_cosines(after.factors(role)) - _cosines(before.factors(role)))
+    old, new = (unit_rows(m.factors(role)) for m in (before, after))
+    change = np.abs(new @ new.T - old @ old.T)
     change = change[np.triu_indices(len(change), 1)]
     change = change[~np.isnan(change)]
     mean, largest = (float(change.mean()), float(change.max())) if len(change) else (0.0, 0.0)
@@ -130,106 +134,53 @@ def _rounding(before: FactorModel, after: FactorModel) -> float:
     return 8 * (before.rank + 4) * EPS * before.link.sensitivity * size
 
 
-def _cosines(x: Matrix) -> Floats:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        unit = x / np.linalg.norm(x, axis=1, keepdims=True)
-    return np.asarray(unit @ unit.T)
-
-
 class _System:
     """The equations of equal predictions, in one vector of all factors and free biases."""
 
-    def __init__(self, model: FactorModel, role: SideName) -> None:
-        self.model, self.role, self.units = model, role, model.link.unit_sides
-        rows = {side: np.asarray(model.factors(side), dtype=np.float64) for side in model.sides}
+    def __init__(self, model: FactorModel) -> None:
+        self.model, self.units = model, model.link.unit_sides
+        sides = {side: np.asarray(model.factors(side), dtype=np.float64) for side in ("left", "right")}
         for side in self.units:
-            rows[side] = rows[side] / model.side(side).norms[:, None]
-        self.n, self.p, self.k = model.n_left, model.n_right, model.rank
-        self.cap: float | None = getattr(model.link, "soft_cap", None)
-        self.centred = model.link.level is Equivalence.PROBABILITIES
-        seen = model.link.sees_biases
-        given = {"left_bias": model.left_bias, "right_bias": model.right_bias}
-        self.biases = {name: b for name, b in given.items() if seen and b is not None}
+            sides[side] = sides[side] / model.side(side).norms[:, None]
+        names = ("left_bias", "right_bias") if model.link.sees_biases else ()
+        self.biases = [name for name in names if getattr(model, name) is not None]
         # Sides of one length: a step must not change one of them a million times as much.
-        sizes = [float(np.linalg.norm(rows[side])) for side in ("right", "left")]
+        sizes = [float(np.linalg.norm(sides[side])) for side in ("right", "left")]
         even = 1.0 if self.units or not all(sizes) else float(np.sqrt(sizes[0] / sizes[1]))
-        parts = [rows["left"] * even, rows["right"] / even, *self.biases.values()]
+        parts = [sides["left"] * even, sides["right"] / even, *(getattr(model, name) for name in self.biases)]
+        self.shapes = [part.shape for part in parts]
         self.start = np.concatenate([part.ravel() for part in parts])
         self.target = self.visible(self.start)
-        self.cosines = _cosines(rows[role])
 
-    def parts(self, x: Floats) -> tuple[Floats, Floats, list[Floats]]:
-        n, p, k = self.n, self.p, self.k
-        rest = np.split(x[(n + p) * k :], np.cumsum([len(b) for b in self.biases.values()])[:-1]) if self.biases else []
-        return x[: n * k].reshape(n, k), x[n * k : (n + p) * k].reshape(p, k), rest
+    def parts(self, x: Floats) -> list[Floats]:
+        """Left rows, right rows and free biases: views of a vector."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shapes])[:-1]
+        return [part.reshape(shape) for part, shape in zip(np.split(x, ends), self.shapes, strict=True)]
 
     def scores(self, x: Floats) -> Floats:
-        left, right, biases = self.parts(x)
-        total: Floats = left @ right.T
-        for name, bias in zip(self.biases, biases, strict=True):
-            total = total + (bias[:, None] if name == "left_bias" else bias)
-        return total + (self.model.offset if self.model.link.sees_biases else 0.0)
+        """Scores of the model of a vector."""
+        left, right, *biases = self.parts(x)
+        added = [b[:, None] if name == "left_bias" else b for name, b in zip(self.biases, biases, strict=True)]
+        return np.asarray(left @ right.T + sum(added) + (self.model.offset if self.model.link.sees_biases else 0.0))
 
     def visible(self, x: Floats) -> Floats:
         """What predictions show of the scores, and the lengths that are 1."""
-        scores = self.scores(x)
-        shown = scores if self.cap is None else self.cap * np.tanh(scores / self.cap)
-        shown = shown - shown.mean(axis=1, keepdims=True) if self.centred else shown
-        left, right, _ = self.parts(x)
-        lengths = [np.einsum("ij,ij->i", rows, rows) for rows in self._unit_rows(left, right)]
+        shown, cap = self.scores(x), getattr(self.model.link, "soft_cap", None)
+        shown = shown if cap is None else cap * np.tanh(shown / cap)
+        if self.model.link.level is Equivalence.PROBABILITIES:
+            shown = shown - shown.mean(axis=1, keepdims=True)
+        sides = dict(zip(("left", "right"), self.parts(x), strict=False))
+        lengths = [np.einsum("ij,ij->i", sides[side], sides[side]) for side in self.units]
         return np.concatenate([shown.ravel(), *lengths])
 
-    def _unit_rows(self, left: Floats, right: Floats) -> list[Floats]:
-        return [rows for side, rows in (("left", left), ("right", right)) if side in self.units]
-
     def jacobian(self, x: Floats) -> Floats:
-        """Derivative of `visible`, dense."""
-        n, p, k = self.n, self.p, self.k
-        left, right, _ = self.parts(x)
-        full = np.zeros((n, p, len(x)))
-        for i in range(n):
-            full[i, :, i * k : (i + 1) * k] = right
-        for j in range(p):
-            full[:, j, (n + j) * k : (n + j + 1) * k] = left
-        at = (n + p) * k
-        for name, bias in self.biases.items():
-            rows, columns = np.indices((n, p))
-            full[rows, columns, at + (rows if name == "left_bias" else columns)] = 1
-            at += len(bias)
-        if self.cap is not None:
-            full *= (1 - np.tanh(self.scores(x) / self.cap) ** 2)[:, :, None]
-        full = full - full.mean(axis=1, keepdims=True) if self.centred else full
-        return np.vstack([full.reshape(n * p, -1), *self._lengths(left, right, len(x))])
-
-    def _lengths(self, left: Floats, right: Floats, width: int) -> list[Floats]:
-        slopes = []
-        for side, rows, at in (("left", left, 0), ("right", right, self.n)):
-            if side in self.units:
-                slope = np.zeros((len(rows), width))
-                for i, row in enumerate(rows):
-                    slope[i, (at + i) * self.k : (at + i + 1) * self.k] = 2 * row
-                slopes.append(slope)
-        return slopes
-
-    def movement(self, x: Floats) -> tuple[float, Floats]:
-        """Sum of squared changes of the cosines, and its gradient."""
-        at = 0 if self.role == "left" else self.n * self.k
-        rows = self.parts(x)[self.role == "right"]
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        unit = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0)
-        change = np.nan_to_num(unit @ unit.T - self.cosines)
-        np.fill_diagonal(change, 0)
-        slope = 4 * change @ unit
-        slope -= np.einsum("ij,ij->i", slope, unit)[:, None] * unit
-        slope = np.divide(slope, lengths, out=np.zeros_like(slope), where=lengths > 0)
-        gradient = np.zeros_like(x)
-        gradient[at : at + slope.size] = slope.ravel()
-        return float((change**2).sum()), gradient
+        """Derivative of `visible`, dense: imaginary parts of a step too small to round."""
+        steps = x + 1j * TINY * np.eye(len(x))
+        return np.column_stack([self.visible(step).imag / TINY for step in steps])
 
     def twin(self, x: Floats) -> FactorModel:
         """The model of a vector."""
-        left, right, biases = self.parts(x)
-        return self.model.replace(left=left, right=right, **dict(zip(self.biases, biases, strict=True)))
+        return self.model.replace(**dict(zip(("left", "right", *self.biases), self.parts(x), strict=True)))
 
 
 def _damped(jacobian: Floats, wanted: Floats) -> Floats:
@@ -258,90 +209,54 @@ def _returned(system: _System, x: Floats, floor: float) -> Floats | None:
     return None
 
 
-def _by_equations(model: FactorModel, role: SideName, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
-    """Yield equal models: near ones uphill, and those that a far start falls back to."""
-    system = _System(model, role)
-    scale = float(np.linalg.norm(system.start))
-    floor = (
-        4 * (model.rank + 4) * EPS * max(1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max()))
-    )
+def _by_equations(model: FactorModel, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
+    """Yield the equal models that near and far starts fall back to."""
+    system = _System(model)
+    largest = max(1.0 if system.units else 0.0, float(np.abs(system.scores(system.start)).max()))
+    floor = 4 * (model.rank + 4) * EPS * largest
     for start in range(starts):
-        x, noise = _far(system, start, scale, draw)
+        x, noise = _far(system, start, draw)
         at = _returned(system, x, floor)
-        if at is None:
-            continue
-        yield system.twin(at)
-        yield system.twin(_uphill(system, at, scale, floor))
-        if model.rank == 1:  # cosines jump from one sign to the other: no slope leads there
-            yield from map(system.twin, _straight(system, at, noise, floor))
+        # Cosines of rank 1 jump from one sign to the other: walk on, as no slope leads there.
+        for _ in range(9 if model.rank == 1 else 1):
+            if at is None:
+                break
+            yield system.twin(at)
+            jacobian = system.jacobian(at)
+            at = _returned(system, at + 0.5 * (noise - _damped(jacobian, jacobian @ noise)), floor)
 
 
-def _far(system: _System, start: int, scale: float, draw: np.random.Generator) -> tuple[Floats, Floats]:
+def _far(system: _System, start: int, draw: np.random.Generator) -> tuple[Floats, Floats]:
     """Return a start near or far, and the way to it: rows moved each by itself, all alike, or some turned around."""
     x, noise = system.start.copy(), draw.standard_normal(len(system.start))
     for moved, turned in zip(system.parts(noise)[:2], system.parts(x)[:2], strict=True):  # views
-        moved += 3 * draw.standard_normal(system.k) * (start % 3 == 1)
+        moved += 3 * draw.standard_normal(moved.shape[1]) * (start % 3 == 1)
         turned *= np.where(draw.random(len(turned)) < (start % 3 == 2) / 2, -1, 1)[:, None]
-    noise *= scale / np.linalg.norm(noise)
+    noise *= np.linalg.norm(x) / np.linalg.norm(noise)
     return x + (0.1, 0.3, 1.0, 3.0)[start % 4] * noise, noise
 
 
-def _straight(system: _System, x: Floats, direction: Floats, floor: float) -> Iterator[Floats]:
-    """Walk along the equal models in one direction."""
-    for _ in range(8):
-        jacobian = system.jacobian(x)
-        along = direction - _damped(jacobian, jacobian @ direction)
-        there = _returned(system, x + 0.5 * along, floor)
-        if there is None:
-            return
-        yield there
-        x = there
-
-
-def _uphill(system: _System, x: Floats, scale: float, floor: float) -> Floats:
-    """Walk along the equal models while the cosines move away from where they were."""
-    height, gradient = system.movement(x)
-    length = 0.1 * scale
-    for _ in range(STEPS):
-        jacobian = system.jacobian(x)
-        along = gradient - _damped(jacobian, jacobian @ gradient)
-        size = float(np.linalg.norm(along))
-        if size <= 1e-12 * (1 + height) or length < 1e-6 * scale:
-            break
-        there = _returned(system, x + along * (length / size), floor)
-        higher, slope = system.movement(there) if there is not None else (0.0, gradient)
-        if there is not None and higher > height and np.linalg.norm(there) < 10 * scale:
-            x, height, gradient, length = there, higher, slope, 1.5 * length
-        else:
-            length /= 4
-    return x
-
-
-def _by_orders(model: FactorModel, role: SideName, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
-    """Yield models that keep the order in every row: proposals at all scales, kept where cosines move further."""
+def _by_orders(model: FactorModel, starts: int, draw: np.random.Generator) -> Iterator[FactorModel]:
+    """Yield models that keep the order in every row: proposals at all scales, walking on from each that does."""
     before = model.scores()
     for _ in range(starts):
-        best, height = model, 0.0
+        twin = model
         for step in range(200):
-            twin = _proposal(best, 10.0 ** draw.uniform(-5, 0.5), step % 4, draw)
-            if model.link.gap(before, twin.scores()) > 0 or model.link.gap(twin.scores(), before) > 0:
-                continue
-            moved = _judged(model, twin, role).mean_abs
-            best, height = (twin, moved) if moved > height else (best, height)
-        yield best
+            proposal = _proposal(twin, 10.0 ** draw.uniform(-5, 0.5), step % 4, draw)
+            after = proposal.scores()
+            if model.link.gap(before, after) == 0 and model.link.gap(after, before) == 0:
+                twin = proposal
+        yield twin
 
 
 def _proposal(model: FactorModel, size: float, kind: int, draw: np.random.Generator) -> FactorModel:
     """Change everything a little, one side only, the length of every left row, or shift the right rows."""
     left, right = model.factors("left"), model.right
-    spread = {"left": float(left.std()) + EPS, "right": float(right.std()) + EPS}
     if kind == 2:
-        factors = np.exp(size * draw.standard_normal(len(left)))[:, None]
+        factors = np.exp(size * draw.standard_normal((len(left), 1)))
         biases = {} if model.left_bias is None else {"left_bias": model.left_bias * factors[:, 0]}
         return model.replace(left=left * factors, **biases)
-    if kind == 3:
-        return model.replace(right=right + size * spread["right"] * draw.standard_normal(model.rank))
-    moved = right + size * spread["right"] * draw.standard_normal(right.shape)
-    return model.replace(
-        left=left if kind else left + size * spread["left"] * draw.standard_normal(left.shape), right=moved
-    )
+    shape = (model.rank,) if kind == 3 else right.shape
+    moved = right + size * (right.std() + EPS) * draw.standard_normal(shape)
+    turned = size * (left.std() + EPS) * draw.standard_normal(left.shape) if kind == 0 else 0.0
+    return model.replace(left=left + turned, right=moved)
