@@ -12,22 +12,31 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.comparison.folds import WORSE, Fold, held_out_error
-from embaudit.comparison.matching import Match
-from embaudit.comparison.outcomes import OUTCOMES, outcomes, shares
-from embaudit.comparison.path import draw_pairs, mean_size, path_of
-from embaudit.comparison.refits import refit_effects
-from embaudit.comparison.seen import Pairing
+from embaudit.comparison.fates import (
+    OUTCOMES,
+    TIED,
+    draw_pairs,
+    mean_size,
+    outcomes,
+    path_of,
+    refit_effects,
+    shares,
+)
+from embaudit.comparison.fits import WORSE, Fold, held_out_error
+from embaudit.comparison.matching import Match, Pairing
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.kernels.intervals import jackknife_margin, standard_error
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import SideName
-from embaudit.movements.neighbourhoods import Neighbourhood
+from embaudit.movements.neighbourhoods import Neighbourhood, by_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
 PARTS = ("total", "gauge", "unseen", "remainder")
 """The mean change of a cosine, and what it consists of."""
+EACH = 2
+"""Entities that moved most, and entities in the middle, whose neighbours are shown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +189,7 @@ def role_change(
         searched=lists.searched,
         replicates=replicates,
         halvings=halvings | dict(zip(OUTCOMES, shares(_halvings(lists.by_part).sum(axis=2)), strict=True)),
+        examples=examples(match, found.raw[role], by_row["total"], n=n),
         **by_row,
     )
 
@@ -241,3 +251,41 @@ def _pearson(x: Floats, y: Floats) -> float:
     x, y = x[known] - x[known].mean(), y[known] - y[known].mean()
     size = float(np.linalg.norm(x) * np.linalg.norm(y))
     return float(x @ y) / size if size else float("nan")
+
+
+def examples(match: Match, rows: tuple[Floats, Floats], moved: Floats, *, n: int) -> tuple[Neighbourhood, ...]:
+    """List the nearest shared entities, in either model, of two entities that moved most and of two in the middle.
+
+    Parameters
+    ----------
+    match : Match
+        The shared entities.
+    rows : pair of array of shape (m, k)
+        Their rows in the first model and in the second.
+    moved : array of shape (m,)
+        Mean change of the cosines of each; NaN where it has none.
+    n : int
+        Length of the lists.
+    """
+    chosen = example_rows(moved)
+    if not len(chosen):
+        return ()
+    # Neighbours are judged among all that are shared: a list within one half would be nobody's.
+    lists = [neighbours(x, min(n, len(moved) - 1), rows=chosen) for x in rows]
+    return by_name(match.names, lists[0], lists[1], first=np.arange(len(moved)), tie=TIED)
+
+
+def example_rows(moved: Floats) -> Indices:
+    """Choose the rows that moved most and those in the middle; none where nothing moved.
+
+    Examples
+    --------
+    >>> example_rows(np.array([0.1, 0.5, np.nan, 0.2, 0.4, 0.3])).tolist()
+    [1, 4, 5, 3]
+    >>> example_rows(np.array([0.0, 1e-9])).tolist()
+    []
+    """
+    order = np.argsort(-moved, kind="stable")
+    order = order[moved[order] > TIED]
+    middle = order[EACH:][max(0, len(order) // 2 - EACH) :]
+    return np.concatenate([order[:EACH], middle[:EACH]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +10,10 @@ import numpy as np
 from embaudit.canonical.span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
-from embaudit.comparison.examples import examples
-from embaudit.comparison.folds import EXPLAINED, Fold, folds, held_out_error, whole
-from embaudit.comparison.given import Given, with_states
-from embaudit.comparison.matching import match
+from embaudit.comparison.fits import EXPLAINED, Fold, folds, held_out_error, whole
+from embaudit.comparison.matching import Pairing, match, pairing
 from embaudit.comparison.result import Comparison
-from embaudit.comparison.rounded import rounded
-from embaudit.comparison.seen import Pairing, pairing
+from embaudit.comparison.rounded import Given, rounded, with_states
 from embaudit.errors import InputError
 from embaudit.foundation.checked import RNG, as_count, as_generator, as_list
 from embaudit.foundation.parallel import one_blas_thread
@@ -117,8 +113,6 @@ def compare(
             role: role_change(role, matches[role], found, parts, groups[role], refits, n=n_neighbours, rng=draw)
             for role in track(chosen, "comparing cosines", len(chosen))
         }
-        near = {role: examples(matches[role], found.raw[role], changes[role].total, n=n_neighbours) for role in changes}
-    changes = {role: replace(change, examples=near[role]) for role, change in changes.items()}
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
     gauge = typical.chosen, typical.gauge.condition_number

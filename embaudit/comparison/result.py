@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from embaudit.comparison.change import PARTS
-from embaudit.comparison.outcomes import OUTCOMES, TIED
+from embaudit.comparison.fates import OUTCOMES, TIED
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
 from embaudit.foundation.plain import plain

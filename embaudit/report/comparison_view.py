@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.glossary import WORDS
-from embaudit.comparison.change import PARTS
-from embaudit.comparison.examples import EACH
-from embaudit.comparison.outcomes import OUTCOMES
+from embaudit.comparison.change import EACH, PARTS
+from embaudit.comparison.fates import OUTCOMES
 from embaudit.foundation.words import counted, row_called
 from embaudit.report.comparison import moved_grid, summary_grid
 from embaudit.report.stacks import StackChart, stack_chart

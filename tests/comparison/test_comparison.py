@@ -12,8 +12,7 @@ from models import random_model
 from scipy.optimize import minimize
 
 from embaudit.comparison import compare
-from embaudit.comparison.fits import GROUPS, fit_gauge, unexplained
-from embaudit.comparison.folds import folds
+from embaudit.comparison.fits import GROUPS, fit_gauge, folds, unexplained
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import FactorModel

@@ -9,7 +9,7 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.given import Given
+from embaudit.comparison.rounded import Given
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 

@@ -7,7 +7,7 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.examples import EACH, example_rows, examples
+from embaudit.comparison.change import EACH, example_rows, examples
 from embaudit.comparison.matching import match
 from embaudit.gauges import Gauge
 

@@ -9,11 +9,22 @@ import numpy as np
 import pytest
 
 from embaudit.comparison.change import _split, role_change
-from embaudit.comparison.folds import folds, whole
-from embaudit.comparison.outcomes import OUTCOMES, SEARCHED, TIED, _searched, fates, outcomes
-from embaudit.comparison.path import PARTNERS, Path, draw_pairs, mean_size, path_of
-from embaudit.comparison.refits import _Probe, refit_effects
-from embaudit.comparison.seen import Pairing
+from embaudit.comparison.fates import (
+    OUTCOMES,
+    PARTNERS,
+    SEARCHED,
+    TIED,
+    Path,
+    _searched,
+    draw_pairs,
+    fates,
+    mean_size,
+    outcomes,
+    path_of,
+    refit_effects,
+)
+from embaudit.comparison.fits import folds, whole
+from embaudit.comparison.matching import Match, Pairing
 from embaudit.kernels.intervals import draw_groups
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
@@ -117,10 +128,8 @@ def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
 
 def test_former_neighbours_are_those_of_the_first_model_as_it_is():
     x, *others = np.random.default_rng(0).standard_normal((5, 9, 3))
-    found = _Probe(path(x, *others), np.arange(4), 3)
     former = neighbours(x, 3, rows=np.arange(4)).indices
-    np.testing.assert_array_equal(found.former, former)
-    fate, listed = _searched(path(x, *others), np.arange(4), 3)
+    fate, listed = _searched(path(x, *others), np.arange(4), 3, {})
     np.testing.assert_array_equal(listed, former)
     assert (fate.sum(axis=0) == 1).all()
 
@@ -158,7 +167,8 @@ def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():
     found = Pairing({"right": (x, other)}, {"right": (x, other)}, ("linear",), (), True)
     parts, groups = whole(found.fitted, found.groups, ()), draw_groups(9, draw)
     refits = [(fold, fold.without(found.fitted, {"right": groups}, ())) for fold in parts]
-    told = role_change("right", None, found, parts, groups, refits, n=3, rng=draw)
+    shared = Match("right", np.arange(9), np.arange(9), np.array(list("abcdefghi")), 0, 0, by_ids=False)
+    told = role_change("right", shared, found, parts, groups, refits, n=3, rng=draw)
     pairs = np.array([(i, j) for i in range(9) for j in range(9) if i != j])
     gauged = parts[0].gauge.apply("right", x)
     old, new, carried = (pair_cosines(rows, rows, pairs).reshape(9, 8) for rows in (x, other, gauged))

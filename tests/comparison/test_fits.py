@@ -11,9 +11,8 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.comparison.change import serving
-from embaudit.comparison.fits import fit_gauge, unexplained
-from embaudit.comparison.folds import Fold, folds, held_out_error
-from embaudit.comparison.seen import Pairing
+from embaudit.comparison.fits import Fold, fit_gauge, folds, held_out_error, unexplained
+from embaudit.comparison.matching import Pairing
 from embaudit.errors import InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel

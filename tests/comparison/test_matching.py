@@ -7,8 +7,7 @@ import pytest
 from models import random_model
 
 from embaudit.comparison import compare
-from embaudit.comparison.matching import match
-from embaudit.comparison.seen import pairing
+from embaudit.comparison.matching import match, pairing
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
 

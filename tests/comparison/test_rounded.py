@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from embaudit.comparison.given import Given, with_states
 from embaudit.comparison.matching import Match
-from embaudit.comparison.rounded import FLOAT32, rounded
+from embaudit.comparison.rounded import FLOAT32, Given, rounded, with_states
 from embaudit.model import FactorModel
 from embaudit.model.final_norm import FinalNorm
 

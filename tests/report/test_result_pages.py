@@ -11,7 +11,7 @@ from results_shown import KINDS, reversing, shown
 
 import embaudit as ea
 from embaudit.comparison.change import PARTS
-from embaudit.comparison.outcomes import OUTCOMES
+from embaudit.comparison.fates import OUTCOMES
 from embaudit.io.intake import Intake, Part
 from embaudit.report.page import page
 from embaudit.report.slopes import slope_chart

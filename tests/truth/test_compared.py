@@ -11,8 +11,7 @@ from llama_files import LAYER, RMS, gguf_file
 from reading import too_long
 
 from embaudit.comparison import Match, compare
-from embaudit.comparison.given import Given
-from embaudit.comparison.rounded import rounded
+from embaudit.comparison.rounded import Given, rounded
 from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:

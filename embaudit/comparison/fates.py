@@ -1,0 +1,235 @@
+"""What becomes of cosines and former neighbours on the way from one model to the other, and which step does it.
+
+Only pairs and neighbours within a half are looked at, by the gauge that was fitted on the other half. What all of it
+would be had some entities not helped to fit the gauges is measured on fewer rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embaudit.comparison.fits import Fold
+from embaudit.comparison.matching import Pairing
+from embaudit.foundation.checked import Flags, Floats, Indices
+from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.pairs import pair_cosines
+from embaudit.kernels.rows import unit_rows
+from embaudit.model import SideName
+
+PARTNERS = 32
+"""Other rows each row is compared with."""
+REASONS = ("gauge", "unseen", "learning")
+"""Why a former neighbour is gone."""
+OUTCOMES = ("kept", *(f"lost_to_{reason}" for reason in REASONS))
+"""What can have become of a former neighbour."""
+SEARCHED = 2_000
+"""Rows whose neighbours are looked up."""
+TIED = 1e-6
+"""Cosines closer than this are one in float32, and which of them makes a list is chance."""
+PROBED = 100
+"""Rows of a half by which gauges fitted without a group of entities are judged, by their cosines with all others."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Rows of a half on the way from the first model to the second, each step for one reason."""
+
+    rows: Indices
+    """Their positions in the match."""
+    versions: tuple[Floats, ...]
+    """As they are, as far as predictions see them, gauged, the second model's as far as seen, and as they are."""
+    reasons: tuple[str, ...]
+    """Why rows move from each version to the next."""
+
+    @property
+    def hides(self) -> bool:
+        """Whether a model has dimensions that no prediction sees."""
+        old, old_seen, _, new_seen, new = self.versions
+        return old_seen is not old or new_seen is not new
+
+    @property
+    def end(self) -> int:
+        """Which version the gauge should lead to."""
+        return 3 if self.reasons[1] == "gauge" else 1
+
+    def changes(self, pairs: Indices) -> tuple[Floats, ...]:
+        """Compute cosines before, after, gauged and where the gauge should lead, and as far as seen, of each pair."""
+        cosines = {key: pair_cosines(x, x, pairs) for key, x in {id(x): x for x in self.versions}.items()}
+        found = [cosines[id(x)] for x in self.versions]
+        return found[0], found[4], found[2], found[self.end], found[3] - found[1]
+
+
+def path_of(role: SideName, found: Pairing, fold: Fold) -> Path:
+    """Follow the rows of one side that a fold judges."""
+    rows = fold.held_out[role]
+    raw = [x[rows] for x in found.raw[role]]
+    # What predictions see in full is the same array, so that no step is taken, and searched, in vain.
+    old_seen, new_seen = (
+        cut if seen is whole else seen[rows]
+        for cut, seen, whole in zip(raw, found.seen[role], found.raw[role], strict=True)
+    )
+    gauged = fold.gauge.apply(role, found.fitted[role][0][rows])
+    steps = ("gauge", "learning") if found.forward else ("learning", "gauge")
+    return Path(rows, (raw[0], old_seen, gauged, new_seen, raw[1]), ("unseen", *steps, "unseen"))
+
+
+def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
+    """Pair every row of a half with others of it."""
+    count = min(PARTNERS, n_rows - 1)
+    steps = 1 + np.argsort(rng.random(n_rows - 1))[:count]
+    order = rng.permutation(n_rows)
+    partners = order[np.add.outer(steps, np.arange(n_rows)) % n_rows]
+    return np.column_stack([np.tile(order, count), partners.ravel()])
+
+
+def mean_size(change: Floats) -> float:
+    """Average how large changes are, where they are defined; 0 where none is."""
+    known = np.abs(change[np.isfinite(change)])
+    return float(known.mean()) if len(known) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Outcomes:
+    """What became of former neighbours."""
+
+    n: int
+    """Length of the lists."""
+    searched: Indices
+    """Rows whose neighbours were looked up; again in each half."""
+    counts: dict[str, Indices]
+    """For each outcome, how many neighbours of each such row it is that of."""
+    replicates: dict[str, Floats]
+    """For each outcome, its share without each group of entities."""
+    by_part: Indices
+    """(outcomes, parts) how many neighbours each is that of in each part."""
+
+
+def outcomes(paths: list[Path], groups: NDArray[np.integer], n: int, rng: np.random.Generator) -> Outcomes:
+    """Count former neighbours that stayed, and the others by the first step that drives them out, within each half."""
+    n = min(n, min(len(path.rows) for path in paths) - 1)
+    groups, n_groups = groups.astype(np.intp), int(groups.max()) + 1
+    searched, flags, tables = [], [], np.zeros((len(OUTCOMES), n_groups, n_groups))
+    for path in paths:
+        rows = np.sort(rng.permutation(len(path.rows))[: SEARCHED // len(paths)])
+        found, former = _searched(path, rows, n, {})
+        cells = groups[path.rows[rows]][:, None] * n_groups + groups[path.rows[former]]
+        for table, flag in zip(tables, found, strict=True):
+            table += np.bincount(cells[flag], minlength=n_groups**2).reshape(table.shape)
+        searched.append(path.rows[rows])
+        flags.append(found.sum(axis=2))
+    counts, by_part = np.concatenate(flags, axis=1), np.stack([found.sum(axis=1) for found in flags], axis=1)
+    diagonal = np.arange(n_groups)
+    left = tables.sum(axis=(1, 2))[:, None] - tables.sum(axis=1) - tables.sum(axis=2) + tables[:, diagonal, diagonal]
+    by_row, replicates = (dict(zip(OUTCOMES, values, strict=True)) for values in (counts, shares(left)))
+    return Outcomes(n, np.concatenate(searched), by_row, replicates, by_part)
+
+
+def shares(counts: NDArray[np.number]) -> Floats:
+    """Divide counts of outcomes, one a row, by their sum; 0 where nothing was counted.
+
+    Examples
+    --------
+    >>> shares(np.array([[3, 0], [1, 0]]))
+    array([[0.75, 0.  ],
+           [0.25, 0.  ]])
+    """
+    return np.asarray(counts / np.maximum(counts.sum(axis=0), 1))
+
+
+def _searched(path: Path, rows: Indices, n: int, lists: dict[int, NeighbourLists]) -> tuple[Flags, Indices]:
+    """Return the outcome of each former neighbour of some rows, and who these are; lists at hand are not made again."""
+
+    def nearest(version: int) -> NeighbourLists:
+        x = path.versions[version]
+        if id(x) not in lists:
+            lists[id(x)] = neighbours(x, n, rows=rows)
+        return lists[id(x)]
+
+    old = nearest(0)
+    found = fates(path, old.indices >= 0, lambda version: old.kept_in(nearest(version), tie=TIED))
+    return found, old.indices
+
+
+def fates(path: Path, known: Flags, kept: Callable[[int], Flags]) -> Flags:
+    """Tell of each former neighbour which outcome is its own.
+
+    Parameters
+    ----------
+    path : Path
+        The steps.
+    known : array of shape (m, n)
+        Where there is a former neighbour.
+    kept : function
+        From the number of a version to an array that tells which of them are still near there.
+
+    Returns
+    -------
+    array of shape (outcomes, m, n)
+    """
+    open_ = known & ~kept(4)
+    found = {"kept": known & ~open_} | {f"lost_to_{reason}": np.zeros(known.shape, bool) for reason in REASONS}
+    for i, reason in enumerate(path.reasons, start=1):
+        if path.versions[i] is path.versions[i - 1]:
+            continue
+        out = open_ if i == 4 else open_ & ~kept(i)
+        found[f"lost_to_{reason}"] |= out
+        open_ = open_ & ~out
+    return np.stack([found[name] for name in OUTCOMES])
+
+
+def refit_effects(
+    role: SideName,
+    found: Pairing,
+    refits: Sequence[tuple[Fold, Sequence[Fold]]],
+    *,
+    n: int,
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """Measure what it changes to fit gauges without each group of entities.
+
+    Parameters
+    ----------
+    role : {"left", "right"}
+        The side judged.
+    found : Pairing
+        Its rows.
+    refits : sequence of (Fold, sequence of Fold)
+        A fold and what it is without each group.
+    n : int
+        Length of the neighbour lists.
+    rng : numpy Generator
+        Draws the rows that are looked at.
+
+    Returns
+    -------
+    dict of str to array of shape (groups,)
+        For each mean and share that a gauge has a part in, by how much it is larger without each group.
+    """
+    effects = []
+    for fold, others in refits:
+        path = path_of(role, found, fold)
+        rows = np.sort(rng.permutation(len(path.rows))[:PROBED])
+        source, end = found.fitted[role][0][path.rows], _cosines_of(path.versions[path.end], rows)
+        lists: dict[int, NeighbourLists] = {}
+        remains = []
+        for each in (fold, *others):
+            gauged = each.gauge.apply(role, source)
+            variant = replace(path, versions=(*path.versions[:2], gauged, *path.versions[3:]))
+            counts = _searched(variant, rows, n, lists)[0].sum(axis=(1, 2))
+            lists.pop(id(gauged), None)
+            remains.append([mean_size(end - _cosines_of(gauged, rows)), *shares(counts)])
+        effects.append(np.array(remains[1:]) - remains[0])
+    remainder, *lost = np.mean(effects, axis=0).T
+    return {"gauge": -remainder, "remainder": remainder, **dict(zip(OUTCOMES, lost, strict=True))}
+
+
+def _cosines_of(x: Floats, rows: Indices) -> Floats:
+    """Compute the cosines of some rows with all others; NaN where there is none, and with themselves."""
+    unit = unit_rows(x)
+    table = unit[rows] @ unit.T
+    table[np.arange(len(rows)), rows] = np.nan
+    return np.asarray(table)
