@@ -10,6 +10,7 @@ import typer
 
 from embaudit.cli.app import Force, Quiet, Seed, app
 from embaudit.cli.terminal import make_console, progress_bars
+from embaudit.errors import InputError, must_be
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,9 +47,7 @@ def reproduce(
     rank: Annotated[int | None, typer.Option(help="netflix: number of latent dimensions.")] = None,
     users: Annotated[int | None, typer.Option(help="netflix: users; of --data the most active.")] = None,
     items: Annotated[int | None, typer.Option(help="netflix: items; of --data the most popular.")] = None,
-    clusters: Annotated[
-        str | None, typer.Option(help="netflix: how many clusters, or their relative sizes such as 5,3,1,1.")
-    ] = None,
+    clusters: Annotated[int | None, typer.Option(help="netflix: how many clusters of items to simulate.")] = None,
     data: Annotated[
         str | None, typer.Option(help="netflix: your own table of interactions; every row counts 1.")
     ] = None,
@@ -66,9 +65,11 @@ def reproduce(
     force: Force = False,
 ) -> None:
     """Reproduce a figure: its pictures, its numbers and the statement they support."""
+    if clusters is not None and data is not None:
+        raise InputError("--clusters must be left out with --data, whose clusters --truth tells.")
     own = {
         "alpha_product": lambda1, "alpha_factors": lambda2, "rank": rank, "n_users": users, "n_items": items,
-        "data": data, "truth": truth, "user": user, "item": item, "id": id, **_clusters(clusters, data),
+        "data": data, "truth": truth, "user": user, "item": item, "id": id, "n_clusters": clusters,
     }  # fmt: skip
     setting = _setting(name, size, {field: value for field, value in own.items() if value is not None})
     names: Sequence[Name] = [one for one in Name if one is not Name.ALL] if name is Name.ALL else [name]
@@ -86,7 +87,6 @@ def reproduce(
 
 def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
     """Refuse, before the work, a folder that is none or holds the results already."""
-    from embaudit.errors import must_be
     from embaudit.io.outputs import writable
 
     if not out.exists():
@@ -98,28 +98,10 @@ def _require_folder(out: Path, names: Sequence[Name], *, force: bool) -> None:
         writable(out / f"{name}.json", force=force)
 
 
-def _clusters(given: str | None, data: str | None) -> dict[str, Any]:
-    """Read a number of clusters, or their relative sizes."""
-    from embaudit.errors import InputError, must_be
-
-    if given is None:
-        return {}
-    if data is not None:
-        raise InputError("--clusters must be left out with --data, whose clusters --truth tells.")
-    try:
-        if given.strip().isdecimal():
-            return {"n_clusters": int(given)}
-        weights = tuple(float(part) for part in given.split(","))
-    except ValueError as error:
-        raise must_be("--clusters", "a number, or relative sizes such as 5,3,1,1", repr(given)) from error
-    return {"n_clusters": len(weights), "cluster_weights": weights}
-
-
 def _setting(name: Name, size: Size, own: Mapping[str, Any]) -> NetflixSetting:
     """Change the setting of a size where something was given."""
     from dataclasses import replace
 
-    from embaudit.errors import InputError
     from embaudit.reproduce import netflix_setting
 
     if own and name not in (Name.NETFLIX, Name.ALL):

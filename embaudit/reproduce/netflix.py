@@ -18,11 +18,17 @@ from embaudit.foundation.parallel import parallel_map
 from embaudit.foundation.progress import track
 from embaudit.foundation.words import counted, two_decimals
 from embaudit.reproduce.drawings import draw_netflix, draw_remedies
-from embaudit.reproduce.netflix_data import OwnInteractions
-from embaudit.reproduce.netflix_models import full_rank_checks, measure, solve
-from embaudit.reproduce.netflix_setting import CHOICES, PAPER, REFERENCE, REFERENCE_ROUNDING, NetflixSetting, as_setting
+from embaudit.reproduce.netflix_models import (
+    NO_TRAINING_CHANGE,
+    REMEDIES,
+    full_rank_checks,
+    measure,
+    remedy_records,
+    solve,
+    summarise,
+)
+from embaudit.reproduce.netflix_setting import CHOICES, NetflixSetting, OwnInteractions, as_setting
 from embaudit.reproduce.pictures import Picture, rounded, save_files
-from embaudit.reproduce.remedies import NO_TRAINING_CHANGE, REMEDIES, remedy_records, summarise
 
 MEASURES = ("effective_rank", "within_mean", "between_mean", "auc", "top10_in_cluster", "overlap_with_first")
 TABLES = ("numbers", "overlaps", "spread", "remedies", "full_rank", "choices")
@@ -43,7 +49,7 @@ class NetflixFigure:
     per_seed: pd.DataFrame
     """`numbers` of every seed."""
     spread: pd.DataFrame
-    """Mean, standard deviation, smallest and largest value over the seeds, beside an independent run (paper size)."""
+    """Mean, standard deviation, smallest and largest value over the seeds."""
     remedies: pd.DataFrame
     """What the remedies make of the same data: one row a remedy and kind of similarity, best first."""
     remedy_records: pd.DataFrame
@@ -101,7 +107,7 @@ class NetflixFigure:
         best = self.remedies[self.remedies["unique"]].iloc[0]
         free = self.remedies.loc[~self.remedies["unique"], "remedy"].drop_duplicates()
         changed = free[free != NO_TRAINING_CHANGE].tolist()
-        notes = [
+        return [
             *self._notes_on_data,
             f"Best of the unique: {best.similarity} ({best.remedy}), pinned by {best.pinned_by}: "
             f"AUC {best.auc_low:.4f}.",
@@ -109,14 +115,6 @@ class NetflixFigure:
             + ", ".join(changed)
             + ".",
         ]
-        if "inside" in self.spread:
-            outside = self.spread[self.spread["inside"] == "no"]
-            notes += [
-                f"Outside the reference: {row.measure} of {row.model}, {row.smallest:.3f} to {row.largest:.3f} against "
-                f"{row.reference_low} to {row.reference_high}."
-                for row in _rows(outside)
-            ] or ["All numbers lie in the ranges of an independent run of the recipe, within its rounding."]
-        return notes
 
     @property
     def _notes_on_data(self) -> list[str]:
@@ -225,7 +223,7 @@ def netflix(*, size: str | NetflixSetting = "small", seed: int = 0, n_seeds: int
         "numbers": first["numbers"],
         "overlaps": first["overlaps"],
         "per_seed": numbers,
-        "spread": spread(numbers, compare=setting == PAPER),
+        "spread": spread(numbers),
         "remedies": summarise(records),
         "remedy_records": records,
         "full_rank": full_rank_checks(seed=seed),
@@ -256,15 +254,13 @@ def _rows(frame: pd.DataFrame) -> Iterator[Any]:
     return frame.itertuples(index=False)
 
 
-def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
+def spread(tables: pd.DataFrame) -> pd.DataFrame:
     """Summarise the numbers of several seeds, one row a model and measure.
 
     Parameters
     ----------
     tables : DataFrame
         The numbers of all seeds below one another.
-    compare : bool
-        Add the ranges of the independent run, which are for the paper's size.
 
     Returns
     -------
@@ -276,15 +272,7 @@ def spread(tables: pd.DataFrame, *, compare: bool) -> pd.DataFrame:
     # One seed has no spread to show.
     std = groups.std(ddof=0).where(groups.size() > 1)
     columns = {"mean": groups.mean(), "std": std, "smallest": groups.min(), "largest": groups.max()}
-    frame = pd.DataFrame(columns).reset_index()
-    if compare:
-        keys = zip(frame["model"], frame["measure"], strict=True)
-        ranges = [REFERENCE[model].get(measure, (np.nan, np.nan)) for model, measure in keys]
-        frame[["reference_low", "reference_high"]] = ranges
-        above = frame["smallest"] >= frame["reference_low"] - REFERENCE_ROUNDING
-        inside = above & (frame["largest"] <= frame["reference_high"] + REFERENCE_ROUNDING)
-        frame["inside"] = np.where(frame["reference_low"].isna(), "no reference", np.where(inside, "yes", "no"))
-    return frame
+    return pd.DataFrame(columns).reset_index()
 
 
 def unstated_choices(setting: NetflixSetting, seed: int) -> pd.DataFrame:

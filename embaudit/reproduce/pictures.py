@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
@@ -122,22 +122,14 @@ def save_files(
     for name, document in documents.items():
         text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
         contents[folder / f"{name}.json"] = (text + "\n").encode()
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made: {error.strerror}.") from error
-    try:
-        with ExitStack() as stack:
-            # All are complete before the first takes its name.
-            for path, content in contents.items():
-                file = stack.enter_context(written_whole(path, force=force))
-                file.write(content)
-                file.flush()
-    except BaseException:
-        # Folders made for nothing go again; one that holds something stays.
-        for made in missing:
-            with suppress(OSError):
-                made.rmdir()
-        raise
+    with ExitStack() as stack:
+        # All are complete before the first takes its name.
+        for path, content in contents.items():
+            file = stack.enter_context(written_whole(path, force=force))
+            file.write(content)
+            file.flush()
     return list(contents)

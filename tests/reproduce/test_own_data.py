@@ -15,7 +15,7 @@ from embaudit._version import __version__
 from embaudit.errors import InputError
 from embaudit.reproduce import NetflixSetting, netflix
 from embaudit.reproduce.drawings import draw_netflix
-from embaudit.reproduce.netflix_data import read_own
+from embaudit.reproduce.netflix_setting import read_own
 
 LABELS = ["War|Art", "Art", "Art|War", "", "War", "Art"]
 
@@ -198,25 +198,10 @@ def test_the_command_takes_every_field(embaudit, setting, tmp_path):
     assert "--clusters must be left out with --data, whose clusters --truth tells." in " ".join(refused.err.split())
 
 
-def test_the_command_reads_clusters_as_a_number_or_as_sizes(embaudit, monkeypatch):
-    given = []
-    monkeypatch.setattr("embaudit.reproduce.netflix", lambda **values: given.append(values) or 1 / 0)
-    for words in (["--clusters", "4"], ["--clusters", "5,3,1,1"], ["--seeds", 3], []):
-        with pytest.raises(ZeroDivisionError):
-            embaudit("reproduce", "netflix", *words)
-    assert [values["size"].n_clusters for values in given] == [4, 4, 5, 5]
-    assert [values["size"].cluster_weights for values in given] == [None, (5.0, 3.0, 1.0, 1.0), None, None]
-    assert [values["n_seeds"] for values in given] == [None, None, 3, None]
-
-
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (
-            ["netflix", "--clusters", "5,three"],
-            "--clusters must be a number, or relative sizes such as 5,3,1,1; got '5",
-        ),
-        (["netflix", "--clusters", "5,0,1"], "cluster_weights must be 3 positive numbers, one for each cluster; got ("),
+        (["netflix", "--clusters", "5,3"], "Invalid value for '--clusters': Input should be a valid integer"),
         (["netflix", "--rank", "301"], "rank must be from 1 to 300, the fewer of users and items; got 301."),
         (["netflix", "--lambda1", "0"], "alpha_product (--lambda1) must be a finite number > 0; got 0.0."),
         (["nielsen", "--rank", "3"], "nielsen has no setting; penalties, sizes and data of your own go with netflix."),
