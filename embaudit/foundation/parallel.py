@@ -194,11 +194,9 @@ def _elsewhere(backend: Any, count: int, function: Callable[[S], T], items: Iter
     pickled: Any = _pickled(function)
     digest = blake2b(pickled).hexdigest()
     if len(pickled) > SENT_ALONG:
-        # As an array joblib writes it down once for processes of this machine. On Dask every worker gets it: joblib
-        # would give it to one, and lose it when that one ends.
-        pickled = np.frombuffer(pickled, np.uint8)
-        if client := getattr(backend, "client", None):
-            pickled = client.scatter(pickled, broadcast=True, hash=False)
+        client = getattr(backend, "client", None)
+        # As an array joblib writes it down once for processes of this machine.
+        pickled = np.frombuffer(pickled, np.uint8) if client is None else _kept_by_dask(client, pickled)
     rest = iter(items)
     try:
         with Parallel(n_jobs=count, batch_size=1) as workers:
@@ -207,6 +205,17 @@ def _elsewhere(backend: Any, count: int, function: Callable[[S], T], items: Iter
                 yield from workers(delayed(_block_elsewhere)(digest, pickled, (item,)) for item in batch)
     except BrokenExecutor as error:
         raise InputError(f"the workers ended before their work was done: {error}") from error
+
+
+def _kept_by_dask(client: Any, pickled: bytes) -> Any:
+    """Return a future of the bytes, as the result of a task, which the scheduler runs again when a worker dies.
+
+    Scattered data would be lost with the worker that holds it; Dask's memory manager drops what was broadcast.
+    """
+    import dask
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):
+        return client.submit(bytes, pickled, pure=False)
 
 
 def _block_elsewhere(digest: str, pickled: Any, item: tuple[Any]) -> Any:
