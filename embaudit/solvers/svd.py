@@ -222,7 +222,7 @@ def truncated_svd(X: Any, k: int, *, solver: str = "auto", rng: RNG = 0) -> Trun
         found, used = _automatic(rows, k, draw) if solver == "auto" else (_by_name(rows, k, solver, draw), solver)
     values, right = found.values[:k], _positive_signs(found.right[:, :k])
     if solver == "auto" and used != "lapack" and not found.resolves(k, zero_below(rows.shape, float(values[0]))):
-        warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=3)
+        warnings.warn(_UNRESOLVED, RuntimeWarning, stacklevel=2)
     largest = float(values[0]) ** 2
     residual = float(found.residuals[:k].max() / largest) if largest else 0.0
     return TruncatedSVD(frozen(values * scale), frozen(np.ascontiguousarray(right)), residual, used)

@@ -113,7 +113,7 @@ def test_samples_of_a_small_model_are_one_whose_scores_are_computed_once(monkeyp
     monkeypatch.setattr(type(model), "scores", lambda self, *rows: asked.append(self) or scores(self, *rows))
     first.drift(after, 1.0)
     assert asked == [after]
-    with pytest.raises(InputError, match="condition_number must be above 0; got 0"):
+    with pytest.raises(InputError, match="condition_number must be a number above 0; got 0"):
         first.drift(after, 0.0)
     monkeypatch.setattr(module, "MAX_SCORES", 15 * 7)
     drawn = Sample.several(model, 3, np.random.default_rng(0))

@@ -31,6 +31,7 @@ PARTS = {
     "NetflixSetting": "part of such a picture",
     "NielsenFigure": "a picture with its files",
     "SimpsonFigure": "a picture with its files",
+    "Verification": "whether the recomputation of an audit agrees, in one sentence",
 }
 """Public types with plain values or tables that are no results, and why."""
 
