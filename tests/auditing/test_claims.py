@@ -468,6 +468,11 @@ def test_the_shortest_shift():
     assert records(heads.shortest(of_head(head(shifts=shifts)))) == [
         ("shortest", S, "two labels", "shifts of all labels", False, text.format("a typical row"), 0.9, "head")
     ]
+    for exact, of in ((True, "780 pairs"), (False, "780 looked at")):
+        fixed = replace(opposite(), n_pairs=185, n_fixed=595, exact=exact)
+        (claim,) = heads.shortest(of_head(head(shifts=(fixed,))))
+        counted = f"Half of the 185 pairs that a shift can turn (of {of}; equal rows stay equal) need no more than 0.7."
+        assert claim.text.endswith(counted)
     for offset, typical in ((1e-3, "a typical row (median)"), (1.01e-3, "a typical row")):
         (claim,) = heads.shortest(of_head(quiet(2 * offset)))
         assert claim.text == text.format(typical)

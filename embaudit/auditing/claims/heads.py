@@ -119,8 +119,12 @@ def shortest(evidence: Evidence) -> Iterator[Claim]:
     made = head.constructions[0]
     first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
     typical = "a typical row" if origin_matters(head) or head.offset > CENTRED else "a typical row (median)"
-    looked_at = drawn_of(opposite.n_pairs, n_pairs(head.model.n_right), "pair")
+    count = opposite.n_pairs + opposite.n_fixed
+    looked_at = drawn_of(count, n_pairs(head.model.n_right), "pair")
     pairs = "all pairs" if opposite.exact else f"the pairs looked at ({looked_at})"
+    if opposite.n_fixed:
+        of = f"{count:,} pairs" if opposite.exact else f"{count:,} looked at"
+        pairs = f"the {counted(opposite.n_pairs, 'pair')} that a shift can turn (of {of}; equal rows stay equal)"
     text = (
         f"A shift of {made.shift:.2g} times {typical} makes {first} and {second} (cosine {made.before:.2f}) "
         f"exactly opposite. Half of {pairs} need no more than {opposite.quantiles[0.5]:.2g}."
