@@ -140,8 +140,7 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
     [('worst found for item cosines', 'worst')]
     """
     found = []
-    # In fewer dimensions than the rows have a gauge says nothing of the others.
-    for attack in (one for one in attacks if one.gauge.rank == model.rank):
+    for attack in attacks:
         group, lists = attack.group, attack.objective == "neighbours"
         name = f"worst found for {model.title(Pairs(attack.role).side)} {'lists' if lists else 'cosines'}"
         name += ", with a shift" * isinstance(group, Affine)

@@ -245,7 +245,7 @@ def gather(
         visits = _visits(equivalents, checked, probe, draw)
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
         tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
-        search = LimitSearch.of(model, chosen, fibre, max_condition, **tried)
+        search = LimitSearch.of(model, chosen, max_condition, **tried)
         visited, limits = _visited_and_bounded(visits, search)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked, furthest = attacked_models(model, limits.attacks), _furthest(equivalents, visited)

@@ -14,7 +14,7 @@ import numpy as np
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.claim import Kind, Scope
 from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
-from embaudit.canonical.reduction import Reduction, outside_shares, reduced, seen_directions
+from embaudit.canonical.reduction import outside_shares, seen_directions
 from embaudit.errors import InputError
 from embaudit.model import Equivalence, Softmax
 from embaudit.model.pairs import Pairs
@@ -66,12 +66,13 @@ class Fibre:
     """For each side with components that no prediction sees, the largest share of a row's squared length there."""
     freedom: dict[Role, Freedom]
     """For each kind of pairs, whether their cosines can be others."""
-    reduction: Reduction | None
-    """The model in the dimensions that its predictions see; None for one side alone, or unit rows."""
     pinning: Pinning | None
     """The test of unit rows, where the link divides by lengths."""
     seen_rank: int
     """Dimensions that the scores see, those included that a free bias could take up."""
+    unseen: int = 0
+    """Dimensions that no prediction sees, those included that a free bias could take up: outside every set of gauges
+    with a budget, since rows of equal models may hold anything there."""
 
     def moves(self, role: Role) -> bool | None:
         """Whether cosines of a role may be others in an equal model; None where that is not known."""
@@ -114,25 +115,27 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
         whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
         scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
         freedom = {role: _pinned(model, pinning, role) for role in roles}
-        return Fibre(scope, {}, freedom, None, pinning, model.rank)
+        return Fibre(scope, {}, freedom, pinning, model.rank)
     if model.left is None:
         uncut = model if uncut is None else uncut
         seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
-        return Fibre(_scope(model), {}, {role: _freedom(model, role, seen) for role in roles}, None, None, seen)
-    if not _predicts_anything(model):
-        return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, None, 0)
+        freedom = {role: _freedom(model, role, seen) for role in roles}
+        return Fibre(_scope(model), {}, freedom, None, seen, model.rank - seen)
+    held = _held_rank(model)
+    if held == 0:
+        return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, 0, model.rank)
     basis = seen_directions(model, ())
     seen, outside = basis.shape[1], _outside(model, basis)
     freedom = {role: _freedom(model, role, seen) for role in roles}
-    return Fibre(_scope(model), outside, freedom, reduced(model), None, seen)
+    return Fibre(_scope(model), outside, freedom, None, seen, model.rank - held)
 
 
-def _predicts_anything(model: FactorModel) -> bool:
-    """Whether the factors make scores that no free bias could make without them."""
+def _held_rank(model: FactorModel) -> int:
+    """Count the dimensions of the scores that no free bias could make without the factors."""
     try:
-        return bool(seen_directions(model, model.free_shifts).size)
+        return int(seen_directions(model, model.free_shifts).shape[1])
     except InputError:
-        return False
+        return 0
 
 
 def _anything(model: FactorModel) -> Freedom:
@@ -195,6 +198,9 @@ def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
     if model.rank > 1 and seen_rank < model.rank:
         text = f"No {kept} shows more than {seen_rank} of {model.rank} dimensions: {titles} also count the others,"
         return Freedom(True, Kind.PROVEN, f"{text} where rows of an equal model may hold anything.")
+    if model.rank > 1 and role == "cross":
+        text = f"A linear change of the axes changes no {kept} and, unbounded, can give two rows, one of each side, any"
+        return Freedom(True, Kind.PROVEN, f"{text} cosine of the same sign. None changes its sign, and 0 stays 0.")
     if model.rank > 1:
         text = (
             f"A linear change of the axes changes no {kept} and, unbounded, can give two rows that are not parallel any"

@@ -29,7 +29,6 @@ from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from embaudit.auditing.fibre import Fibre
     from embaudit.foundation.checked import Floats, Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
@@ -103,7 +102,7 @@ class Limits:
     certificates: tuple[Certificate, ...] = ()
     attacks: tuple[Attack, ...] = ()
     rank: int = 0
-    """Dimensions of the model they were computed for: those that the predictions see."""
+    """Dimensions of the rows as stored, which they are about."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the `ranges`, `certificates` and `attacks` of the audit's JSON."""
@@ -112,6 +111,19 @@ class Limits:
             "certificates": [certificate.to_dict() for certificate in self.certificates],
             "attacks": [attack.to_dict() for attack in self.attacks],
         }
+
+
+def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
+    """Sides of a kind of pairs whose rows may be shifted without a change of predictions."""
+    return [side for side in Pairs(role).sides if side in model.free_shifts]
+
+
+def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
+    """Whether a set of gauges has every free shift of these cosines: one has only affine gauges, two no set has.
+
+    Bounds within a set that lacks one are of that set alone, and no limit of what equal models do.
+    """
+    return len(shifted_sides(model, role)) <= (group == "affine")
 
 
 _Bounds: TypeAlias = tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]
@@ -128,7 +140,7 @@ class _Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class LimitSearch:
-    """One search for limits: a model in the dimensions its predictions see, budgets, and effort."""
+    """One search for limits: a model as it is stored, budgets, and effort."""
 
     model: FactorModel
     roles: tuple[Role, ...]
@@ -146,7 +158,6 @@ class LimitSearch:
         cls,
         model: FactorModel,
         roles: Sequence[Role],
-        fibre: Fibre | None,
         max_condition: float,
         *,
         n_neighbours: int,
@@ -155,8 +166,6 @@ class LimitSearch:
         rng: RNG,
     ) -> LimitSearch:
         """Plan a search; the parameters are those of `limits`."""
-        if fibre is not None and fibre.reduction is not None:
-            model = fibre.reduction.model
         roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
         if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
             roles = []
@@ -184,14 +193,10 @@ class LimitSearch:
             tuple(one for side in track(sides, "certifying lists", len(sides)) for one in self.certificates(side)),
         )
 
-    def shifted(self, role: Role) -> list[SideName]:
-        """Sides of a kind of pairs whose rows may be shifted."""
-        return [side for side in Pairs(role).sides if side in self.model.free_shifts]
-
     def ranges(self, role: Role) -> Iterator[RangeSummary]:
         """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
         few = min(self.n_pairs, Pairs(role).n_pairs(self.model))
-        shifted = self.shifted(role)
+        shifted = shifted_sides(self.model, role)
         side: SideName = "left" if shifted == ["left"] else "right"
         shifts = [LENGTH * self.model.side(side).median_length] if shifted else []
         yield from range_summary(
@@ -205,7 +210,7 @@ class LimitSearch:
             return
         size = max(100, min(ROWS, SEARCHED // len(alive)))
         yield self._certificate(role, sample_rows(alive, size, self.draw), len(alive), 0.0)
-        if self.shifted(role) and len(alive) == len(self.model.side(role)):
+        if shifted_sides(self.model, role) and len(alive) == len(self.model.side(role)):
             yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), len(alive), SHIFT)
 
     def _certificate(self, role: SideName, rows: Indices, n_alive: int, shift: float) -> Certificate:
@@ -258,7 +263,7 @@ class LimitSearch:
         linear = GeneralLinear(k, max_condition=self.max_condition)
         plans: list[tuple[GaugeGroup, AttackObjective]]
         plans = [(linear, kind) for kind in self._objectives(role)]
-        if self.shifted(role):
+        if shifted_sides(self.model, role):
             length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
             plans.append((affine, "movement"))
@@ -309,7 +314,6 @@ def limits(
     model: FactorModel,
     roles: Sequence[Role],
     *,
-    fibre: Fibre | None = None,
     max_condition: float,
     n_neighbours: int = 10,
     n_starts: int = EFFORT.n_starts,
@@ -324,8 +328,6 @@ def limits(
         The model; one that predicts cosines has only rotations left and nothing to bound.
     roles : sequence of {"left", "right", "cross"}
         Which cosines.
-    fibre : Fibre, optional
-        The models that predict the same; limits are those of the model in the dimensions its predictions see.
     max_condition : float
         The budget of the attack; ranges and certificates are stated at it too.
     n_neighbours : int
@@ -344,5 +346,5 @@ def limits(
     True
     """
     effort: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": rng}
-    search = LimitSearch.of(model, roles, fibre, max_condition, **effort)
+    search = LimitSearch.of(model, roles, max_condition, **effort)
     return search.limits(results_of(search.jobs(), "searching limits"))

@@ -17,7 +17,7 @@ from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES, WORDS
-from embaudit.auditing.limits import LENGTH
+from embaudit.auditing.limits import LENGTH, SHIFT
 from embaudit.canonical.equivalents import CANONICAL, PREDICTS
 from embaudit.foundation.words import ONCE, copied, in_typical_rows, percent
 from embaudit.model import Pairs
@@ -25,7 +25,7 @@ from embaudit.report.charts import certified_chart, movement_chart, width_chart
 from embaudit.report.convention_grid import convention_grid
 from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
-from embaudit.report.first_screen import PROVEN, RANGE, SEEN, is_proven, key, movement_grid, named, sources
+from embaudit.report.first_screen import RANGE, SEEN, is_proven, key, movement_grid, named, proven_title, sources
 from embaudit.report.heat_chart import HeatChart, heat_chart
 from embaudit.report.next_steps import Asked, by_logits, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
@@ -175,7 +175,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         heat=heat_chart(audit),
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
-        reached=(*attack_sentences(evidence.limits, evidence.model), *unattacked_sentences(audit)),
+        reached=(*attack_sentences(evidence), *unattacked_sentences(audit)),
         neighbours=tuple(_lists(model.title(shown_side(audit)), example, shown_in, usual) for example in examples),
         beside_bias=bias_grids(audit),
         lists_end=tuple(without_direction(audit)),
@@ -259,7 +259,11 @@ def _on_limits(audit: Audit) -> Iterator[str]:
     if limits.certificates and limits.attacks:
         yield "Whether more stays than is proven, and less than the worst gauge found leaves, is not known."
     if any(one.max_shift for one in limits.ranges):
-        yield f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides."
+        yield (
+            f"“With a shift” allows for one of up to {in_typical_rows(LENGTH)} besides; lists are certified against "
+            f"shifts of up to {in_typical_rows(SHIFT)}. What holds for stretches alone bounds no model that may be "
+            "shifted."
+        )
 
 
 def _picked(audit: Audit) -> str:
@@ -315,7 +319,7 @@ def _glance(audit: Audit) -> Glance | None:
         return None
     grid = movement_grid(audit.evidence)
     proven = sum(map(is_proven, grid.headings))
-    groups = ((SEEN, len(grid.headings) - 1 - proven), (PROVEN, proven))
+    groups = ((SEEN, len(grid.headings) - 1 - proven), (proven_title(audit.evidence), proven))
     return Glance(grid, tuple((title, width) for title, width in groups if width))
 
 

@@ -82,15 +82,17 @@ class CertifiedCurveDisplay(Display):
 
     @classmethod
     def of_audit(cls, audit: Audit, *, role: Role | None = None) -> Self:
-        """Take the lists that an audit certified against linear gauges, and the attacks on them.
+        """Take the lists that an audit certified against all gauges that are free, and the attacks on them.
 
         Raises
         ------
         InputError
             If no lists of that side were certified.
         """
+        from embaudit.auditing.limits import holds_shifts
+
         limits, model = audit.evidence.limits, audit.evidence.model
-        known = {one.role: one for one in limits.certificates if not one.max_shift}
+        known = {one.role: one for one in limits.certificates if holds_shifts(model, one.role, one.group)}
         if not known or role not in (None, *known):
             raise must_be("role", "one of " + (", ".join(known) or "those with certified lists (none)"), repr(role))
         about = next(iter(known)) if audit.evidence.role not in known else audit.evidence.role

@@ -198,11 +198,12 @@ def certified_chart(title: str, found: Iterable[Certificate], attacks: Iterable[
     last = max(kappa for one in found for kappa in (*one.entries, 1.1))
     across, up = LogAxis(1.0, last, LEFT, RIGHT), Axis(0.0, 1.0, LOW, HIGH)
     curves, points = [], []
+    alone = "stays if nothing is shifted" if any(one.max_shift for one in found) else "proven to stay"
     for one, kind in zip(found, KINDS, strict=False):
         of = [attack for attack in attacks if attack.role == one.role and one.group == "linear"]
         shown = CertifiedCurveDisplay.of(one.found, kappas=np.geomspace(1, last, 121), attacks=of)
         places = [across.at(kappa) for kappa in shown.kappas]
-        name = "proven to stay" + (f", shifts up to {in_typical_rows(one.max_shift)}" if one.max_shift else "")
+        name = f"proven to stay, shifts up to {in_typical_rows(one.max_shift)}" if one.max_shift else alone
         curves.append(Curve(name, kind, up.path(shown.certified.tolist(), places)))
         left = zip(shown.attack_kappas, shown.survived, strict=True)
         lists = sum(len(attack.table) for attack in of if attack.objective == "neighbours")

@@ -19,6 +19,7 @@ from embaudit.auditing.answer import Word
 from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.finding import Severity
+from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
 from embaudit.report.grid import Grid
@@ -53,6 +54,8 @@ RANGE, SURE = "width of range", "sure to stay"
 """What stands over the columns of what is proven."""
 SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ = {KAPPA}"
 """What stands over the columns of the table."""
+SHIFTED = f"proven: κ ≤ {KAPPA}, shift ≤ {LENGTH:g} row (lists {str(SHIFT).lstrip('0')})"
+"""The same where rows may be shifted besides, in typical rows."""
 ANSWERED = {"chosen", "one-side"}
 """Claims of the answer that say what the first finding about identification would say again."""
 ROUNDING = 1e-6
@@ -116,7 +119,7 @@ def _tabulated(audit: Audit) -> list[str]:
     if not audit.predictions_hold:
         return []
     grid = movement_grid(audit.evidence)
-    return ["", *_table(grid), *wrap(" ".join(key(audit, grid)), WIDTH)]
+    return ["", *_table(grid, proven_title(audit.evidence)), *wrap(" ".join(key(audit, grid)), WIDTH)]
 
 
 def movement_grid(evidence: Evidence) -> Grid:
@@ -141,6 +144,11 @@ def movement_grid(evidence: Evidence) -> Grid:
     }
     shown = {heading: cells for heading, cells in columns.items() if set(cells) != {"–"}}
     return Grid("equal models", "", tuple(shown), tuple(zip(*shown.values(), strict=True)))
+
+
+def proven_title(evidence: Evidence) -> str:
+    """Write what stands over the columns of what is proven: the budgets of the set."""
+    return SHIFTED if evidence.model.free_shifts else PROVEN
 
 
 def is_proven(heading: str) -> bool:
@@ -215,15 +223,16 @@ def _moved(evidence: Evidence, role: Role) -> _Most:
 
 def _width(evidence: Evidence, role: Role) -> float:
     """Return the width that half of the exact ranges exceed."""
-    for found in evidence.limits.ranges:
-        if (found.role, found.group, found.max_condition) == (role, "linear", KAPPA):
+    group = "affine" if shifted_sides(evidence.model, role) else "linear"
+    for found in evidence.limits.ranges if holds_shifts(evidence.model, role, group) else ():
+        if (found.role, found.group, found.max_condition) == (role, group, KAPPA):
             return found.width_quantiles[0.5]
     return np.nan
 
 
 def _certified(evidence: Evidence, role: Role) -> float:
     for found in evidence.limits.certificates:
-        if (found.role, found.group) == (role, "linear"):
+        if found.role == role and holds_shifts(evidence.model, role, found.group):
             return (found.entries_without_twins or found.entries)[KAPPA]
     return np.nan
 
@@ -244,13 +253,13 @@ def _gone(record: Movement) -> float:
     return 1 - record.overlap_without_twins if record.top_n else float("nan")
 
 
-def _table(grid: Grid) -> list[str]:
+def _table(grid: Grid, proven: str) -> list[str]:
     """Align a table under two lines: what was done, and what became of it."""
-    proven = next((i for i, name in enumerate(grid.headings) if is_proven(name)), None)
-    bounds = [0, 1, len(grid.headings) if proven is None else proven, len(grid.headings)]
+    first = next((i for i, name in enumerate(grid.headings) if is_proven(name)), len(grid.headings))
+    bounds = [0, 1, first, len(grid.headings)]
     blocks = [
         block
-        for title, (one, other) in zip(("", SEEN, PROVEN), pairwise(bounds), strict=True)
+        for title, (one, other) in zip(("", SEEN, proven), pairwise(bounds), strict=True)
         if (block := _block(title, [row[one:other] for row in (grid.headings, *grid.rows)]))
     ]
     between = " " * max(1, min(3, (WIDTH - sum(len(block[0]) for block in blocks)) // max(1, len(blocks) - 1)))
@@ -365,11 +374,18 @@ def _broken(command: str) -> list[str]:
     return [f"  {line} \\" for line in lines[:-1]] + [f"  {lines[-1]}"]
 
 
+def _besides(evidence: Evidence) -> Iterator[str]:
+    """Say what else the set of what is proven holds, and what it does not."""
+    if evidence.fibre.unseen:
+        yield "Unseen parts: no bound."
+
+
 def key(audit: Audit, grid: Grid) -> Iterator[str]:
     """Explain the words of the table, those that it has, a sentence each."""
     yield "Equal models: same products of both sides." if is_alone(audit.model) else "Equal models predict the same."
     if any(map(is_proven, grid.headings)):
         yield "κ: largest / smallest stretch."
+        yield from _besides(audit.evidence)
     if RANGE in grid.headings:
         yield "Widths: medians."
     letters = sources(audit.evidence)

@@ -9,7 +9,9 @@ import numpy as np
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.claims.heads import origin_matters
+from embaudit.auditing.claims.limits import unseen_too
 from embaudit.auditing.claims.movement import of_drawn
+from embaudit.auditing.limits import holds_shifts, shifted_sides
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import (
     ONCE,
@@ -32,8 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from embaudit.auditing import Audit
+    from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.head_evidence import HeadEvidence
-    from embaudit.auditing.limits import Certificate, Limits
+    from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, SideName
     from embaudit.model.drift import Drift
@@ -154,7 +157,8 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
     limits, model = audit.evidence.limits, audit.evidence.model
     for role in dict.fromkeys(summary.role for summary in limits.ranges):
         found = [summary for summary in limits.ranges if summary.role == role]
-        certificate = next((c for c in limits.certificates if c.role == role), None)
+        lists = [one for one in limits.certificates if one.role == role]
+        certificate = next((one for one in lists if holds_shifts(model, role, one.group)), None)
         kappas = {s.max_condition or np.inf for s in found} | set(certificate.entries if certificate else ())
         groups = [name for name in WIDTHS if any(summary.group == name for summary in found)]
         headings = ["any gauge", *(text for name in groups for text in (f"width, {WIDTHS[name]}", "sign fixed"))]
@@ -162,17 +166,31 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         if certificate is not None:
             headings.append(f"top-{certificate.top_n} certified")
             note += f", lists of {counted(certificate.n_rows, 'row')}"
+            note += f", shifts up to {in_typical_rows(certificate.max_shift)}" if certificate.max_shift else ""
             note += f", {percent(certificate.tied_share)} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
         note += f"; in brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""
+        note += "; components that no prediction sees can change further" if audit.evidence.fibre.unseen else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
-        yield Grid(title, note, tuple(headings), rows, essential=("width, linear", headings[-1]))
+        yield Grid(
+            title,
+            note,
+            tuple(headings),
+            rows,
+            essential=(f"width, {WIDTHS['affine' if shifted_sides(model, role) else 'linear']}", headings[-1]),
+        )
 
 
-def attack_sentences(limits: Limits, model: FactorModel) -> list[str]:
-    """Put what was reached beside what cannot be passed."""
-    return [attack.explain(model.roles) for attack in limits.attacks]
+def attack_sentences(evidence: Evidence) -> list[str]:
+    """Put what was reached beside what cannot be passed, where shifts that are free are among what was searched."""
+    model = evidence.model
+    return [
+        attack.explain(model.roles) + unseen_too(evidence)
+        if holds_shifts(model, attack.role, attack.group.kind)
+        else f"{attack.reached(model.roles)}."
+        for attack in evidence.limits.attacks
+    ]
 
 
 def unattacked_sentences(audit: Audit) -> list[str]:
@@ -236,7 +254,7 @@ def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
     found = [] if audit.head is None else head_sentences(audit.head)
     found += [*without_direction(audit)]
-    found += attack_sentences(audit.evidence.limits, audit.evidence.model) + unattacked_sentences(audit)
+    found += attack_sentences(audit.evidence) + unattacked_sentences(audit)
     position = audit.evidence.position
     return found if position is None else [*found, position.explain()]
 

@@ -60,7 +60,7 @@ def equal(name: str = "linear 1", kind: str = "linear", kappa: float = 2.0, shif
 
 def fibre(freedom: Freedom = FREE, *roles: str, **fields: Any) -> Fibre:
     """Set of equal models."""
-    known = {"scope": EVERY, "outside": {}, "reduction": None, "pinning": None, "seen_rank": 3}
+    known = {"scope": EVERY, "outside": {}, "pinning": None, "seen_rank": 3}
     return Fibre(freedom=dict.fromkeys(roles or ("right",), freedom), **known | fields)
 
 

@@ -24,6 +24,10 @@ LINEAR = (
     "short "
     "of ±1."
 )
+CROSS = (
+    "A linear change of the axes changes no score and, unbounded, can give two rows, one of each side, any cosine of "
+    "the same sign. None changes its sign, and 0 stays 0."
+)
 SIGNS = "In one dimension {} cosines are signs, and no model of one dimension with the same predictions turns one{}."
 UNKNOWN = "What else keeps every {} may turn {} cosines; that is not known here."
 PROVEN, UNDECIDED = Kind.PROVEN, Kind.UNDECIDED
@@ -36,10 +40,11 @@ def biased(model, *sides):
 @pytest.mark.parametrize("link", ["identity", "sigmoid"])
 def test_a_plane_is_moved_by_linear_maps(link):
     found = fibre_of(PLANE.replace(link=link), SIDES)
-    assert found.freedom == dict.fromkeys(SIDES, Freedom(True, PROVEN, LINEAR.format("score")))
+    assert all(found.freedom[role] == Freedom(True, PROVEN, LINEAR.format("score")) for role in BOTH)
+    assert found.freedom["cross"] == Freedom(True, PROVEN, CROSS)
     assert str(found.scope) == "every model of rank 2 with the same predictions"
     assert (found.scope.whole, found.outside, found.pinning, found.seen_rank) == (True, {}, None, 2)
-    assert found.reduction.model is not None
+    assert found.unseen == 0
     assert found.moves("left") is True
 
 
@@ -100,7 +105,7 @@ def test_vectors_alone():
     vectors = FactorModel.from_vectors(np.array(PLANE.right))
     found = fibre_of(vectors, ["right"])
     assert str(found.scope) == "vectors of rank 2, whatever they are multiplied with, if no bias takes part"
-    assert (found.scope.whole, found.seen_rank, found.reduction, found.outside) == (False, 2, None, {})
+    assert (found.scope.whole, found.seen_rank, found.unseen, found.outside) == (False, 2, 0, {})
     assert found.freedom == {"right": Freedom(True, PROVEN, LINEAR.format("score"))}
     line = fibre_of(FactorModel.from_vectors(np.array(LINE.right)), ["right"])
     signs = SIGNS.format("item-item", ", if no bias takes part").replace("predictions", "scores")
@@ -129,7 +134,7 @@ def test_rows_that_reach_where_no_prediction_looks(monkeypatch):
         "model "
         "may hold anything."
     )
-    assert found.reduction.model.rank == 2
+    assert found.unseen == 1
     monkeypatch.setattr(module, "OUTSIDE", 0.64)
     assert fibre_of(model, BOTH).outside == {}, "at the threshold itself nothing counts"
     monkeypatch.undo()
@@ -146,7 +151,7 @@ def test_factors_that_predict_nothing_may_hold_anything():
     for model, rank in ((zero, 2), (alike, 1)):
         found = fibre_of(model, BOTH)
         assert found.freedom == dict.fromkeys(BOTH, Freedom(True, PROVEN, text))
-        assert (found.seen_rank, found.outside, found.reduction) == (0, {}, None)
+        assert (found.seen_rank, found.outside, found.unseen) == (0, {}, rank)
         assert str(found.scope) == f"every model of rank {rank} with the same predictions"
 
 
@@ -160,7 +165,7 @@ def test_cosines_that_are_pinned_by_the_test_of_unit_rows():
     text = pinning.explain()
     assert found.freedom == dict.fromkeys(SIDES, Freedom(False, PROVEN, text))
     assert str(found.scope) == pinning.scope
-    assert (found.scope.whole, found.seen_rank, found.reduction, found.outside) == (True, 2, None, {})
+    assert (found.scope.whole, found.seen_rank, found.unseen, found.outside) == (True, 2, 0, {})
 
 
 def with_test(monkeypatch, model, roles, **fields):

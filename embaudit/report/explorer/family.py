@@ -99,7 +99,7 @@ def _said(evidence: Evidence, title: str) -> str:
 
 
 def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | None:
-    """Walk to the worst linear gauge that was found; None where none was, or it speaks of fewer dimensions."""
+    """Walk to the worst linear gauge that was found; None where none was."""
     attack = found_attack(evidence, side)
     if attack is None:
         return None
@@ -117,11 +117,7 @@ def worst(evidence: Evidence, some: FactorModel, side: SideName) -> Family | Non
 def found_attack(evidence: Evidence, side: SideName) -> Attack | None:
     """Choose the attack on neighbour lists, or on cosines where lists were not attacked."""
     kinds = ("neighbours", "movement")
-    able = [
-        attack
-        for attack in evidence.limits.attacks
-        if attack.role == side and attack.gauge.rank == evidence.model.rank and not attack.gauge.shifts
-    ]
+    able = [attack for attack in evidence.limits.attacks if attack.role == side and not attack.gauge.shifts]
     return min(able, key=lambda attack: kinds.index(attack.objective), default=None)
 
 

@@ -1,0 +1,165 @@
+"""Bounds are those of the rows as stored, within the set and the budgets that their sentences name."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+from models import random_model
+
+from embaudit.auditing import audit
+from embaudit.auditing.limits import holds_shifts, limits
+from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
+from embaudit.kernels.nearest import neighbours
+from embaudit.kernels.pairs import pair_cosines
+from embaudit.model import FactorModel, Pairs, Softmax
+from embaudit.movements.movement import movement
+
+MODELS = int(os.environ.get("EMBAUDIT_ADVERSARY_MODELS", "60"))
+KAPPA = 2.0
+UNSEEN = "Components that no prediction sees can change further."
+EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 5}
+
+
+def equal_users():
+    draw = np.random.default_rng(0)
+    return FactorModel.from_user_item(np.ones((9, 3)), draw.standard_normal((12, 3)), user_bias=np.zeros(9))
+
+
+def flat_users():
+    return random_model(n=20, p=40, k=4, scales=([1, 1, 1, 0], [1, 1, 1, 2]))
+
+
+def proven(found):
+    return [
+        claim for claim in found.claims if claim.kind == "proven" and claim.about in ("bound", "range", "certified")
+    ]
+
+
+def test_no_proven_bound_lies_below_what_a_stretch_of_equal_users_does():
+    model = equal_users()
+    moved = movement(model, Gauge.diagonal([1, 1.4, 2]).act(model), role="right").mean_abs
+    assert moved > 0.1
+    found = audit(model, max_condition=KAPPA, **EFFORT)
+    bounds = [claim for claim in proven(found) if claim.about == "bound" and claim.role.startswith("movement:right")]
+    assert bounds
+    assert all(claim.value >= moved for claim in bounds)
+
+
+def test_bounds_beside_components_that_no_prediction_sees_name_their_set():
+    told = proven(audit(flat_users(), **EFFORT))
+    assert {claim.about for claim in told} == {"bound", "range", "certified"}
+    assert all("gauges of the 4 stored dimensions within κ = " in claim.text for claim in told)
+    assert all(claim.text.endswith(UNSEEN) for claim in told)
+    assert not any(UNSEEN in claim.text for claim in proven(audit(random_model(k=4), **EFFORT)))
+
+
+def test_certified_entries_and_ranges_are_of_the_stored_rows():
+    model = flat_users()
+    found = audit(model, **EFFORT).evidence.limits
+    for one in (one for one in found.ranges if one.role == "right"):
+        stored = pair_cosines(model.right, model.right, one.found.pairs)
+        assert (stored >= one.found.lower - 1e-9).all()
+        assert (stored <= one.found.upper + 1e-9).all()
+    for one in (one for one in found.certificates if one.role == "right"):
+        assert np.array_equal(one.found.indices, neighbours(model.right, one.top_n, rows=one.found.rows).indices)
+
+
+def test_where_rows_may_be_shifted_nothing_linear_is_called_proven():
+    told = proven(audit(equal_users(), **EFFORT))
+    right = [claim for claim in told if ":right" in claim.name]
+    assert {claim.about for claim in right} == {"bound", "range", "certified"}
+    for claim in right:
+        assert "affine gauges" in claim.text
+        assert "typical row" in claim.text
+        assert (claim.scope.max_condition is None, claim.scope.max_shift is None) == (False, False)
+    assert any("linear gauges" in claim.text for claim in told if claim.role.startswith("left"))
+    both = random_model(k=3, biases=("left_bias", "right_bias"))
+    assert not [claim for claim in proven(audit(both, **EFFORT)) if ":cross" in claim.name]
+
+
+# An adversary
+
+
+def drawn_model(seed):
+    """Draw a model: rank-deficient or not, with biases or a softmax or neither, of one side or two."""
+    draw = np.random.default_rng(seed)
+    k = int(draw.integers(2, 6))
+    lacks = [np.where(np.arange(k) < draw.integers(1, k + 1), 1.0, 0.0) for _ in "lr"]
+    model = random_model(
+        seed, n=int(draw.integers(4, 12)), p=int(draw.integers(6, 16)), k=k,
+        scales=(lacks[0], np.exp(draw.normal(size=k))), means=(0.0, draw.normal()),
+        biases=[name for name in ("left_bias", "right_bias") if draw.random() < 0.4],
+    )  # fmt: skip
+    turn = np.linalg.qr(draw.standard_normal((k, k)))[0]
+    model = model.replace(left=model.left @ turn, right=model.right @ turn)
+    match seed % 4:
+        case 0:
+            return model.replace(link=Softmax())
+        case 1:
+            return FactorModel.from_softmax(model.right)
+        case 2:
+            return FactorModel.from_vectors(model.right)
+    return model
+
+
+def tried(model, group, draw):
+    """Gauges within the budgets of a set: random ones, and some that spend all."""
+    k = model.rank
+    linear = GeneralLinear(k, max_condition=group.max_condition)
+    for _ in range(4):
+        metric = linear.sample(rng=draw)
+        axis = np.linalg.qr(draw.standard_normal((k, k)))[0]
+        ends = np.where(draw.random(k) < 0.5, 1.0, group.max_condition)
+        most = Gauge.linear(axis * ends) if not isinstance(group, Diagonal) else Gauge.diagonal(ends)
+        metric = group.sample(rng=draw) if isinstance(group, Diagonal) else metric
+        for one in (metric, most):
+            if isinstance(group, Affine):
+                shift = draw.standard_normal(k)
+                yield group.after(shift * group.max_shift / np.linalg.norm(shift), one)
+            else:
+                yield one
+
+
+def cosines(model, role, pairs):
+    return pair_cosines(*Pairs(role).rows(model), pairs)
+
+
+@pytest.mark.parametrize("seed", range(MODELS))
+def test_no_gauge_of_a_named_set_leaves_a_bound(seed):
+    model, draw = drawn_model(seed), np.random.default_rng(seed)
+    roles = [role for role in ("right", "left", "cross") if role == "right" or model.left is not None]
+    found = limits(model, roles, max_condition=KAPPA, n_neighbours=3, n_starts=1, n_steps=2, rng=seed)
+    assert found.ranges
+    assert found.rank == model.rank
+    for one in found.ranges:
+        assert one.found.model.rank == model.rank
+        for gauge in tried(model, one.found.group, draw):
+            after = cosines(gauge.act(model), one.role, one.found.pairs)
+            known = ~np.isnan(after) & ~np.isnan(one.found.lower)
+            assert (after >= one.found.lower - 1e-7)[known].all()
+            assert (after <= one.found.upper + 1e-7)[known].all()
+    for one in found.certificates:
+        length = one.max_shift * model.side(one.role).median_length
+        for kappa in (1.1, KAPPA):
+            linear = GeneralLinear(model.rank, max_condition=kappa)
+            shifts = Affine(model.rank, side=one.role, max_condition=kappa, max_shift=length)
+            certain = one.found.certified(kappa)
+            for gauge in tried(model, shifts if one.max_shift else linear, draw):
+                now = neighbours(gauge.act(model).factors(one.role), one.top_n, rows=one.found.rows).indices
+                stays = np.array([np.isin(old, new) for old, new in zip(one.found.indices, now, strict=True)])
+                assert stays[certain].all()
+    for one in (one for one in found.attacks if one.objective == "movement"):
+        before = cosines(model, one.role, one.table)
+        for gauge in (one.gauge, *tried(model, one.group, draw)):
+            moved = np.abs(cosines(gauge.act(model), one.role, one.table) - before)
+            assert np.nanmean(moved) <= one.bound + 1e-7
+
+
+def test_two_free_shifts_are_in_no_set_of_cross_pairs():
+    both = random_model(k=3, biases=("left_bias", "right_bias"))
+    assert not holds_shifts(both, "cross", "affine")
+    assert holds_shifts(both, "right", "affine")
+    assert not holds_shifts(both, "right", "linear")
+    assert holds_shifts(random_model(k=3), "right", "linear")
