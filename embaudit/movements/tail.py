@@ -131,7 +131,9 @@ def _samples(
 ) -> Iterator[tuple[Indices, Vector]]:
     """Choose rows and weights for the three figures: those drawn already, or others where few of these would count."""
     yield drawn, np.ones(len(drawn))
-    chosen = sample_rows(frequent, DRAWN, rng) if redraw else np.intersect1d(drawn, frequent)
+    chosen = np.intersect1d(drawn, frequent)
+    if redraw or not len(chosen):
+        chosen = sample_rows(frequent, DRAWN, rng)
     yield chosen, np.ones(len(chosen))
     if redraw:
         chances = worth[side.directed] / worth[side.directed].sum()
