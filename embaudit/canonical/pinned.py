@@ -95,7 +95,12 @@ def _one_side(model: FactorModel) -> Pinning:
     if needed > LARGEST:
         return _too_large(scope, needed)
     because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
+    because = _nearly(title) if span.is_nearly_full else because
     return Pinning("undecided", because, scope, span.rank, needed)
+
+
+def _nearly(title: str) -> str:
+    return f"the {title} rows nearly leave some metric free, one that keeps every length to some five digits"
 
 
 def _rows_space(model: FactorModel, side: SideName) -> Floats:
@@ -203,6 +208,9 @@ def _searched(
     if best.status == "free":
         return best
     first_order = "to first order nothing is free" if rank == needed else "some directions are free to first order"
+    nearly = [_nearly(model.title(side)) for side, span in zip(model.sides, spans, strict=True) if span.is_nearly_full]
+    if nearly:
+        return Pinning("undecided", nearly[0], scope, rank, needed)
     because = f"{first_order}, no proof holds for both sides together, and no second metric was found"
     return Pinning("undecided", because, scope, rank, needed)
 
@@ -229,6 +237,8 @@ def _head(model: FactorModel, most: float, draw: np.random.Generator) -> Pinning
     if span.is_full:
         because = f"the {title} rows alone fix every number of a gauge"
         return Pinning("pinned", because, scope, span.rank, span.needed)
+    if span.is_nearly_full:
+        return Pinning("undecided", _nearly(title), scope, span.rank, span.needed)
     if span.needed > LARGEST:
         return _counted(model) or _too_large(scope, span.needed)
     units = unit_rows(model.right[model.right_side.directed])

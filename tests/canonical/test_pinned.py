@@ -205,3 +205,48 @@ def test_twin_and_arguments_are_refused_where_there_is_nothing():
         pinned_test(model.replace(link="identity"))
     with pytest.raises(InputError, match="max_condition must be a number above 1"):
         pinned_test(model, max_condition=1.0)
+
+
+def nearly_on_a_cone(gap, n=24, dtype=np.float64):
+    """Unit rows with `x² + y² = 2z²` but for about a gap, and the metric that keeps their lengths as far."""
+    draw = np.random.default_rng(0)
+    angles, misses = draw.uniform(0, 2 * np.pi, n), gap * draw.uniform(-1, 1, n)
+    z = np.sqrt(1 / 3 + misses)
+    x = np.column_stack([np.cos(angles), np.sin(angles), np.sign(draw.standard_normal(n))])
+    x *= np.column_stack([np.sqrt(1 - z**2)] * 2 + [z])
+    return x.astype(dtype), np.eye(3) + 0.4 * np.diag([1.0, 1.0, -2.0])
+
+
+@pytest.mark.parametrize("link", ["cosine", Softmax(unit_rows=True, soft_cap=5.0), Softmax(unit_rows=True)])
+@pytest.mark.parametrize(
+    ("gap", "dtype", "status"),
+    [
+        *[(gap, np.float64, "undecided") for gap in (1e-12, 1e-9, 1e-8, 1e-7, 1e-6)],
+        *[(gap, np.float64, "pinned") for gap in (1e-3, 1e-2)],
+        (1e-8, np.float32, "undecided"),
+        (1e-2, np.float32, "pinned"),
+    ],
+)
+def test_rows_that_all_but_leave_a_metric_free_pin_nothing(gap, dtype, status, link):
+    """A metric that turns cosines by a third keeps every length as well as training in float32 can tell."""
+    rows, metric = nearly_on_a_cone(gap, dtype=dtype)
+    axes, turned = rows.astype(np.float64), rows.astype(np.float64) @ np.linalg.cholesky(metric)
+    assert np.abs(np.linalg.norm(turned, axis=1) - 1).max() < 2 * gap + 1e-6
+    assert np.abs(turned @ turned.T - axes @ axes.T).max() > 0.3
+    left = None if link == "cosine" else np.eye(3)
+    # Under a cap equal probabilities do not say equal logits: nothing is ever pinned.
+    capped = getattr(link, "soft_cap", None) is not None
+    found = pinned_test(FactorModel(left, rows, link=link))
+    assert found.status == ("undecided" if capped else status), found
+    assert capped or found.status == "pinned" or "nearly" in found.because
+
+
+@pytest.mark.parametrize("affine", [False, True])
+@pytest.mark.parametrize("n", [9, 24, 400])
+def test_a_span_is_full_only_where_no_direction_of_it_is_weak(n, affine):
+    """Whether rows are many or few: weak directions are neither held nor free."""
+    found = {gap: span_of(nearly_on_a_cone(gap, n)[0], np.eye(3), affine=affine) for gap in (0, 1e-7, 1e-6, 1e-3)}
+    needed = 9 if affine else 6
+    assert [span.is_full for span in found.values()] == [False, False, False, True]
+    assert [span.clear for span in found.values()] == [True, False, False, True]
+    assert [span.rank for span in found.values()] == [needed - 1, needed, needed, needed]
