@@ -91,7 +91,7 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     k = float(before.rank)
     storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors("left"), before.right))
     if "left" in before.link.unit_sides:
-        return float(4 * k**1.5 * condition_number * storage)
+        return float(4 * (EPS * k**1.5 * condition_number + storage))
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from models import random_model
 
 from embaudit.gauges import GeneralLinear, Orthogonal, Translation
+from embaudit.model import FactorModel
 from embaudit.model import drift as module
 from embaudit.model.drift import drift
 from embaudit.model.equivalence import Equivalence
@@ -94,7 +96,52 @@ def test_the_bound_is_its_formula(link, sensitivity, dtype):
     expected = 4 * module.EPS * (6**1.5 * 10.0 * before_size + biases) + 4 * np.finfo(dtype).eps * after_size
     assert module.rounding_bound(model, after, 10.0, rows) == pytest.approx(sensitivity * expected, rel=1e-6)
     alone = make("cosine", 3, dtype=dtype, biases=())
-    assert module.rounding_bound(alone, alone, 10.0, rows) == pytest.approx(4 * 6**1.5 * 10 * np.finfo(dtype).eps)
+    expected = 4 * (module.EPS * 6**1.5 * 10 + np.finfo(dtype).eps)
+    assert module.rounding_bound(alone, alone, 10.0, rows) == pytest.approx(expected, rel=1e-12)
+
+
+DOUBLE, SINGLE = Fraction(1, 2**52), Fraction(1, 2**23)
+SIZES = [(1, 10**6), (10**6, 1)]
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("stored", [(np.float64, np.float32), (np.float32, np.float64), (np.float64, np.float64)])
+@pytest.mark.parametrize("left", SIZES)
+@pytest.mark.parametrize("right", SIZES)
+@pytest.mark.parametrize("kept", [0, 1])
+def test_the_bound_is_that_of_the_worst_row_in_exact_arithmetic(largest, stored, left, right, kept):
+    """Rows of lengths 5 and 10 and biases a million apart: whichever row holds the largest, it is the one that counts.
+
+    All four numbers here are exact: k = 4, so that k^1.5 is 8, and 3-4-5 triangles.
+    """
+    triangle, lengths = np.array([3.0, 0.0, 4.0, 0.0]), np.array([1.0, 2.0])[:: 1 if largest else -1]
+    rows = lengths[:, None] * triangle
+    before = FactorModel(rows.astype(stored[0]), rows.astype(stored[1]), left_bias=left, right_bias=right, offset=-7.0)
+    after = before.replace(left=3 * before.left, left_bias=2 * before.left_bias, right_bias=3 * before.right_bias)
+    size, storage = Fraction(10 * 10), SINGLE if np.float32 in stored else DOUBLE
+    biases = 7 + (1 + 2) * max(left) + (1 + 3) * max(right)
+    expected = 4 * DOUBLE * (8 * 16 * size + biases) + 4 * storage * 3 * size
+    assert module.rounding_bound(before, after, 16.0, np.arange(2)) == pytest.approx(float(expected), rel=1e-13, abs=0)
+    alone = 4 * DOUBLE * (8 * 16 * 10 * 5 * int(lengths[kept]) + 7 + 3 * left[kept] + 4 * max(right))
+    alone += 4 * storage * 3 * 10 * 5 * int(lengths[kept])
+    found = module.rounding_bound(before, after, 16.0, np.array([kept]))
+    assert found == pytest.approx(float(alone), rel=1e-13, abs=0), "of the left rows compared, not of all"
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@given(seed=st.integers(0, 2**31), at=st.integers(0, 14), log_bias=st.floats(3, 12))
+@settings(max_examples=30)
+def test_one_large_bias_rounds_the_scores_that_hold_it(side, seed, at, log_bias):
+    """A score of 1e9 holds 1e-7 at most: beside it, what rounding explains is not that of the other rows."""
+    model = make("identity", seed, biases=["left_bias", "right_bias"])
+    bias = np.zeros(len(model.factors(side)))
+    bias[at] = 10.0**log_bias
+    model = model.replace(**{f"{side}_bias": bias})
+    gauge = GeneralLinear(6, max_condition=3.0).sample(rng=seed)
+    found = drift(model, gauge.act(model), condition_number=gauge.condition_number)
+    assert found.ok, found
+    exact = drift(model, model.replace(**{f"{side}_bias": bias * (1 + 1e-3)}), condition_number=1.0)
+    assert not exact.ok
 
 
 def test_as_many_columns_stand_for_all_as_there_are_beyond_many(monkeypatch):

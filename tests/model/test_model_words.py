@@ -41,7 +41,7 @@ def test_the_bound_is_its_formula(dtype):
     ranked = [one.replace(link="ranking") for one in (model, after)]
     assert rounding_bound(*ranked, 7.0, np.array([0])) == pytest.approx(2 * wanted, rel=1e-14)
     cosines = [FactorModel(one.left, one.right, link="cosine") for one in (model, after)]
-    assert rounding_bound(*cosines, 7.0, np.array([0])) == pytest.approx(4 * 2**1.5 * 7.0 * storage, rel=1e-14)
+    assert rounding_bound(*cosines, 7.0, np.array([0])) == pytest.approx(4 * (EPS * 2**1.5 * 7.0 + storage), rel=1e-14)
     unit = [one.replace(link=Softmax(unit_rows=True), left_bias=None) for one in (model, after)]
     wanted = 4 * EPS * (2**1.5 * 7.0 * 5.0 + 10.25) + 4 * storage * 10.0
     assert rounding_bound(*unit, 7.0, np.array([0])) == pytest.approx(2 * wanted, rel=1e-14)
