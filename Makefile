@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test docs test-peers test-oldest check style mutants adversary fuzz coverage killed bench bench-quick lock clean
+.PHONY: demo test docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -76,6 +76,10 @@ bench-quick: $(READY)
 # Draw pairs 2,000 times and count how often the intervals of movements hold what they promise; `make test` draws 300 times.
 coverage: $(READY)
 	EMBAUDIT_COVERAGE=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/kernels/test_pair_changes.py
+
+# Check the predictions of 2,000 random models, collapsed ones among them, and audit each; `make test` tries 200.
+tolerances: $(READY)
+	EMBAUDIT_TOLERANCES=2000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/truth/test_false_alarms.py
 
 # Damage one file of each format in 60,000 ways; `make test` tries 3,000 of them.
 fuzz: $(READY)

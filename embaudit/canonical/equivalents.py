@@ -92,7 +92,8 @@ class EquivalentModel:
         >>> first.name, first.called("right"), first.called("left")
         ('exponent 0 (users whitened)', 'users whitened (prediction cosine)', 'users whitened')
         """
-        if self.kind == CANONICAL and self.exponent == PREDICTS.get(role):
+        alone = self.form is not None and self.form.leaves_alone
+        if self.kind == CANONICAL and self.exponent == PREDICTS.get(role) and not alone:
             return f"{self.title} (prediction cosine)"
         return self.title if self.kind == CANONICAL else self.name
 
@@ -122,7 +123,7 @@ class EquivalentModel:
             return Seen(x, plainest(linear), shift)
         assert self.form is not None
         assert self.exponent is not None
-        linear = self.form.right_map(self.exponent) if side == "right" else self.form.left_map(self.exponent)
+        linear = self.form.maps(self.exponent)[side]
         centre = self.form.right_centre if side == "right" else self.form.left_centre
         return Seen(x, linear, -(centre @ linear))
 
@@ -153,5 +154,5 @@ def equivalent_at(form: CanonicalForm, exponent: float, name: str) -> Equivalent
     gauge = form.gauge(exponent)
     if gauge is not None:
         return replace(EquivalentModel.by(gauge, name, CANONICAL, exponent=exponent), form=form)
-    kappa = float(np.linalg.cond(form.left_map(exponent)))
+    kappa = float(np.linalg.cond(form.maps(exponent)["left"]))
     return EquivalentModel(name, CANONICAL, name, float("nan"), 0.0, None, exponent, kappa, form=form)

@@ -4,33 +4,39 @@ With the thin singular value decomposition of the scores `P Qᵀ = U s Vᵀ`, th
 for e from 0 to 1 hold every canonical gauge: e = 0 left-whitened (right cosines become prediction cosines),
 e = ½ balanced (`PᵀP = QᵀQ`, what equal weight decay learns), e = 1 right-whitened (right cosines become
 those of the projector V Vᵀ). Nothing n×p is ever built.
+
+A direction whose s is below √eps of the largest, in float64, is left as it is beside them: to whiten what is little
+more than rounding would amplify it, to leave it out would change predictions. Where none of the rest can be told from
+zero in float64, the rest is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from embaudit.canonical.belonging import belongs
+from embaudit.canonical.mapping import mapped
+from embaudit.canonical.span import complement
 from embaudit.errors import EquivalenceError, InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen, is_number
 from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
-from embaudit.kernels.passes import cached_blocks, each_as_large, float64_blocks
+from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import gram
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_model, require_ordinary_size
 
-RowMap: TypeAlias = "Callable[[Floats], Floats]"
-"""Turns a few float64 rows of a side into as many vectors."""
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
+EPS = float(np.finfo(np.float64).eps)
+FIRM = float(np.sqrt(EPS))
+"""A direction whose singular value is below this share of the largest is left alone by every canonical gauge."""
 
 
 def require_both_sides(model: FactorModel, what: str) -> None:
@@ -57,7 +63,11 @@ class CanonicalForm:
     rank: int
     """Number r of directions that the predictions see."""
     resolution: float
-    """Singular values up to here cannot be told from zero."""
+    """Singular values up to here cannot be told from zero, as precisely as the rows are stored."""
+    seen: int
+    """Number of directions that float64 tells from zero."""
+    firm: int
+    """Number of those that a gauge changes; it leaves the others alone."""
     left_centre: Vector
     """(k,) what is subtracted from every left row: its mean, or 0."""
     right_centre: Vector
@@ -71,9 +81,9 @@ class CanonicalForm:
     right_root: Matrix
     """(k, k) `R_Q` with `R_Qᵀ R_Q = QᵀQ`, after the centring."""
     u: Matrix
-    """(k, r) of `R_P R_Qᵀ = u s vᵀ`."""
+    """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
     v: Matrix
-    """(k, r) of `R_P R_Qᵀ = u s vᵀ`."""
+    """(k, k) of `R_P R_Qᵀ = u s vᵀ`."""
     shifts_left: bool
     """Whether a gauge can centre the left rows of this model, a free right bias absorbing it."""
 
@@ -89,38 +99,70 @@ class CanonicalForm:
     @cached_property
     def left_metric(self) -> Matrix:
         """(r, r) `AᵀA` of the left map at exponent 1; others are scaled by powers of s."""
-        return gram(self.right_root.T @ self.v)
+        return gram(self.right_root.T @ self.v[:, : self.rank])
 
     @cached_property
     def right_metric(self) -> Matrix:
         """(r, r) `BᵀB` of the right map at exponent 0; others are scaled by powers of s."""
-        return gram(self.left_root.T @ self.u)
+        return gram(self.left_root.T @ self.u[:, : self.rank])
 
     def left_map(self, exponent: float) -> Floats:
         """Return A (k, r) with `(P − centre) A = U sᵉ`: `A = R_Qᵀ v s^(e−1)`, since `P R_Qᵀ v = U s`."""
         s = self.singular_values[: self.rank]
-        return np.asarray((self.right_root.T @ self.v) * s ** (require_exponent(exponent) - 1))
+        return np.asarray((self.right_root.T @ self.v[:, : self.rank]) * s ** (require_exponent(exponent) - 1))
 
     def right_map(self, exponent: float) -> Floats:
         """Return B (k, r) with `(Q − centre) B = V s¹⁻ᵉ` and `AᵀB = I`."""
         s = self.singular_values[: self.rank]
-        return np.asarray((self.left_root.T @ self.u) * s ** -require_exponent(exponent))
+        return np.asarray((self.left_root.T @ self.u[:, : self.rank]) * s ** -require_exponent(exponent))
+
+    @property
+    def leaves_alone(self) -> bool:
+        """Whether directions stay as they are beside the canonical ones, in all models of the family."""
+        return self.firm < self.seen
+
+    @cached_property
+    def family(self) -> tuple[Floats, Floats, Vector]:
+        """Maps L, R (k, m) and scales d (m,) of all exponents: `P L d^(e−1)` and `Q R d^(−e)` have the same scores.
+
+        L and R are `R_Qᵀ v` and `R_Pᵀ u`, and d is s. What is left alone fills them up to k columns, orthogonal to the
+        firm ones of the other side, so that `LᵀR = diag(d)`; its scale is the mean one of the others, whatever e is.
+        """
+        n, s = self.firm, self.singular_values[: self.firm]
+        left: Floats = self.right_root.T @ self.v[:, :n]
+        right: Floats = self.left_root.T @ self.u[:, :n]
+        if not self.leaves_alone:
+            return left, right, s
+        beside = complement(right), complement(left)
+        turn, cosines, back = np.linalg.svd(beside[0].T @ beside[1])
+        mean = float(np.exp(np.log(s).mean()))
+        size = np.exp(np.log(np.linalg.svd(left / np.sqrt(s), compute_uv=False)).mean())
+        scales = np.sqrt(mean / cosines)
+        left = np.hstack([left, beside[0] @ turn * scales * size])
+        right = np.hstack([right, beside[1] @ back.T * scales / size])
+        return left, right, np.append(s, [mean] * len(cosines))
+
+    def maps(self, exponent: float) -> dict[SideName, Floats]:
+        """Return the (k, m) matrix that makes each side at exponent e; m is k where no direction is dropped."""
+        left, right, scales = self.family
+        return {"left": left * scales ** (require_exponent(exponent) - 1), "right": right * scales**-exponent}
 
     def gauge(self, exponent: float) -> Gauge | None:
         """Return the gauge from the model to exponent e, centring what it may.
 
-        None where the model has no full rank, or the gauge is singular to working precision: then
-        `at_exponent` still gives an equivalent model, in fewer dimensions.
+        None where a direction is dropped, or the gauge is singular to working precision: `at_exponent` still gives an
+        equivalent model, in the first case in fewer dimensions.
         """
-        if not self.is_full_rank:
+        linear = self.maps(exponent)["left"]
+        if linear.shape[1] < len(linear):
             return None
-        u, s, vt = np.linalg.svd(self.left_map(exponent))
-        if s[-1] <= 2 * len(s) * np.finfo(np.float64).eps * s[0]:
+        u, s, vt = np.linalg.svd(linear)
+        if s[-1] <= 2 * len(s) * EPS * s[0]:
             return None
-        linear = Gauge.from_svd(u, s, vt)
-        left_shift = -(self.left_centre @ linear.left) if self.shifts_left else None
-        right_shift = -(self.right_centre @ linear.right)
-        return Gauge(linear.left, linear.right, left_shift, right_shift)  # type: ignore[arg-type]
+        gauge = Gauge.from_svd(u, s, vt)
+        left_shift = -(self.left_centre @ gauge.left) if self.shifts_left else None
+        right_shift = -(self.right_centre @ gauge.right)
+        return Gauge(gauge.left, gauge.right, left_shift, right_shift)  # type: ignore[arg-type]
 
 
 def require_exponent(exponent: float) -> float:
@@ -160,8 +202,11 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
     centre_left, centre_right = "left" in centred, "right" in centred
     left_root, right_root = _root(left, centred=centre_left), _root(right, centred=centre_right)
     u, s, vt = np.linalg.svd(left_root @ right_root.T)
-    resolution = max(left.precision, right.precision) * _scale(left_root, right_root)
-    rank = int((s > resolution).sum())
+    scale = _scale(left_root, right_root)
+    resolution, rounding = max(left.precision, right.precision) * scale, model.rank * EPS * scale
+    # What a root was computed with, not what its rows are stored with, decides which directions it can whiten.
+    roots = max((side.precision for side in (left, right) if side.route == "gram"), default=0.0) * scale
+    rank, seen, firm = (int((s > least).sum()) for least in (resolution, rounding, max(rounding, roots, FIRM * s[0])))
     if rank == 0:
         raise InputError("the scores must differ from zero; got factors whose products all vanish; check the input.")
     zero = np.zeros(model.rank)
@@ -169,14 +214,16 @@ def canonical_form(model: FactorModel) -> CanonicalForm:
         singular_values=frozen(s),
         rank=rank,
         resolution=resolution,
+        seen=seen,
+        firm=firm,
         left_centre=left.mean if centre_left else zero,
         right_centre=right.mean if centre_right else zero,
         left=left,
         right=right,
         left_root=left_root,
         right_root=right_root,
-        u=frozen(u[:, :rank]),
-        v=frozen(vt[:rank].T),
+        u=frozen(u),
+        v=frozen(vt.T),
         shifts_left="left" in model.free_shifts,
     )
 
@@ -250,52 +297,12 @@ def _scale(left_root: Matrix, right_root: Matrix) -> float:
     return float(np.linalg.norm(left_root[:, used] * d, 2) * np.linalg.norm(right_root[:, used] / d, 2))
 
 
-def mapped_blocks(x: Matrix, function: RowMap, width: int) -> Iterator[tuple[slice, Matrix]]:
-    """Yield `(rows, function(x[rows]))` a chunk at a time, computed in float64, as precise as `x` is stored.
-
-    The function gets a few thousand rows, which it must not keep, and returns as many with `width` columns.
-    """
-
-    def part(chunk: slice) -> tuple[slice, Matrix]:
-        result = np.empty((chunk.stop - chunk.start, width), dtype=x.dtype)
-        for rows, block in cached_blocks(x, chunk):
-            result[rows.start - chunk.start : rows.stop - chunk.start] = function(block)
-        return chunk, result
-
-    yield from each_as_large(x, part)
-
-
-def affine(centre: Vector, linear: Matrix) -> RowMap:
-    """Return the function `x → (x − centre) · linear` of rows."""
-    shift = centre @ linear
-
-    def function(block: Floats) -> Floats:
-        result: Floats = block @ linear
-        result -= shift
-        return result
-
-    return function
-
-
-def gathered(blocks: Iterator[tuple[slice, Matrix]], shape: tuple[int, int], dtype: np.dtype[Any]) -> Matrix:
-    """Put blocks of rows together."""
-    result = np.empty(shape, dtype=dtype)
-    for rows, block in blocks:
-        result[rows] = block
-    return result
-
-
-def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
-    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
-    width = linear.shape[1]
-    return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)
-
-
 def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | None = None) -> FactorModel:
     """Return the equivalent model `P = U sᵉ, Q = V s¹⁻ᵉ`.
 
-    Directions that no prediction sees are dropped, so its rank may be smaller. Means that the predictions
-    leave free are removed and absorbed: into the biases where there are any, and for a softmax model
+    Directions that no prediction sees are dropped, so its rank may be smaller; those that predictions hardly see
+    (singular values below 1.5e-8 of the largest) stay as they are, in columns beside U and V. Means that the
+    predictions leave free are removed and absorbed: into the biases where there are any, and for a softmax model
     without a bias into a new one. The objective stays named where it keeps its value, as under `Gauge.act`.
 
     Parameters
@@ -334,10 +341,10 @@ def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel
             "a model at another exponent must predict the same; got one that predicts cosines, which every exponent "
             "but its own changes; read its identified cosines instead."
         )
-    left, right = model.factors("left"), model.right
+    left, right, maps = model.factors("left"), model.right, form.maps(exponent)
     return model.replace(
-        left=mapped(left, form.left_centre, form.left_map(exponent)),
-        right=mapped(right, form.right_centre, form.right_map(exponent)),
+        left=mapped(left, form.left_centre, maps["left"]),
+        right=mapped(right, form.right_centre, maps["right"]),
         objective=objective_at(model, form, exponent),
         **absorbed_biases(model, form.left_centre, form.right_centre),
     )

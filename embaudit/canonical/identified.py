@@ -13,15 +13,12 @@ from numpy.typing import ArrayLike
 
 from embaudit.canonical.form import (
     CanonicalForm,
-    RowMap,
-    affine,
     canonical_form,
-    gathered,
-    mapped_blocks,
     prediction_map,
     require_both_sides,
     require_form_of,
 )
+from embaudit.canonical.mapping import RowMap, affine, gathered, mapped_blocks
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.parallel import row_blocks
 from embaudit.kernels.pairs import as_pairs, pair_cosines, pairs_or_all

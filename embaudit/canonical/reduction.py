@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.canonical.form import absorbed_biases, mapped, require_both_sides
+from embaudit.canonical.form import absorbed_biases, require_both_sides
+from embaudit.canonical.mapping import mapped
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.kernels.passes import float64_blocks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.form import mapped
+from embaudit.canonical.mapping import mapped
 from embaudit.foundation.checked import Floats
 from embaudit.model import FactorModel
 
@@ -69,6 +69,19 @@ def turned(model: FactorModel, linear: Floats | None) -> FactorModel:
         return model
     zero = np.zeros(len(linear))
     return model.replace(**{side: mapped(model.side(side).rows, zero, linear) for side in model.sides})
+
+
+def complement(columns: Floats) -> Floats:
+    """Return an orthonormal basis (k, k − n) of what is orthogonal to n columns of any lengths.
+
+    Examples
+    --------
+    >>> np.abs(complement(np.array([[3e-9], [0.0]]))).tolist()
+    [[0.0], [1.0]]
+    """
+    return np.asarray(
+        np.linalg.qr(columns / np.linalg.norm(columns, axis=0), mode="complete")[0][:, columns.shape[1] :]
+    )
 
 
 def _basis(model: FactorModel, width: int) -> Floats:

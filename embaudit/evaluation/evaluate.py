@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.canonical.form import EXPONENTS, canonical_form, mapped
+from embaudit.canonical.form import EXPONENTS, canonical_form
 from embaudit.canonical.identified import identified_factors
+from embaudit.canonical.mapping import mapped
 from embaudit.canonical.span import in_span
 from embaudit.errors import InputError, must_be
 from embaudit.evaluation.measures import MEASURES, query_measures

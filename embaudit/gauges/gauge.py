@@ -316,8 +316,9 @@ class Gauge:
         left = None if model.left is None else _affine(model.left, self.left, self.left_shift)
         right = _affine(model.right, self.right, self.right_shift)
         left_bias, right_bias = model.left_bias, model.right_bias
-        if self.shifts_right and left_bias is not None and left is not None:
-            left_bias = left_bias - left @ self.right_shift
+        # Biases take up what rows shift by before they are stored: what rounding does to rows far off is not theirs.
+        if self.shifts_right and left_bias is not None and model.left is not None:
+            left_bias = left_bias - model.left @ (self.left @ self.right_shift) - self.left_shift @ self.right_shift
         if self.shifts_left and right_bias is not None:
             right_bias = right_bias - model.right @ (self.right @ self.left_shift)
         objective = kept_objective(model.objective, self.linear_kind, self.shifts) if model.objective else None

@@ -10,9 +10,7 @@ import numpy as np
 from embaudit.canonical.form import (
     EXPONENTS,
     CanonicalForm,
-    RowMap,
     absorbed_biases,
-    affine,
     canonical_form,
     objective_at,
     require_both_sides,
@@ -20,6 +18,7 @@ from embaudit.canonical.form import (
     shifted_sides,
 )
 from embaudit.canonical.identified import prediction_rows
+from embaudit.canonical.mapping import RowMap, affine
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import EquivalenceError, must_be
 from embaudit.foundation.checked import RNG, Floats, Vector, as_generator, is_integer

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.canonical.form import RowMap, gathered, mapped_blocks
+from embaudit.canonical.mapping import RowMap, gathered, mapped_blocks
 from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, Matrix, Vector
 from embaudit.foundation.parallel import row_blocks

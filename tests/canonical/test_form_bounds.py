@@ -29,8 +29,7 @@ EPS = float(np.finfo(np.float64).eps)
 def test_a_map_that_is_singular_to_rounding_is_no_gauge():
     for roundings, there in ((2.0, False), (2.02, True)):
         form = SimpleNamespace(
-            is_full_rank=True,
-            left_map=lambda exponent, r=roundings: np.diag([8.0, 8.0 * r * 2 * EPS]),
+            maps=lambda exponent, r=roundings: {"left": np.diag([8.0, 8.0 * r * 2 * EPS])},
             left_centre=np.array([1.0, 2.0]),
             right_centre=np.array([3.0, 4.0]),
             shifts_left=True,

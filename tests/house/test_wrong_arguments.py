@@ -105,6 +105,7 @@ CALLS = {
     FORM.gauge: {"exponent": 0.5},
     FORM.left_map: {"exponent": 0.5},
     FORM.right_map: {"exponent": 0.5},
+    FORM.maps: {"exponent": 0.5},
     ea.certified_neighbours: {"model": MODEL, "n": 2},
     LISTS.certified: {"kappa": 1.5},
     LISTS.curve: {"kappas": [1.5]},

@@ -128,8 +128,8 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
         return None
     form = evidence.position.form
     halfway = at_exponent(some, 0.5, form=form)
-    logs = np.log(form.singular_values[: form.rank])
-    places = STEPS if form.rank <= WIDE else FEW_STEPS
+    logs = np.log(form.family[2])
+    places = STEPS if len(logs) <= WIDE else FEW_STEPS
     return _family(
         EXPONENT,
         halfway,
@@ -143,7 +143,7 @@ def canonical(audit: Audit, some: FactorModel, side: SideName) -> Family | None:
         said=TASTE,
         kappas=tuple(_conditions(form, places)),
         known=form.is_full_rank,
-        basis=form.right_map(0.5) if side == "right" else form.left_map(0.5),
+        basis=form.maps(0.5)[side],
     )
 
 

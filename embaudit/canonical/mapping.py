@@ -1,0 +1,55 @@
+"""Maps of the rows of a side, a few thousand at a time, stored as precisely as the rows were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.kernels.passes import cached_blocks, each_as_large
+
+RowMap: TypeAlias = "Callable[[Floats], Floats]"
+"""Turns a few float64 rows of a side into as many vectors."""
+
+
+def mapped_blocks(x: Matrix, function: RowMap, width: int) -> Iterator[tuple[slice, Matrix]]:
+    """Yield `(rows, function(x[rows]))` a chunk at a time, computed in float64, as precise as `x` is stored.
+
+    The function gets a few thousand rows, which it must not keep, and returns as many with `width` columns.
+    """
+
+    def part(chunk: slice) -> tuple[slice, Matrix]:
+        result = np.empty((chunk.stop - chunk.start, width), dtype=x.dtype)
+        for rows, block in cached_blocks(x, chunk):
+            result[rows.start - chunk.start : rows.stop - chunk.start] = function(block)
+        return chunk, result
+
+    yield from each_as_large(x, part)
+
+
+def affine(centre: Vector, linear: Matrix) -> RowMap:
+    """Return the function `x → (x − centre) · linear` of rows."""
+    shift = centre @ linear
+
+    def function(block: Floats) -> Floats:
+        result: Floats = block @ linear
+        result -= shift
+        return result
+
+    return function
+
+
+def gathered(blocks: Iterator[tuple[slice, Matrix]], shape: tuple[int, int], dtype: np.dtype[Any]) -> Matrix:
+    """Put blocks of rows together."""
+    result = np.empty(shape, dtype=dtype)
+    for rows, block in blocks:
+        result[rows] = block
+    return result
+
+
+def mapped(x: Matrix, centre: Vector, linear: Matrix) -> Matrix:
+    """Compute `(x − centre) · linear`, stored as precisely as `x` was."""
+    width = linear.shape[1]
+    return gathered(mapped_blocks(x, affine(centre, linear), width), (len(x), width), x.dtype)

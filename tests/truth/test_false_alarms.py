@@ -1,0 +1,133 @@
+"""The check of the predictions raises no false alarm, whatever the model, and misses none that is another.
+
+`EMBAUDIT_TOLERANCES=2000` tries as many models, and audits each; `make tolerances` does.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import numpy as np
+import pytest
+from truth.collapsed_models import collapsed_model, collapsed_towers
+
+import embaudit as ea
+from embaudit.auditing import evidence
+from embaudit.auditing.equivalents import equivalent_models
+from embaudit.canonical.equivalents import EquivalentModel
+from embaudit.gauges import Gauge
+from embaudit.model.drift import Sample
+
+NUMBER, EVERY = int(os.environ.get("EMBAUDIT_TOLERANCES", "200")), 1 if "EMBAUDIT_TOLERANCES" in os.environ else 20
+FEW = {"n_gauges": 1, "n_pairs": 20, "n_lists": 3, "n_neighbours": 2, "n_starts": 1, "n_steps": 1}
+CHANGE = 1e-3
+
+
+def checked(seed):
+    """Yield each equal model of a random one: its drift, and that of what a thousandth in each entry made of it."""
+    draw = np.random.default_rng(seed)
+    model = collapsed_model(seed)
+    whole = evidence.with_probes(model, draw)
+    sample = Sample.of(whole, draw)
+    size = np.abs(whole.left.astype(float) @ whole.right.astype(float).T).max() if whole.link != "cosine" else 0.3
+    for one in equivalent_models(model, n_gauges=1, rng=draw):
+        after = one.of(whole)
+        side = ("left", "right")[draw.integers(2)]
+        factor = 1 + CHANGE * draw.choice([-1, 1], size=after.factors(side).shape)
+        other = after.replace(**{side: (after.factors(side) * factor).astype(after.factors(side).dtype)})
+        yield one, size, sample.drift(after, one.amplification), sample.drift(other, one.amplification)
+
+
+def test_what_is_equal_counts_as_equal_and_what_differs_by_a_thousandth_does_not():
+    alarms, noticed = [], Counter()
+    for seed in range(NUMBER):
+        for one, size, same, other in checked(seed):
+            alarms += [] if same.ok else [(seed, one.name, same)]
+            if other.max_abs > CHANGE * size:
+                noticed[not other.ok] += 1
+    assert not alarms
+    assert noticed[True] > 3 * NUMBER
+    # Where rows are a thousand times as long as scores are large, their storage rounds as much.
+    assert noticed[False] <= noticed[True] / 1000
+
+
+def test_audits_of_healthy_models_trust_their_predictions():
+    failed = []
+    for seed in range(0, NUMBER, EVERY):
+        model = collapsed_model(seed)
+        if model.link == "softmax" and np.ptp(model.right, axis=0).max() == 0:
+            continue  # labels that are all alike are refused
+        failed += [] if ea.audit(model, **FEW).predictions_hold else [seed]
+    assert not failed
+
+
+def test_unit_rows_that_collapsed_to_four_dimensions_are_no_failure():
+    """What float32 keeps beside four dimensions is neither left out, which changes predictions, nor taken for noise."""
+    for exponent in (0.0, 0.25, 0.5, 1.0):
+        for collapse in (1e-3, 2e-4, 1e-4, 1e-5, 1e-7):
+            model = collapsed_towers(collapse)
+            form = ea.canonical_form(model)
+            gauge, direct = form.gauge(exponent), ea.at_exponent(model, exponent)
+            if gauge is not None:
+                assert ea.drift(model, gauge.act(model), condition_number=gauge.condition_number).ok, collapse
+            assert ea.drift(model, direct, condition_number=1.5).ok, collapse
+            values = np.linalg.svd(model.left.astype(float) @ model.right.astype(float).T, compute_uv=False)
+            assert form.firm == (values > 1.5e-8 * values[0]).sum()
+            if form.leaves_alone:
+                assert direct.rank == model.rank, "all stored dimensions"
+    assert ea.audit(collapsed_towers(2e-4), **FEW).predictions_hold
+
+
+def test_directions_left_alone_stay_as_they_are_beside_the_canonical_ones():
+    """Their rows keep all inner products among themselves up to one number, and do not mix with the others."""
+    model = collapsed_towers(1e-5, dtype=np.float64)
+    form = ea.canonical_form(model)
+    assert (form.firm, form.seen, form.leaves_alone) == (4, 16, True)
+    for exponent in (0.0, 0.5, 1.0):
+        made = ea.at_exponent(model, exponent)
+        s = form.singular_values[:4]
+        np.testing.assert_allclose(made.left[:, :4].T @ made.left[:, :4], np.diag(s ** (2 * exponent)), atol=1e-9)
+        np.testing.assert_allclose(made.right[:, :4].T @ made.right[:, :4], np.diag(s ** (2 - 2 * exponent)), atol=1e-9)
+        firm = made.left[:, :4] @ made.right[:, :4].T
+        rest = model.scores() - firm
+        np.testing.assert_allclose(made.left[:, 4:] @ made.right[:, 4:].T, rest, atol=1e-12)
+        stretch = np.linalg.svd(form.maps(exponent)["left"][:, 4:], compute_uv=False)
+        assert np.ptp(stretch) < 1e-6 * stretch[0]
+        maps = form.maps(exponent)
+        np.testing.assert_allclose(maps["left"].T @ maps["right"], np.eye(16), atol=1e-9)
+
+
+def test_whitened_models_that_leave_directions_alone_are_not_called_prediction_cosines():
+    whole, some = (ea.canonical_form(collapsed_towers(c, dtype=np.float64)) for c in (1e-2, 1e-5))
+    for form, name in ((whole, "users whitened (prediction cosine)"), (some, "users whitened")):
+        gauge = form.gauge(0.0)
+        one = EquivalentModel.by(gauge, "n", "canonical", title="users whitened", exponent=0.0)
+        assert type(one)(**{**vars(one), "form": form}).called("right") == name
+
+
+def test_an_audit_whose_equal_model_is_another_says_so(monkeypatch):
+    """What a gauge makes of a model, off by a thousandth in one row in twenty: not equal, and so said."""
+    model = collapsed_towers(2e-4)
+    act = Gauge.act
+
+    def tampered(gauge, model):
+        made = act(gauge, model)
+        left = np.array(made.left)
+        left[::20] *= np.float32(1 + CHANGE)
+        return made.replace(left=left)
+
+    monkeypatch.setattr(Gauge, "act", tampered)
+    audit = ea.audit(model, **FEW)
+    assert not audit.predictions_hold
+    assert [finding.code for finding in audit.findings if finding.code == "EMB001"]
+
+
+@pytest.mark.parametrize("link", ["identity", "softmax", "cosine"])
+def test_drift_between_two_models_notices_a_thousandth_whatever_the_gauge(link):
+    model = collapsed_towers(2e-4, link=link)
+    changed = model.replace(right=model.right * (1 + CHANGE * np.sign(model.right[:, :1])).astype(np.float32))
+    changed = changed if link != "cosine" else model.replace(right=model.right + np.float32(CHANGE))
+    for kappa in (1.0, 1e4, 1e7):
+        assert ea.drift(model, model, condition_number=kappa).ok
+        assert not ea.drift(model, changed, condition_number=kappa).ok
