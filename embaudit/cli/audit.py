@@ -3,62 +3,32 @@
 from __future__ import annotations
 
 import sys
-from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from embaudit.cli.app import (
-    ByRow,
-    Dask,
-    FailOnFindings,
-    Force,
-    Id,
-    Items,
-    Jobs,
-    Json,
-    Model,
-    Norm,
-    NormSort,
-    Objective,
-    Page,
-    Partial,
-    Quiet,
-    Seed,
-    Title,
-    app,
-)
-from embaudit.cli.drawing import Groups, Heatmap, drawing, ordering_file
-from embaudit.cli.fail_on import FailOn
-from embaudit.cli.gating import (
-    Before,
-    Junit,
-    Markdown,
-    OwnSeverity,
-    Reported,
-    Sarif,
-    gate_of,
-    thresholds_in,
-    told,
-)
-from embaudit.cli.reading import Given, reads_a_model, titled
-from embaudit.cli.terminal import make_console, outputs, working
+from embaudit.cli.app import Model, Norm, NormSort, Seed, app
+from embaudit.cli.drawing import Heatmap
+from embaudit.cli.gating import Gating, forge, thresholds_in
+from embaudit.cli.groups import grouped
+from embaudit.cli.reading import Given, Titles
+from embaudit.cli.terminal import Output, Workers
 from embaudit.foundation.progress import announced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping
 
     from rich.console import Console
 
     from embaudit.auditing import Audit
+    from embaudit.cli.terminal import File
     from embaudit.io import FoundNorm, Reading
     from embaudit.io.intake import Intake
     from embaudit.model import FactorModel
     from embaudit.model.final_norm import FinalNorm
     from embaudit.report.gate.gate import Outcome
     from embaudit.report.next_steps import Asked
-    from embaudit.report.view import Origin
 
 
 def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mapping[str, bool]) -> Asked:
@@ -92,13 +62,13 @@ def with_norm(intake: Intake, norm: FoundNorm | None) -> Intake:
 
 
 def read_for_audit(
-    path: Path, reading: Given, titles: Mapping[str, Any], norm: tuple[str | None, str | None], *, quiet: bool
+    path: Path, reading: Given, titles: Titles, norm: tuple[str | None, str | None], *, quiet: bool
 ) -> tuple[Reading, FinalNorm | None]:
     """Read a model with its titles, and the final norm before it, by the name of its tensor and its kind."""
     from embaudit.io import Reading
 
     source = announced(f"reading {path.name}")(reading.read)(path)
-    model = titled(source.model, **titles, quiet=quiet)
+    model = titles.on(source.model, quiet=quiet)
     before = norm_before(model, path, *norm, quiet=quiet)
     return Reading(model, with_norm(source.intake, before)), before.norm if before else None
 
@@ -115,33 +85,15 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
         console.print(str(outcome), markup=False, highlight=False)
 
 
-@contextmanager
-def _promised(
-    results: Sequence[Path | None],
-    drawn: AbstractContextManager[Callable[[Audit], None]],
-    gates: Sequence[Path | None],
-    *,
-    force: bool,
-) -> Iterator[tuple[Callable[..., None], Callable[..., None]]]:
-    """Open every file before the work starts."""
-    with ExitStack() as stack:
-        record, draw = stack.enter_context(outputs(*results, force=force)), stack.enter_context(drawn)
-        tell = stack.enter_context(told(*gates, force=force))
-
-        def write(result: Audit, title: str, origin: Origin) -> None:
-            draw(result)
-            record(result, title, origin)
-
-        yield write, tell
-
-
 @app.command(short_help="How far do cosines move while predictions stay?")
-@reads_a_model
+@grouped
 def audit(
     path: Model,
     *,
-    reading: Given,
-    objective: Objective = None,
+    objective: Annotated[
+        str | None,
+        typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),
+    ] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
     norm: Norm = None,
@@ -162,48 +114,33 @@ def audit(
         str | None, typer.Option(help="Which cosines the answer is about: item, user, user-item; item by default.")
     ] = None,
     show: Annotated[list[str] | None, typer.Option(help="Show the neighbours of this id or title.")] = None,
-    items: Items = None,
-    id: Id = None,  # noqa: A002
-    title: Title = None,
-    by_row: ByRow = False,
-    partial: Partial = False,
-    full: Annotated[bool, typer.Option("--full", help="Print every table, finding and the verdict.")] = False,
     seed: Seed = 0,
-    out: Page = None,
-    json: Json = None,
-    heatmap: Heatmap = None,
-    groups: Groups = None,
-    jobs: Jobs = None,
-    dask: Dask = None,
-    fail_on: FailOnFindings = FailOn.NEVER,
-    severity: OwnSeverity = None,
-    threshold: Reported = None,
-    baseline: Before = None,
-    sarif: Sarif = None,
-    junit: Junit = None,
-    markdown: Markdown = None,
-    quiet: Quiet = False,
-    force: Force = False,
+    reading: Given,
+    titles: Titles,
+    output: Output,
+    picture: Heatmap,
+    workers: Workers,
+    gating: Gating,
 ) -> None:
     """Audit a model: can its cosines be read as likeness, why, and what to type next."""
     from embaudit import auditing
-    from embaudit.io import distinct_outputs
     from embaudit.report.view import Origin
 
     reading, codes = reading.without_codes()
-    given = {"objective": objective, "soft_cap": soft_cap, "items": items, "id": id, "title": title, "role": role,
-             "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+    given = {"objective": objective, "soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
+             "title": titles.title, "role": role, "norm": norm, "norm_kind": norm_kind}  # fmt: skip
     effort: dict[str, Any] = {"quick": quick, "n_gauges": gauges, "n_pairs": pairs, "n_lists": lists,
                               "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
-    asked = _asked(path, reading, given, {"normalised": normalised, "by-row": by_row, "partial": partial})
-    gate = gate_of(fail_on, codes, severity, baseline, quiet=quiet)
-    drawn, read = drawing(heatmap, groups, show, force=force), [items, baseline, ordering_file(groups)]
-    distinct_outputs([path, *read, *reading.files(path)], [json, out, heatmap, sarif, junit, markdown])
-    with _promised([json, out], drawn, [sarif, junit, markdown], force=force) as (write, tell):
-        with working(jobs, dask, quiet=quiet):
-            titles = {"items": items, "identifier": id, "title": title, "by_row": by_row, "partial": partial}
+    asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
+    gate = gating.gate(codes, quiet=output.quiet)
+    picture.require_picture()
+    inputs = [path, titles.items, gating.baseline, picture.ordering, *reading.files(path)]
+    drawn: File = (picture.heatmap, lambda found, *_: picture.drawn(found, show or ()))
+    forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
+    with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
+        with workers.at_work(quiet=output.quiet):
             tensor = norm or ("none" if normalised else None)
-            model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)
+            model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=output.quiet)
             result = auditing.audit(
                 model,
                 role=role,
@@ -215,12 +152,12 @@ def audit(
                 soft_cap=soft_cap,
                 normalised=normalised,
                 final_norm=final_norm,
-                thresholds=thresholds_in(threshold),
+                thresholds=thresholds_in(gating.threshold),
                 rng=seed,
                 source=str(path),
             )
-        write(result, f"Audit of {path}", Origin(asked=asked))
-        tell(result, outcome := gate.judge(result))
+        outcome = gate.judge(result)
+        write(result, f"Audit of {path}", Origin(asked=asked), outcome)
     # Files first: a reader that closes the pipe must not cost the results.
-    _say(result, outcome, None if full else asked, make_console(quiet=quiet))
+    _say(result, outcome, None if output.full else asked, output.console)
     raise typer.Exit(int(not outcome.passes))

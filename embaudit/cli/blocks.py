@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Comment, Dask, Force, Full, Jobs, Json, Page, Quiet, app
-from embaudit.cli.terminal import make_console, outputs, working
+from embaudit.cli.app import app
+from embaudit.cli.groups import grouped
+from embaudit.cli.terminal import Output, Workers
 
 
 @app.command(short_help="Take the cosine of two sets of tensors apart.")
+@grouped
 def blocks(
     x: Annotated[
         Path,
@@ -30,31 +32,22 @@ def blocks(
     threshold: Annotated[
         float | None, typer.Option(help="Say what 'every local cosine reaches this' guarantees globally.")
     ] = None,
-    full: Full = False,
-    json: Json = None,
-    out: Page = None,
-    markdown: Comment = None,
-    jobs: Jobs = None,
-    dask: Dask = None,
-    quiet: Quiet = False,
-    force: Force = False,
+    output: Output,
+    workers: Workers,
 ) -> None:
     """Compare two sets of tensors: the cosine of every block, and how they make up the global one."""
     from embaudit.blocks import block_cosines
     from embaudit.blocks.cosines import require_cosine
-    from embaudit.io import distinct_outputs
     from embaudit.report.first_screen import WIDTH
     from embaudit.report.terminal import print_result
     from embaudit.report.view import Origin
 
-    distinct_outputs([x, y], [json, out, markdown])
     if threshold is not None:
         require_cosine("the threshold", threshold)
-    with outputs(json, out, markdown, force=force) as write:
-        with working(jobs, dask, quiet=quiet):
+    with output.promised([x, y]) as write:
+        with workers.at_work(quiet=output.quiet):
             found = block_cosines(x, y, cut, missing="skip" if skip_missing else "error")
         write(found, f"{x.name} and {y.name}", Origin(((x.name, None), (y.name, None))))
-    console = make_console(quiet=quiet)
-    print_result(found, console, full=full)
+    print_result(found, output.console, full=output.full)
     if threshold is not None:
-        console.print(fill(found.local_threshold(threshold).explain(), WIDTH), markup=False)
+        output.console.print(fill(found.local_threshold(threshold).explain(), WIDTH), markup=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from embaudit.cli.app import Force, Jobs, Partial, Quiet, Seed, app
-from embaudit.cli.terminal import make_console, working
+from embaudit.cli.terminal import Workers, make_console
 from embaudit.foundation.words import counted
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def fit(
     most = min(data.matrix.shape)
     if not 1 <= rank <= most:
         raise must_be("--rank", f"from 1 to {most}, the fewer of users and items", rank)
-    with working(jobs, None, quiet=quiet):
+    with Workers(jobs).at_work(quiet=quiet):
         estimator = _estimator(objective, rank, alpha, split, seed).fit(data.matrix)
         model = estimator.model(data.matrix, user_ids=data.user_ids, item_ids=data.item_ids, item_names=names)
     save(model.replace(**{f"{side}_counts": data.counts(side) for side in model.sides}), out, force=force)

@@ -8,25 +8,11 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import (
-    ByRow,
-    Dask,
-    Force,
-    Id,
-    Items,
-    Jobs,
-    Model,
-    Norm,
-    NormSort,
-    Partial,
-    Quiet,
-    Seed,
-    Title,
-    app,
-)
+from embaudit.cli.app import Force, Model, Norm, NormSort, Quiet, Seed, app
 from embaudit.cli.audit import norm_before
-from embaudit.cli.reading import Given, reads_a_model, titled
-from embaudit.cli.terminal import make_console, working
+from embaudit.cli.groups import grouped
+from embaudit.cli.reading import Given, Titles
+from embaudit.cli.terminal import Workers, make_console
 
 
 class Kind(StrEnum):
@@ -49,7 +35,7 @@ class Side(StrEnum):
 
 
 @app.command(short_help="Write vectors whose cosine the predictions pin down.")
-@reads_a_model
+@grouped
 def fix(
     path: Model,
     *,
@@ -65,14 +51,9 @@ def fix(
     norm: Norm = None,
     norm_kind: NormSort = None,
     reading: Given,
-    items: Items = None,
-    id: Id = None,  # noqa: A002
-    title: Title = None,
-    by_row: ByRow = False,
-    partial: Partial = False,
+    titles: Titles,
     seed: Seed = 0,
-    jobs: Jobs = None,
-    dask: Dask = None,
+    workers: Workers,
     quiet: Quiet = False,
     force: Force = False,
 ) -> None:
@@ -80,12 +61,12 @@ def fix(
     from embaudit.io import distinct_outputs, require_output
     from embaudit.remedy import fix as mend
 
-    distinct_outputs([path, items, *reading.files(path)], [out])
+    distinct_outputs([path, titles.items, *reading.files(path)], [out])
     require_output(out, force=force)
-    model = titled(reading.read(path).model, items, id, title, by_row=by_row, partial=partial, quiet=quiet)
+    model = titles.on(reading.read(path).model, quiet=quiet)
     before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
-    with working(jobs, dask, quiet=quiet):
+    with workers.at_work(quiet=quiet):
         remedy = mend(
             model,
             str(as_),

@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import app
-from embaudit.cli.reading import Given, reads_a_model
+from embaudit.cli.groups import grouped
+from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console
 
 
 @app.command(short_help="List the formats, or say how one file would be read.")
-@reads_a_model
+@grouped
 def formats(
     path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
     *,

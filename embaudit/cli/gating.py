@@ -3,47 +3,52 @@
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from embaudit.cli.app import FailOnFindings
 from embaudit.cli.fail_on import FailOn
+from embaudit.cli.groups import Group
 from embaudit.cli.settings import CURRENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from embaudit.auditing import Audit
     from embaudit.report.gate.gate import Gate, Outcome
 
-OwnSeverity = Annotated[
-    list[str] | None, typer.Option("--severity", help="How grave a code is here: CODE=issue or CODE=tip.")
-]
-Before = Annotated[
-    Path | None, typer.Option("--baseline", help="JSON of an earlier audit; only what is new or worse counts.")
-]
-Reported = Annotated[
-    list[str] | None, typer.Option("--threshold", help="From which number on something is reported: NAME=NUMBER.")
-]
-Sarif = Annotated[Path | None, typer.Option("--sarif", help="Write the findings as SARIF, for forges.")]
-Junit = Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")]
-Markdown = Annotated[Path | None, typer.Option("--markdown", help="Write answer and findings for a comment.")]
 
+@dataclass(frozen=True)
+class Gating(Group):
+    """What stops a release, and what forges are told of it."""
 
-def gate_of(
-    fail_on: FailOn, ignore: Sequence[str], severity: Sequence[str] | None, baseline: Path | None, *, quiet: bool
-) -> Gate:
-    """Put the gate together, and read the baseline; codes that are typed go before settings, which are said."""
-    from embaudit.auditing.finding import Severity
-    from embaudit.report.gate.baseline import Baseline
-    from embaudit.report.gate.gate import Gate
+    fail_on: FailOnFindings = FailOn.NEVER
+    severity: Annotated[
+        list[str] | None, typer.Option("--severity", help="How grave a code is here: CODE=issue or CODE=tip.")
+    ] = None
+    threshold: Annotated[
+        list[str] | None, typer.Option("--threshold", help="From which number on something is reported: NAME=NUMBER.")
+    ] = None
+    baseline: Annotated[
+        Path | None, typer.Option("--baseline", help="JSON of an earlier audit; only what is new or worse counts.")
+    ] = None
+    sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the findings as SARIF, for forges.")] = None
+    junit: Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")] = None
 
-    _say_settings(quiet=quiet)
-    level = None if fail_on is FailOn.NEVER else Severity[fail_on.name]
-    before = None if baseline is None else Baseline.load(baseline)
-    return Gate.of(level, ignore=ignore or CURRENT.get().ignore, severities=severity or (), baseline=before)
+    def gate(self, ignore: Sequence[str], *, quiet: bool) -> Gate:
+        """Put the gate together, and read the baseline; codes that are typed go before settings, which are said."""
+        from embaudit.auditing.finding import Severity
+        from embaudit.report.gate.baseline import Baseline
+        from embaudit.report.gate.gate import Gate
+
+        settings = CURRENT.get()
+        if settings.path is not None and not quiet:
+            sys.stderr.write(f"{settings}\n")
+        level = None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
+        before = None if self.baseline is None else Baseline.load(self.baseline)
+        return Gate.of(level, ignore=ignore or settings.ignore, severities=self.severity or (), baseline=before)
 
 
 def thresholds_in(pairs: Sequence[str] | None) -> dict[str, float]:
@@ -66,32 +71,13 @@ def thresholds_in(pairs: Sequence[str] | None) -> dict[str, float]:
     return found
 
 
-def _say_settings(*, quiet: bool) -> None:
-    """Say on the side which options a file has set."""
-    settings = CURRENT.get()
-    if settings.path is not None and not quiet:
-        sys.stderr.write(f"{settings}\n")
+def forge(name: str) -> Callable[[Audit, str, object, Outcome], str]:
+    """Return what writes an audit and its outcome as a forge reads them."""
 
+    def told(audit: Audit, _title: str, _origin: object, outcome: Outcome) -> str:
+        from embaudit.report.gate import forges
 
-@contextmanager
-def told(
-    sarif: Path | None, junit: Path | None, markdown: Path | None, *, force: bool
-) -> Iterator[Callable[[Audit, Outcome], None]]:
-    """Open what forges shall be told in before the work starts; yields what writes an audit and its outcome there."""
-    from embaudit.io import written_whole
+        text: str = getattr(forges, name)(audit, outcome)
+        return text
 
-    with ExitStack() as stack:
-        paths = {"sarif": sarif, "junit": junit, "markdown": markdown}
-        files = {
-            name: stack.enter_context(written_whole(path, force=force, mode="w"))
-            for name, path in paths.items()
-            if path is not None
-        }
-
-        def write(audit: Audit, outcome: Outcome) -> None:
-            for name, file in files.items():
-                from embaudit.report.gate import forges
-
-                file.write(getattr(forges, name)(audit, outcome))
-
-        yield write
+    return told

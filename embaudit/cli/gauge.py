@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from embaudit.cli.app import Force, Model, Quiet, Seed, app
-from embaudit.cli.reading import Given, reads_a_model
+from embaudit.cli.groups import grouped
+from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars
 
 
 @app.command(short_help="Write another model with the same predictions.")
-@reads_a_model
+@grouped
 def gauge(
     path: Model,
     *,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from embaudit.cli.app import Partial
+from embaudit.cli.groups import Group
 from embaudit.cli.terminal import reading_options
 
 if TYPE_CHECKING:
@@ -44,10 +43,10 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
 }
 # fmt: on
-IDS: dict[str, tuple[Any, Any]] = {
+ID: dict[str, tuple[Any, Any]] = {
     "id": (Annotated[Text, typer.Option("--id", help="Column of the ids, in a table of vectors.")], None)
 }
-"""On commands that read no titles, whose `--id` is of both."""
+"""Of the titles where there is a table of them, else of a table of vectors."""
 CALLED = {"counts": "right_counts"}
 """Options that `load` calls by another name."""
 CODE = re.compile(r"EMB\d+", re.IGNORECASE)
@@ -57,12 +56,17 @@ FILES = ("labels", "right_counts", "left_counts", "inputs", "states")
 
 
 @dataclass(frozen=True)
-class Given:
+class Given(Group):
     """How the caller said that a model is to be read."""
 
     kind: str = "auto"
     options: Mapping[str, Any] = field(default_factory=dict)
     """Options of `load` that were given."""
+
+    @classmethod
+    def declared(cls) -> dict[str, tuple[Any, Any]]:
+        """Annotations and defaults of the options, by their names."""
+        return OPTIONS | ID
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Given:
@@ -76,7 +80,8 @@ class Given:
         named = {CALLED.get(name, name): values[name] for name in OPTIONS if values.get(name)}
         kind, loaded = named.pop("kind", "auto"), reading_options(named.pop("load", None))
         plain = {name: tuple(x) if isinstance(x, list) else str(x) for name, x in named.items()}
-        return cls(kind, plain | loaded)
+        column = values.get("id") if values.get("items") is None else None
+        return cls(kind, plain | loaded | ({} if column is None else {"id": column}))
 
     def without_codes(self) -> tuple[Given, tuple[str, ...]]:
         """Tell arrays to leave out from codes of findings that do not count: both go by `--ignore`.
@@ -127,53 +132,34 @@ class Given:
         return found
 
 
-def titled(
-    model: FactorModel,
-    items: Path | None,
-    identifier: str | None,
-    title: str | None,
-    *,
-    by_row: bool = False,
-    partial: bool = False,
-    quiet: bool = False,
-) -> FactorModel:
-    """Name the items of a model after a table, and say how many matched."""
-    from embaudit.errors import InputError
-    from embaudit.io import with_titles
+@dataclass(frozen=True)
+class Titles(Group):
+    """A table that names the items, and how it is joined."""
 
-    if items is None and title is not None:
-        raise InputError("--title must be given with --items, the table whose column it names.")
-    if items is None:
-        return model
-    named, joined = with_titles(model, items, id=identifier, title=title, by_row=by_row, partial=partial)
-    if not quiet:
-        sys.stderr.write(f"titles: {joined.explain()}\n")
-    return named
+    items: Annotated[Path | None, typer.Option(help="Table with titles of the items.")] = None
+    id: Annotated[
+        str | None, typer.Option("--id", help="Its column of ids, or without it that of a table of vectors.")
+    ] = None
+    title: Annotated[str | None, typer.Option(help="Its column of titles.")] = None
+    by_row: Annotated[bool, typer.Option("--by-row", help="Join by the order of the rows, not by ids.")] = False
+    partial: Partial = False
 
+    @property
+    def joining(self) -> dict[str, Any]:
+        """How the table is joined."""
+        column = self.id if self.items is not None else None
+        return {"id": column, "by_row": self.by_row, "partial": self.partial}
 
-def reads_a_model(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command all reading options; it receives them as one `reading`."""
+    def on(self, model: FactorModel, *, quiet: bool) -> FactorModel:
+        """Name the items of a model, and say how many matched."""
+        from embaudit.errors import InputError
+        from embaudit.io import with_titles
 
-    @wraps(command)
-    def with_options(*args: Any, **values: Any) -> None:
-        given = Given.of({name: values.pop(name) for name in OPTIONS})
-        # Of the titles where there is a table of them, else of a table of vectors.
-        column = values.get("id") if values.get("items") is None else None
-        if column is not None:
-            values["id"], given = None, replace(given, options={**given.options, "id": column})
-        if "id" not in own:
-            del values["id"]
-        command(*args, reading=given, **values)
-
-    own = {name: one for name, one in signature(command).parameters.items() if name != "reading"}
-    hints = get_type_hints(command, include_extras=True)
-    added = {
-        name: Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
-        for name, (hint, default) in (OPTIONS | ({} if "id" in own else IDS)).items()
-    }
-    parameters = [one.replace(annotation=hints[name]) for name, one in own.items()]
-    with_options.__signature__ = signature(command).replace(parameters=[*parameters, *added.values()])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {name: one.annotation for name, one in {**own, **added}.items()} | {
-        name: hint for name, hint in hints.items() if name not in ("reading", "return")
-    }
-    return with_options
+        if self.items is None:
+            if self.title is not None:
+                raise InputError("--title must be given with --items, the table whose column it names.")
+            return model
+        named, joined = with_titles(model, self.items, title=self.title, **self.joining)
+        if not quiet:
+            sys.stderr.write(f"titles: {joined.explain()}\n")
+        return named

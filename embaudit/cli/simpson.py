@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Comment, FailOnFindings, Force, Full, Json, Page, Quiet, Seed, app
+from embaudit.cli.app import FailOnFindings, Seed, app
 from embaudit.cli.fail_on import FailOn
-from embaudit.cli.terminal import make_console, outputs, progress_bars
+from embaudit.cli.groups import grouped
+from embaudit.cli.terminal import Output, progress_bars
 
 LISTED = 5
 
 
 @app.command(short_help="Find groupings that turn an association around.")
+@grouped
 def simpson(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False)],
     *,
@@ -25,25 +27,18 @@ def simpson(
     min_size: Annotated[int, typer.Option(help="Smaller groups have no vote.")] = 5,
     permutations: Annotated[int, typer.Option(help="Permutations behind the p-values; 0 for none.")] = 999,
     seed: Seed = 0,
-    full: Full = False,
-    json: Json = None,
-    out: Page = None,
-    markdown: Comment = None,
+    output: Output,
     fail_on: FailOnFindings = FailOn.NEVER,
-    quiet: Quiet = False,
-    force: Force = False,
 ) -> None:
     """Find groupings of a table that reverse, remove or uncover an association (Simpson's paradox)."""
-    from embaudit.io import distinct_outputs
     from embaudit.report.brief import brief
     from embaudit.report.shown import shown
     from embaudit.report.terminal import print_grids
     from embaudit.report.view import Origin
     from embaudit.reversals import simpson as find
 
-    distinct_outputs([table], [json, out, markdown])
-    with outputs(json, out, markdown, force=force) as write:
-        with progress_bars(quiet=quiet):
+    with output.promised([table]) as write:
+        with progress_bars(quiet=output.quiet):
             found = find(
                 str(table),
                 x=x,
@@ -55,9 +50,9 @@ def simpson(
                 rng=seed,
             )
         write(found, f"{y} on {x} in {table.name}", Origin(((table.name, None),), seed=seed))
-    console = make_console(quiet=quiet)
+    console = output.console
     said = (*found.explain(limit=LISTED).splitlines(), *found.listed_notes(limit=LISTED))
-    if full:
+    if output.full:
         print_grids(shown(found).grids, console)
         for line in said:
             console.print(line, markup=False)

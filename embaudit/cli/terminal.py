@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from json import dump
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
+import typer
+
+from embaudit.cli.app import Force, Jobs, Quiet
+from embaudit.cli.groups import Group
 from embaudit.errors import escaped
 from embaudit.foundation.progress import reporting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
     from rich.console import Console
 
     from embaudit.foundation.results import Result
     from embaudit.report.view import Origin
+
+
+SCHEDULER = re.compile(r"([^\s:/\[\]]+|\[[0-9a-fA-F:]+\]):[0-9]{1,5}")
+"""Host and port."""
+File: TypeAlias = tuple[Path | None, Callable[..., str | bytes]]
+"""A file that may be asked for, and what makes its content of a result."""
 
 
 def make_console(*, quiet: bool) -> Console:
@@ -51,76 +62,128 @@ def progress_bars(*, quiet: bool) -> AbstractContextManager[None]:
     return reporting(None) if quiet else nullcontext()
 
 
-@contextmanager
-def _workers(jobs: int | None, dask: str | None) -> Iterator[None]:
-    """Let so many threads, or the workers of a Dask scheduler, do what runs inside.
+def _scheduler(address: str | None) -> str | None:
+    """Refuse what is no address before anything is read: a Dask client would tell of it again and again."""
+    if address is not None and not SCHEDULER.fullmatch(address):
+        from embaudit.errors import must_be
 
-    Raises
-    ------
-    InputError
-        If both are asked for, Dask is missing, or nobody answers there.
-    """
-    from joblib import parallel_config
+        raise must_be("--dask", "HOST:PORT of a Dask scheduler", repr(address))
+    return address
 
-    from embaudit.errors import InputError, must_be
 
-    if dask is None:
-        with parallel_config(n_jobs=jobs):
+@dataclass(frozen=True)
+class Workers(Group):
+    """Who shares the work."""
+
+    jobs: Jobs = None
+    dask: Annotated[
+        str | None,
+        typer.Option(callback=_scheduler, help="Let the workers of a Dask scheduler at HOST:PORT do the work."),
+    ] = None
+
+    @contextmanager
+    def at_work(self, *, quiet: bool) -> Iterator[None]:
+        """Let threads, or the workers of a Dask scheduler, do what runs inside, and show how far it is.
+
+        Raises
+        ------
+        InputError
+            If both are asked for, Dask is missing, or nobody answers there.
+        """
+        with ExitStack() as stack:
+            stack.enter_context(progress_bars(quiet=quiet))
+            if self.jobs is not None or self.dask is not None:
+                from joblib import parallel_config
+
+                client = None if self.dask is None else stack.enter_context(self._client(self.dask))
+                how = {"n_jobs": self.jobs} if client is None else {"backend": "dask", "client": client}
+                stack.enter_context(parallel_config(**how))
             yield
-        return
-    if jobs is not None:
-        raise must_be("--jobs", "left out beside --dask", jobs)
-    try:
-        from distributed import Client
 
-        client = Client(f"tcp://{dask}", timeout="5s", set_as_default=False)
-    except ImportError as error:
-        raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
-    except (OSError, ValueError, TimeoutError) as error:
-        raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(dask)) from error
-    with client, parallel_config(backend="dask", client=client):
-        yield
+    def _client(self, address: str) -> Any:
+        from embaudit.errors import InputError, must_be
 
+        if self.jobs is not None:
+            raise must_be("--jobs", "left out beside --dask", self.jobs)
+        try:
+            from distributed import Client
 
-@contextmanager
-def working(jobs: int | None, dask: str | None, *, quiet: bool) -> Iterator[None]:
-    """Let workers do what runs inside, and show how far it is."""
-    workers = nullcontext() if jobs is None and dask is None else _workers(jobs, dask)
-    with progress_bars(quiet=quiet), workers:
-        yield
+            return Client(f"tcp://{address}", timeout="5s", set_as_default=False)
+        except ImportError as error:
+            raise InputError("--dask needs distributed: pip install 'embaudit[dask]'.") from error
+        except (OSError, ValueError, TimeoutError) as error:
+            raise must_be("--dask", "HOST:PORT of a Dask scheduler that answers", repr(address)) from error
 
 
 @contextmanager
-def outputs(
-    json: Path | None, out: Path | None, markdown: Path | None = None, *, force: bool
-) -> Iterator[Callable[..., None]]:
-    """Open what a result shall be written to before the work starts, so that what cannot be written is refused at once.
+def promised(*files: File, force: bool) -> Iterator[Callable[..., None]]:
+    """Open files before the work starts, so that what cannot be written is refused at once.
 
-    Yields what writes a result to the files asked for: as JSON, as a page under a title, and for a comment.
+    Yields what writes into each file what its function makes of a result.
     """
     from embaudit.io import written_whole
 
     with ExitStack() as stack:
-        paths = (json, out, markdown)
-        files = [path and stack.enter_context(written_whole(path, force=force, mode="w")) for path in paths]
+        opened = [
+            (stack.enter_context(written_whole(path, force=force, mode="w")), make) for path, make in files if path
+        ]
 
-        def write(result: Result, title: str, origin: Origin | None = None) -> None:
-            # Each takes a while to load, and most runs write none of them.
-            if files[0]:
-                from embaudit.report.schemas import record
-
-                dump(record(result), files[0], indent=1, ensure_ascii=False, allow_nan=False)
-                files[0].write("\n")
-            if files[1]:
-                from embaudit.report.page import page
-
-                files[1].write(page(result, title, origin))
-            if files[2]:
-                from embaudit.report.gate.comment import comment
-
-                files[2].write(comment(result, title, origin))
+        def write(*said: Any) -> None:
+            for file, make in opened:
+                content = make(*said)
+                # A picture goes beneath the text that all others are.
+                _ = file.write(content) if isinstance(content, str) else file.buffer.write(content)
 
         yield write
+
+
+# Each takes a while to load, and most runs write none of them.
+def _json(result: Result, *_: object) -> str:
+    from embaudit.report.schemas import record
+
+    return dumps(record(result), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _page(result: Result, title: str, origin: Origin | None = None, *_: object) -> str:
+    from embaudit.report.page import page
+
+    return page(result, title, origin)
+
+
+def _comment(result: Result, title: str, origin: Origin | None = None) -> str:
+    from embaudit.report.gate.comment import comment
+
+    return comment(result, title, origin)
+
+
+@dataclass(frozen=True)
+class Output(Group):
+    """Where a result goes, and how much of it is printed."""
+
+    full: Annotated[bool, typer.Option("--full", help="Print everything, not one screen of it.")] = False
+    json: Annotated[Path | None, typer.Option("--json", help="Write every number to this JSON file.")] = None
+    out: Annotated[Path | None, typer.Option("--out", help="Write a report to this HTML file.")] = None
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write what is found for a comment.")] = None
+    quiet: Quiet = False
+    force: Force = False
+
+    @property
+    def console(self) -> Console:
+        """The console that results are printed to."""
+        return make_console(quiet=self.quiet)
+
+    def promised(
+        self,
+        inputs: Sequence[Path | str | None],
+        *more: File,
+        comment: Callable[..., str] = _comment,
+    ) -> AbstractContextManager[Callable[..., None]]:
+        """Open the files asked for, none of which may be an input; yields what writes a result, by title and origin."""
+        from embaudit.io import distinct_outputs
+
+        files: list[File] = [(self.json, _json), (self.out, _page), *more, (self.markdown, comment)]
+        distinct_outputs(inputs, [path for path, _ in files])
+        return promised(*files, force=self.force)
 
 
 def reading_options(given: list[str] | None) -> dict[str, str]:

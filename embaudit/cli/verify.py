@@ -7,26 +7,23 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import ByRow, Id, Items, Model, Norm, NormSort, Partial, Quiet, Title, app
+from embaudit.cli.app import Model, Norm, NormSort, Quiet, app
 from embaudit.cli.audit import read_for_audit
-from embaudit.cli.reading import Given, reads_a_model
+from embaudit.cli.groups import grouped
+from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import make_console, progress_bars
 
 
 @app.command(short_help="Recompute an audit from its JSON and compare.")
-@reads_a_model
+@grouped
 def verify(
     audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],
     path: Model,
     *,
     reading: Given,
+    titles: Titles,
     norm: Norm = None,
     norm_kind: NormSort = None,
-    items: Items = None,
-    id: Id = None,  # noqa: A002
-    title: Title = None,
-    by_row: ByRow = False,
-    partial: Partial = False,
     quiet: Quiet = False,
 ) -> None:
     """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
@@ -39,7 +36,6 @@ def verify(
     record = recorded(audit)
     options = record.get("options")
     normalised = isinstance(options, dict) and options.get("normalised") is True
-    titles = {"items": items, "identifier": id, "title": title, "by_row": by_row, "partial": partial}
     tensor = norm or ("none" if normalised else None)
     with progress_bars(quiet=quiet):
         model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)

@@ -1,0 +1,49 @@
+"""Groups of options: declared once, and the same on every command that takes the group as one parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from functools import wraps
+from inspect import Parameter, Signature, isclass, signature
+from typing import Any, Self, get_type_hints
+
+
+class Group:
+    """Options that go together: the fields of a dataclass, annotated as typer has them."""
+
+    @classmethod
+    def declared(cls) -> dict[str, tuple[Any, Any]]:
+        """Annotations and defaults of the options, by their names."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {one.name: (hints[one.name], one.default) for one in fields(cls)}  # type: ignore[arg-type]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Take the options of this group out of all those of a command."""
+        return cls(**{name: values[name] for name in cls.declared()})
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of each group among its parameters; an option that it declares itself is its own.
+
+    Where two groups share an option, the last of them declares it.
+    """
+    hints, own = get_type_hints(command, include_extras=True), signature(command).parameters
+    groups = {name: hints[name] for name in own if isclass(hints[name]) and issubclass(hints[name], Group)}
+    shared = {name: one for group in groups.values() for name, one in group.declared().items()}
+    parameters = [one.replace(annotation=hints[name]) for name, one in own.items() if name not in groups]
+    parameters += [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+        for name, (hint, default) in shared.items()
+        if name not in own
+    ]
+
+    @wraps(command)
+    def with_options(**values: Any) -> None:
+        made = {name: group.of(values) for name, group in groups.items()}
+        command(**{name: value for name, value in values.items() if name in own}, **made)
+
+    with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_options
