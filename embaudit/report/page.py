@@ -32,12 +32,17 @@ if TYPE_CHECKING:
     from embaudit.foundation.results import Result
 
 
-@cache
-def _template(name: str) -> jinja2.Template:
+def environment(*, escapes: bool) -> jinja2.Environment:
+    """Return what fills the templates of reports, whether or not it escapes what HTML and XML take for markup."""
     import jinja2
 
     loader, undefined = jinja2.PackageLoader("embaudit.report"), jinja2.StrictUndefined
-    drawn = jinja2.Environment(loader=loader, autoescape=True, undefined=undefined, trim_blocks=True)
+    return jinja2.Environment(loader=loader, autoescape=escapes, undefined=undefined, trim_blocks=True)  # noqa: S701
+
+
+@cache
+def _template(name: str) -> jinja2.Template:
+    drawn = environment(escapes=True)
     drawn.filters |= {"coded": coded, "typed": typed, "worded": worded}
     return drawn.get_template(name)
 

@@ -9,7 +9,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
-from xml.etree import ElementTree as ET
 
 from embaudit._version import __version__
 from embaudit.auditing.finding import Severity
@@ -18,8 +17,6 @@ from embaudit.errors import escaped
 from embaudit.foundation.words import cut
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from embaudit.auditing import Audit
     from embaudit.auditing.glossary import Code
     from embaudit.report.gate.gate import Judged, Outcome
@@ -55,7 +52,7 @@ def _rule(name: str) -> dict[str, Any]:
         "fullDescription": {"text": f"{code.meaning} {code.why}"},
         "help": {
             "text": "\n".join(f"{heading}: {text}" for heading, text in code.sections),
-            "markdown": "\n".join(_told(code)),
+            "markdown": _told(code),
         },
         "defaultConfiguration": {"level": LEVELS[max(code.severities)]},
     }
@@ -81,68 +78,34 @@ def _result(audit: Audit, one: Judged) -> dict[str, Any]:
 
 def junit(audit: Audit, outcome: Outcome) -> str:
     """Write a test case for the predictions and for each code: failed where it stops, skipped where it is ignored."""
-    suite = ET.Element("testsuite", name=f"embaudit {_line(audit.source or 'audit')}")
-    failed = skipped = 0
-    predictions = ET.SubElement(suite, "testcase", classname="embaudit", name="predictions stay the same")
-    if not outcome.predictions_hold:
-        failed += 1
-        ET.SubElement(predictions, "failure", message="an equal model predicts otherwise")
-    for name, code in CODES.items():
-        case = ET.SubElement(suite, "testcase", classname="embaudit", name=f"{name} {code.title}")
-        found = [one for one in outcome.judged if one.finding.code == name]
-        stops = [one for one in found if one.stops]
-        if stops:
-            failed += 1
-            message = "; ".join(_line(one.finding.title) for one in stops)
-            text = "\n".join(_line(f"{one.finding.explanation} {one.finding.remedy}", 10 * WORDS) for one in stops)
-            ET.SubElement(case, "failure", message=message, type=stops[0].severity.title).text = text
-        elif any(one.status == "ignored" for one in found):
-            skipped += 1
-            ET.SubElement(case, "skipped", message="ignored by the settings of the gate")
-        elif found:
-            ET.SubElement(case, "system-out").text = "\n".join(_line(str(one)) for one in found)
-    suite.attrib |= {"tests": str(1 + len(CODES)), "failures": str(failed), "errors": "0", "skipped": str(skipped)}
-    ET.indent(suite)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+    cases = {code: [one for one in outcome.judged if one.finding.code == code.name] for code in CODES.values()}
+    ignored = {name for name, found in cases.items() if any(one.status == "ignored" for one in found)}
+    stopped = {name for name, found in cases.items() if any(one.stops for one in found)}
+    return filled("junit.xml.j2", audit=audit, outcome=outcome, cases=cases, stopped=stopped, skipped=ignored - stopped)
 
 
 def markdown(audit: Audit, outcome: Outcome) -> str:
     """Write the answer and the findings for a comment on a change."""
-    return "\n".join(_markdown(audit, outcome)) + "\n"
+    codes = [CODES[name] for name in dict.fromkeys(one.finding.code for one in outcome.judged)]
+    return filled("audit.md.j2", audit=audit, outcome=outcome, codes=codes)
 
 
-def _markdown(audit: Audit, outcome: Outcome) -> Iterator[str]:
-    yield f"### embaudit: {plain_text(audit.source or 'audit')}"
-    yield ""
-    yield f"{plain_text(audit.answer.question)} **{plain_text(str(audit.answer))}**"
-    yield ""
-    if outcome.judged:
-        yield "| | code | finding | what to do |"
-        yield "|---|---|---|---|"
-        yield from (_row(one) for one in outcome.judged)
-        yield ""
-    if outcome.is_asked:
-        yield f"**{plain_text(str(outcome))}**"
-        yield ""
-    if outcome.judged:
-        yield from ("<details><summary>What the codes mean</summary>", "")
-        for name in dict.fromkeys(one.finding.code for one in outcome.judged):
-            yield from (f"**{plain_text(CODES[name].heading)}**", "", *_told(CODES[name]), "")
-        yield from ("</details>", "")
-    yield f"embaudit {plain_text(__version__)}, seed {audit.evidence.seed}"
+def filled(template: str, **values: Any) -> str:
+    """Fill a template that chats or forges read: of Markdown by `plain`, of XML by `line` and escaped by itself."""
+    from embaudit.report.page import environment
+
+    made = environment(escapes=".xml" in template)
+    made.filters |= {"plain": plain_text, "line": _line, "told": _told}
+    return made.get_template(template).render(version=__version__, **values) + "\n"
 
 
-def _told(code: Code) -> Iterator[str]:
-    """Yield as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
-    for heading, text in code.sections:
-        parts = re.split("(`[^`]*`)", text)
-        yield f"- *{heading}*: {''.join(part if part.startswith('`') else plain_text(part) for part in parts)}"
-
-
-def _row(one: Judged) -> str:
-    said = one.severity.title if one.status == "new" else f"{one.severity.title}, {one.status}"
-    cells = (said, one.finding.code, one.finding.title, one.finding.remedy)
-    return f"| {' | '.join(map(plain_text, cells))} |"
+def _told(code: Code) -> str:
+    """Write as list in Markdown what `embaudit explain` says of a code; what it sets as code stays so."""
+    sections = ((heading, re.split("(`[^`]*`)", text)) for heading, text in code.sections)
+    return "\n".join(
+        f"- *{heading}*: {''.join(part if part.startswith('`') else plain_text(part) for part in parts)}"
+        for heading, parts in sections
+    )
 
 
 def plain_text(text: str) -> str:
