@@ -26,10 +26,6 @@ Jobs = Annotated[int | None, typer.Option(min=1, help="Threads that share the wo
 Model = Annotated[Path, typer.Argument(help="A model file or directory; see `embaudit formats`.", show_default=False)]
 FailOnFindings = Annotated[FailOn, typer.Option("--fail-on", help="Exit 1 on findings of this severity.")]
 Partial = Annotated[bool, typer.Option("--partial", help="Go on where less than half of the rows match.")]
-Norm = Annotated[
-    str | None, typer.Option("--norm", help="Tensor that holds the gains of the final norm before the head, or none.")
-]
-NormSort = Annotated[str | None, typer.Option("--norm-kind", help="What that norm is: rms or layer.")]
 
 
 @app.callback(invoke_without_command=True)

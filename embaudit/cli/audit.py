@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from embaudit.cli.app import Model, Norm, NormSort, Seed, app
+from embaudit.cli.app import Model, Seed, app
 from embaudit.cli.drawing import Heatmap
 from embaudit.cli.gating import Gating, forge, thresholds_in
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Titles
+from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
 from embaudit.cli.terminal import Output, Workers
-from embaudit.foundation.progress import announced
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,10 +21,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.cli.terminal import File
-    from embaudit.io import FoundNorm, Reading
-    from embaudit.io.intake import Intake
-    from embaudit.model import FactorModel
-    from embaudit.model.final_norm import FinalNorm
     from embaudit.report.gate.gate import Outcome
     from embaudit.report.next_steps import Asked
 
@@ -39,38 +33,6 @@ def _asked(path: Path, reading: Given, told: Mapping[str, object], flags: Mappin
     words = [part for name, value in given.items() for part in (f"--{name.replace('_', '-')}", value)]
     words += [f"--{name}" for name, flag in flags.items() if flag]
     return Asked(str(path), tuple(reading.words()), tuple(words))
-
-
-def norm_before(model: FactorModel, path: Path, name: str | None, kind: str | None, *, quiet: bool) -> FoundNorm | None:
-    """Find the final norm before a head, and say on the side which tensor was taken for it."""
-    from embaudit.io import final_norm_of, fits
-
-    if model.link != "softmax" and name is None and kind is None:
-        return None
-    found = final_norm_of(path, name=name, kind=kind)  # type: ignore[arg-type]
-    if found is None or (name is None and not fits(found.norm, model)):
-        return None
-    if not quiet:
-        sys.stderr.write(f"{found}; --norm none reads the head without it.\n")
-    return found
-
-
-def with_norm(intake: Intake, norm: FoundNorm | None) -> Intake:
-    """Say in an intake which arrays that were left over became the final norm."""
-    known = {part.name for part in intake.left_over}
-    return intake.beside(*(part for part in norm.parts if part.name in known)) if norm else intake
-
-
-def read_for_audit(
-    path: Path, reading: Given, titles: Titles, norm: tuple[str | None, str | None], *, quiet: bool
-) -> tuple[Reading, FinalNorm | None]:
-    """Read a model with its titles, and the final norm before it, by the name of its tensor and its kind."""
-    from embaudit.io import Reading
-
-    source = announced(f"reading {path.name}")(reading.read)(path)
-    model = titles.on(source.model, quiet=quiet)
-    before = norm_before(model, path, *norm, quiet=quiet)
-    return Reading(model, with_norm(source.intake, before)), before.norm if before else None
 
 
 def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console) -> None:
@@ -96,8 +58,6 @@ def audit(
     ] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
-    norm: Norm = None,
-    norm_kind: NormSort = None,
     group: Annotated[
         list[str] | None,
         typer.Option(help="Only these models: canonical, diagonal, linear, orthogonal, translation, affine."),
@@ -117,6 +77,7 @@ def audit(
     seed: Seed = 0,
     reading: Given,
     titles: Titles,
+    norm: Norm,
     output: Output,
     picture: Heatmap,
     workers: Workers,
@@ -128,7 +89,7 @@ def audit(
 
     reading, codes = reading.without_codes()
     given = {"objective": objective, "soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
-             "title": titles.title, "role": role, "norm": norm, "norm_kind": norm_kind}  # fmt: skip
+             "title": titles.title, "role": role, "norm": norm.norm, "norm_kind": norm.norm_kind}  # fmt: skip
     effort: dict[str, Any] = {"quick": quick, "n_gauges": gauges, "n_pairs": pairs, "n_lists": lists,
                               "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
@@ -139,8 +100,9 @@ def audit(
     forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
         with workers.at_work(quiet=output.quiet):
-            tensor = norm or ("none" if normalised else None)
-            model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=output.quiet)
+            model, final_norm = read_for_audit(
+                path, reading, titles, norm.beside(normalised=normalised), quiet=output.quiet
+            )
             result = auditing.audit(
                 model,
                 role=role,

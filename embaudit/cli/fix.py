@@ -8,10 +8,9 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Force, Model, Norm, NormSort, Quiet, Seed, app
-from embaudit.cli.audit import norm_before
+from embaudit.cli.app import Force, Model, Quiet, Seed, app
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Titles
+from embaudit.cli.reading import Given, Norm, Titles
 from embaudit.cli.terminal import Workers, make_console
 
 
@@ -48,8 +47,7 @@ def fix(
     ] = None,
     dimensions: Annotated[int | None, typer.Option(help="Keep so many leading directions.")] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Length 1, so that a dot product is the cosine.")] = False,
-    norm: Norm = None,
-    norm_kind: NormSort = None,
+    norm: Norm,
     reading: Given,
     titles: Titles,
     seed: Seed = 0,
@@ -64,7 +62,7 @@ def fix(
     distinct_outputs([path, titles.items, *reading.files(path)], [out])
     require_output(out, force=force)
     model = titles.on(reading.read(path).model, quiet=quiet)
-    before = norm_before(model, path, norm, norm_kind, quiet=quiet) if str(as_).startswith("folded") else None
+    before = norm.before(model, path, quiet=quiet) if str(as_).startswith("folded") else None
     side = None if role is None else role.value
     with workers.at_work(quiet=quiet):
         remedy = mend(

@@ -40,12 +40,12 @@ def formats(
 @app.command(short_help="Show versions and check that results can be trusted.")
 def doctor() -> None:
     """Show versions and check that this machine computes what embaudit promises."""
-    from embaudit.cli.diagnosis import diagnose
+    from embaudit.cli.diagnosis import promises, versions
 
-    diagnosis = diagnose()
     console = make_console(quiet=False)
-    for name, value in diagnosis.versions.items():
+    for name, value in versions().items():
         console.print(f"{name:14} {value}", markup=False)
-    for check in diagnosis.checks:
-        console.print(f"{'ok    ' if check.ok else 'FAILED'} {check.name}: {check.detail}", markup=False)
-    raise typer.Exit(0 if diagnosis.ok else 1)
+    checks = promises()
+    for name, (kept, detail) in checks.items():
+        console.print(f"{'ok    ' if kept else 'FAILED'} {name}: {detail}", markup=False)
+    raise typer.Exit(0 if all(kept for kept, _ in checks.values()) else 1)

@@ -29,20 +29,19 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     Where two groups share an option, the last of them declares it.
     """
-    hints, own = get_type_hints(command, include_extras=True), signature(command).parameters
-    groups = {name: hints[name] for name in own if isclass(hints[name]) and issubclass(hints[name], Group)}
-    shared = {name: one for group in groups.values() for name, one in group.declared().items()}
-    parameters = [one.replace(annotation=hints[name]) for name, one in own.items() if name not in groups]
-    parameters += [
+    hints, taken = get_type_hints(command, include_extras=True), signature(command).parameters
+    groups = {name: hints[name] for name in taken if isclass(hints[name]) and issubclass(hints[name], Group)}
+    own = {name: one.replace(annotation=hints[name]) for name, one in taken.items() if name not in groups}
+    shared = {name: one for group in groups.values() for name, one in group.declared().items() if name not in own}
+    parameters = [*own.values()] + [
         Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
         for name, (hint, default) in shared.items()
-        if name not in own
     ]
 
     @wraps(command)
     def with_options(**values: Any) -> None:
         made = {name: group.of(values) for name, group in groups.items()}
-        command(**{name: value for name, value in values.items() if name in own}, **made)
+        command(**{name: values[name] for name in own}, **made)
 
     with_options.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in parameters}

@@ -13,12 +13,14 @@ import typer
 from embaudit.cli.app import Partial
 from embaudit.cli.groups import Group
 from embaudit.cli.terminal import reading_options
+from embaudit.foundation.progress import announced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from embaudit.io import Reading
+    from embaudit.io import FoundNorm, Reading
     from embaudit.model import FactorModel
+    from embaudit.model.final_norm import FinalNorm
 
 Text = str | None
 # fmt: off
@@ -163,3 +165,44 @@ class Titles(Group):
         if not quiet:
             sys.stderr.write(f"titles: {joined.explain()}\n")
         return named
+
+
+@dataclass(frozen=True)
+class Norm(Group):
+    """The final norm before a head."""
+
+    norm: Annotated[
+        Text, typer.Option("--norm", help="Tensor that holds the gains of the final norm before the head, or none.")
+    ] = None
+    norm_kind: Annotated[Text, typer.Option("--norm-kind", help="What that norm is: rms or layer.")] = None
+
+    def beside(self, *, normalised: bool) -> Norm:
+        """Look for none beside label rows of length 1, unless one is named."""
+        return replace(self, norm="none") if normalised and not self.norm else self
+
+    def before(self, model: FactorModel, path: Path, *, quiet: bool) -> FoundNorm | None:
+        """Find the final norm before a head, and say on the side which tensor was taken for it."""
+        from embaudit.io import final_norm_of, fits
+
+        if model.link != "softmax" and self.norm is None and self.norm_kind is None:
+            return None
+        found = final_norm_of(path, name=self.norm, kind=self.norm_kind)  # type: ignore[arg-type]
+        if found is None or (self.norm is None and not fits(found.norm, model)):
+            return None
+        if not quiet:
+            sys.stderr.write(f"{found}; --norm none reads the head without it.\n")
+        return found
+
+
+def read_for_audit(
+    path: Path, reading: Given, titles: Titles, norm: Norm, *, quiet: bool
+) -> tuple[Reading, FinalNorm | None]:
+    """Read a model with its titles, and the final norm before it, which arrays that were left over become."""
+    from embaudit.io import Reading
+
+    source = announced(f"reading {path.name}")(reading.read)(path)
+    model = titles.on(source.model, quiet=quiet)
+    before = norm.before(model, path, quiet=quiet)
+    known = {part.name for part in source.intake.left_over}
+    parts = (part for part in (before.parts if before else ()) if part.name in known)
+    return Reading(model, source.intake.beside(*parts)), before.norm if before else None

@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from embaudit.cli.app import Model, Norm, NormSort, Quiet, app
-from embaudit.cli.audit import read_for_audit
+from embaudit.cli.app import Model, Quiet, app
 from embaudit.cli.groups import grouped
-from embaudit.cli.reading import Given, Titles
+from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 
@@ -22,8 +21,7 @@ def verify(
     *,
     reading: Given,
     titles: Titles,
-    norm: Norm = None,
-    norm_kind: NormSort = None,
+    norm: Norm,
     quiet: Quiet = False,
 ) -> None:
     """Recompute an audit with the seed and options in its JSON; exit 1 at the first number or text that differs.
@@ -36,9 +34,8 @@ def verify(
     record = recorded(audit)
     options = record.get("options")
     normalised = isinstance(options, dict) and options.get("normalised") is True
-    tensor = norm or ("none" if normalised else None)
     with progress_bars(quiet=quiet):
-        model, final_norm = read_for_audit(path, reading, titles, (tensor, norm_kind), quiet=quiet)
+        model, final_norm = read_for_audit(path, reading, titles, norm.beside(normalised=normalised), quiet=quiet)
         verification = compared(record, model, final_norm=final_norm, source=str(path))
     make_console(quiet=quiet).print(verification.explain(), markup=False, soft_wrap=True)
     raise typer.Exit(int(not verification.ok))

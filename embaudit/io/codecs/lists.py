@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.codecs.arrow_vectors import stacked
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,37 +48,23 @@ def matrix(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     array([[ 1. ,  2.5],
            [ 3. , -4. ]])
     """
-    if column.null_count:
-        row = column.is_null().to_pylist().index(True)
-        raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
-    parts = list(_parts(column, name))
-    widths = {part.shape[1] for part in parts}
-    if len(widths) > 1:
-        raise must_be(name, "vectors of one length", f"{' and '.join(map(str, sorted(widths)))} numbers")
-    return np.concatenate(parts)
+    import pyarrow as pa
+
+    starts = np.cumsum([0, *map(len, column.chunks)])
+    parts = [_parsed(chunk, name, start) for chunk, start in zip(column.chunks, starts, strict=False)]
+    return stacked(pa.chunked_array(parts, pa.list_(pa.float64())), name)
 
 
-def _parts(column: pa.ChunkedArray, name: str) -> Iterator[NDArray[Any]]:
+def _parsed(chunk: pa.Array, name: str, start: int) -> pa.Array:
+    """Read cells as lists of numbers; none stays none."""
     import pyarrow as pa
     from pyarrow import compute
 
-    done = 0
-    for chunk in column.chunks:
-        if not len(chunk):
-            continue
-        inner = compute.utf8_trim(chunk, AROUND)
-        cells = compute.split_pattern_regex(inner, r"\s*[,;]\s*|\s+")
-        lengths = compute.list_value_length(cells).to_numpy(zero_copy_only=False)
-        try:
-            numbers = cells.flatten().cast(pa.float64())
-        except ValueError as error:
-            raise _no_list(chunk, name, done) from error
-        wrong = np.flatnonzero(lengths != lengths[0])
-        if len(wrong):
-            got = f"{lengths[wrong[0]]} in row {done + wrong[0]}"
-            raise must_be(name, f"vectors of {lengths[0]} numbers, as the first is", got)
-        yield numbers.to_numpy(zero_copy_only=False).reshape(len(chunk), -1)
-        done += len(chunk)
+    cells = compute.split_pattern_regex(compute.utf8_trim(chunk, AROUND), r"\s*[,;]\s*|\s+")
+    try:
+        return cells.cast(pa.list_(pa.float64()))
+    except ValueError as error:
+        raise _no_list(chunk, name, start) from error
 
 
 def _no_list(chunk: pa.Array, name: str, done: int) -> InputError:
@@ -89,7 +75,7 @@ def _no_list(chunk: pa.Array, name: str, done: int) -> InputError:
     def reads(cell: str) -> bool:
         return all(numbers.fullmatch(one) for one in re.split(CUT, cell.strip(AROUND)))
 
-    row = next((i for i, cell in enumerate(cells) if not reads(cell)), 0)
+    row = next((i for i, cell in enumerate(cells) if cell is not None and not reads(cell)), 0)
     shortened = "..." in cells[row]
     remedy = "numpy printed it shortened: write it with .tolist()" if shortened else "repair that row"
     return must_be(name, "lists of numbers", f"{cells[row][:60]!r} in row {done + row}", remedy)
