@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
 from embaudit.foundation.parallel import one_blas_thread, parallel_map, row_blocks
-from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import PASS_BYTES, unit_rows
 
@@ -32,8 +30,6 @@ DEEP = 20_000
 """Above so many rows only the cheaper tree is built."""
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
-CROWD = 256
-"""One in how many rows may be a candidate for one: to verify more takes longer than to look its nearest row up."""
 LOOKED_AT = 256
 """Rows from which the dimensions are chosen and the candidates counted."""
 
@@ -64,45 +60,6 @@ def even_chance(rank: int, least: float) -> float:
     return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Outline:
-    """What a few numbers tell of directions."""
-
-    marks: Floats
-    """(m, 4) what each has along drawn directions, by which copies are found."""
-    points: Floats | None = None
-    """(m, d) each in the dimensions in which some of them spread most; None where all pairs are multiplied."""
-
-    def points_of(self, which: Indices) -> Floats | None:
-        """Return those of some."""
-        return None if self.points is None else self.points[which]
-
-
-def outline(x: Matrix, rows: Indices, *, most: int | None = None) -> Outline:
-    """Read what tells many directions apart in one pass; of few rows only what tells copies.
-
-    Parameters
-    ----------
-    x : array of shape (p, k)
-        All rows.
-    rows : array of shape (m,)
-        Those to tell apart; each has a direction.
-    most : int, optional
-        Rows up to which points are kept.
-
-    Examples
-    --------
-    >>> found = outline(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), np.arange(3))
-    >>> found.marks.shape, bool((found.marks[0] == found.marks[2]).all()), found.points
-    ((3, 4), True, None)
-    """
-    drawn = np.random.default_rng(0).standard_normal((x.shape[1], MARKS))
-    if _are_few(len(rows), x.shape[1]) or (most is not None and len(rows) > most):
-        return Outline(_along(x, rows, drawn))
-    both = _along(x, rows, np.hstack([drawn, _widest(x, rows)]))
-    return Outline(both[:, :MARKS], both[:, MARKS:])
-
-
 def _are_few(n: int, rank: int) -> bool:
     """Whether all pairs of rows are multiplied."""
     return n**2 * rank <= PRODUCTS
@@ -119,7 +76,7 @@ def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
     return found
 
 
-def first_copies(x: Matrix, rows: Indices, marks: Floats | None = None) -> Indices:
+def first_copies(x: Matrix, rows: Indices) -> Indices:
     """Find for each of some rows the first one of exactly its direction, by its place among them.
 
     Directions that differ by rounding may be taken for different ones; different ones are never taken for one.
@@ -130,8 +87,6 @@ def first_copies(x: Matrix, rows: Indices, marks: Floats | None = None) -> Indic
         All rows.
     rows : array of shape (m,)
         Those to compare, in order; each has a direction.
-    marks : array of shape (m, 4), optional
-        Those of their `outline`, where it is at hand.
 
     Returns
     -------
@@ -142,7 +97,7 @@ def first_copies(x: Matrix, rows: Indices, marks: Floats | None = None) -> Indic
     >>> first_copies(np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, -1.0]]), np.arange(4)).tolist()
     [0, 1, 0, 3]
     """
-    marks = outline(x, rows, most=0).marks if marks is None else marks
+    marks = _along(x, rows, np.random.default_rng(0).standard_normal((x.shape[1], MARKS)))
     # Products wrap around, as those of a hash may.
     keys = np.rint(marks * CELLS).astype(np.int64) @ np.cumprod(np.full(MARKS, ODD))
     order = np.argsort(keys, kind="stable")
@@ -156,7 +111,7 @@ def first_copies(x: Matrix, rows: Indices, marks: Floats | None = None) -> Indic
     return first
 
 
-def near_pairs(x: Matrix, rows: Indices, least: float, points: Floats | None = None) -> Indices | None:
+def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
 
     Few rows are all multiplied. Of more, rows that near lie within a distance `√(2 − 2 least)` of each other on the
@@ -170,8 +125,6 @@ def near_pairs(x: Matrix, rows: Indices, least: float, points: Floats | None = N
         Those to compare; each has a direction.
     least : float
         The cosine to exceed, near 1.
-    points : array of shape (m, d), optional
-        Those of their `outline`, where they are at hand.
 
     Returns
     -------
@@ -185,8 +138,7 @@ def near_pairs(x: Matrix, rows: Indices, least: float, points: Floats | None = N
     """
     if _are_few(len(rows), x.shape[1]):
         return _multiplied(x, rows, least)
-    points = outline(x, rows).points if points is None else points
-    assert points is not None
+    points = _along(x, rows, _widest(x, rows))
     reach = _reach(least)
     some = _between(_spread(len(rows)))
     for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
@@ -197,57 +149,6 @@ def near_pairs(x: Matrix, rows: Indices, least: float, points: Floats | None = N
             pairs = pairs[_within(points, pairs, reach)]
             return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
     return None
-
-
-def have_near(x: Matrix, rows: Indices, asked: Indices, least: float, points: Floats | None) -> Flags:
-    """Tell which of some rows have another one whose cosine exceeds `least`.
-
-    Points show which may have; few candidates are verified, and of rows with very many the nearest one is looked up.
-
-    Parameters
-    ----------
-    x : array of shape (p, k)
-        All rows.
-    rows : array of shape (m,)
-        Those to compare; each has a direction.
-    asked : array of shape (a,)
-        Places among them.
-    least : float
-        The cosine to exceed, near 1.
-    points : array of shape (m, d), optional
-        Those of their `outline`; without them each nearest row is looked up.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]])
-    >>> [have_near(x, np.arange(3), np.arange(3), 0.9999, points).tolist() for points in (None, x)]
-    [[True, False, True], [True, False, True]]
-    """
-    crowded, found = np.full(len(asked), points is None), np.zeros(len(asked), dtype=bool)
-    if points is not None:
-        place, other = _candidates(points, asked, _reach(least))
-        crowded = np.bincount(place, minlength=len(asked)) > len(rows) // CROWD
-        few = np.flatnonzero(~crowded[place])
-        near = pair_cosines(x, x, np.column_stack([rows[asked[place[few]]], rows[other[few]]])) > least
-        found[place[few[near]]] = True
-    if crowded.any():
-        found[crowded] = neighbours(x, 1, rows=rows[asked[crowded]]).cosines[:, 0] > least
-    return found
-
-
-def _candidates(points: Floats, asked: Indices, reach: float) -> tuple[Indices, Indices]:
-    """Find all points, but itself, that are as near to each of some points, up to rounding."""
-    sizes = np.square(points).sum(axis=1)
-
-    def near(part: slice) -> Indices:
-        some = asked[part]
-        squares = sizes[some, None] + sizes - 2 * (points[some] @ points.T)
-        squares[np.arange(len(some)), some] = np.inf
-        place, other = np.nonzero(squares <= reach**2 + resolution(2 * points.shape[1]))
-        return np.stack([place + part.start, other])
-
-    place, other = np.concatenate([*parallel_map(near, row_blocks(len(asked), len(points)), in_threads=True)], axis=1)
-    return place, other
 
 
 def _reach(least: float) -> float:

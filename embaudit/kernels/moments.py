@@ -17,7 +17,7 @@ from embaudit.foundation.checked import Floats, Matrix, Vector, frozen
 from embaudit.foundation.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import unit_rows
-from embaudit.kernels.spanned import rank_beside, rank_by_inverse, spans
+from embaudit.kernels.spanned import rank_by_inverse, spans
 from embaudit.kernels.stretch import WIDE
 
 EPS = float(np.finfo(np.float64).eps)
@@ -97,10 +97,6 @@ class Moments:
             rank = rank_by_inverse(self.centred_root, self.right_inverse, row, self.precision)
             if rank is not None:
                 return rank
-        s, vt = self.axes
-        rank = rank_beside(s, vt @ row, self.precision)
-        if rank is not None:
-            return rank
         s = np.linalg.svd(self.root, compute_uv=False)
         return int((s > self.precision * s[0]).sum())
 

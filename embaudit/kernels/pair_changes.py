@@ -11,7 +11,6 @@ from functools import cached_property
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.kernels.intervals import Z95, independent_draws, mean_interval, quantile_ranks, wilson_interval
@@ -19,8 +18,6 @@ from embaudit.kernels.nearest import TIE
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Quantiles of |Δ| that are told."""
-BINS = 2048
-"""Bins of |Δ| from 0 to 2."""
 CELLS = 2**16
 """Cells over the range of the cosines: those of one cell share their rank."""
 ROUNDING = 1e-12
@@ -77,11 +74,6 @@ class PairChanges:
     def max_abs(self) -> float:
         """Largest |Δ| of these pairs."""
         return float(self.sizes.max())
-
-    @property
-    def histogram(self) -> NDArray[np.int64]:
-        """Counts of |Δ|."""
-        return np.bincount((self.sizes * ((BINS - 1) / 2)).astype(np.intp), minlength=BINS)[:BINS]
 
     @property
     def sign_flips(self) -> float:

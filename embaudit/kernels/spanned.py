@@ -1,39 +1,10 @@
-"""How many dimensions rows span: counted by singular values, or proven by the inverse of a triangle, without them."""
+"""How many dimensions rows span: proven by the inverse of a triangle, without singular values."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from embaudit.foundation.checked import Matrix, Vector
-
-
-def rank_beside(s: Vector, row: Vector, precision: float) -> int | None:
-    """Count the singular values of `diag(s)` and one more row that exceed a share of the largest, without finding them.
-
-    One more row w makes none smaller, the next after the i-th no larger than the i-th was, and the largest at most
-    `√(s₁² + ‖w‖²)`. So there are r as before, or one more: with w'' the part of w behind the first r columns, and w'
-    the other, that one is at most `√(sᵣ₊₁² + ‖w''‖²)`, and at least `1/‖M⁻¹‖` for `M = [w', ‖w''‖; S, 0]`. None where
-    these bounds leave it open.
-
-    Examples
-    --------
-    >>> s = np.array([3.0, 0.0])
-    >>> rank_beside(s, np.array([1.0, 1.0]), 1e-9), rank_beside(s, np.array([1.0, 1e-9]), 1e-9)
-    (2, 1)
-    """
-    length = float(np.linalg.norm(row))
-    low, high = precision * max(s[0], length), precision * np.hypot(s[0], length)
-    rank = int((s > high).sum())
-    if rank == len(s):
-        return rank
-    beyond = float(np.linalg.norm(row[rank:]))
-    if np.hypot(beyond, s[rank]) <= low:
-        return rank
-    if s[rank] > low or not beyond:
-        return None
-    first, last = s[:rank], row[:rank] / s[:rank]
-    inverse = np.sqrt((1 / first**2).sum() + (1 + last @ last) / beyond**2)
-    return rank + 1 if 1 / inverse > high else None
 
 
 def spans(root: Matrix, inverse: Matrix, size: float, precision: float) -> bool:

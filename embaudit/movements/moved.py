@@ -52,8 +52,6 @@ class Movement(Drawn):
     """Largest ``|Δ|`` among the pairs visited: where these are some, others may have moved further."""
     quantiles: dict[float, float]
     """Quantiles of ``|Δ|``."""
-    histogram: NDArray[np.int64]
-    """Counts of ``|Δ|`` in equal bins from 0 to 2."""
     spearman: float
     """Rank correlation, from 65,536 cells of cosines a side."""
     sign_flips: float
@@ -80,7 +78,7 @@ class Movement(Drawn):
     """The lists before."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON, without the histogram."""
+        """Return the record of the audit's JSON."""
         record = {name: getattr(self, name) for name in RECORD}
         return dict(plain(record | {"quantiles": {f"{level:g}": value for level, value in self.quantiles.items()}}))
 

@@ -233,7 +233,6 @@ class MovementProbe:
             max_abs=changes.max_abs,
             quantiles=changes.quantiles,
             intervals=changes.intervals,
-            histogram=changes.histogram,
             spearman=changes.spearman,
             sign_flips=changes.sign_flips,
             top_n=plan.top_n,

@@ -9,13 +9,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Flags, Floats, Indices, Matrix, as_generator, frozen, is_number
+from embaudit.foundation.checked import RNG, Flags, Indices, Matrix, as_generator, frozen, is_number
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted, percent, visible
-from embaudit.kernels.copies import even_chance, first_copies, have_near, leaders, near_pairs, outline, resolution
+from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
 from embaudit.kernels.intervals import wilson_interval
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import FactorModel, SideName
@@ -177,7 +178,7 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
     least = 1 - max(tolerance, resolution(x.shape[1]))
     line = _on_a_line(x, rows)
     search = _Search(np.arange(len(rows)), np.zeros(len(rows), dtype=np.intp)) if line else _search(x, rows, least)
-    share, low, high = search.share if search.exact else _sampled(x, rows, least, search.points, draw)
+    share, low, high = search.share if search.exact else _sampled(x, rows, least, draw)
     first, alone = np.arange(len(x)), np.ones(len(x), dtype=bool)
     first[rows], alone[rows] = rows[search.first], search.n_twins == 0
     sizes = np.bincount(first[~alone], minlength=len(x))
@@ -211,8 +212,6 @@ class _Search:
     n_twins: Indices
     """(m,) how many twins each one has."""
     exact: bool = True
-    points: Floats | None = None
-    """(m, d) each in few dimensions, where these were looked at."""
 
     @property
     def share(self) -> tuple[float, float, float]:
@@ -230,21 +229,18 @@ def _on_a_line(x: Matrix, rows: Indices) -> bool:
 
 def _search(x: Matrix, rows: Indices, least: float) -> _Search:
     """Find copies first, so that only different directions are compared, each with the weight of its copies."""
-    seen = outline(x, rows, most=ROWS)
-    copy_of = first_copies(x, rows, seen.marks)
+    copy_of = first_copies(x, rows)
     distinct, which, weight = np.unique(copy_of, return_inverse=True, return_counts=True)
-    pairs = near_pairs(x, rows[distinct], least, seen.points_of(distinct)) if len(distinct) <= ROWS else None
+    pairs = near_pairs(x, rows[distinct], least) if len(distinct) <= ROWS else None
     exact = pairs is not None
     pairs = np.empty((0, 2), dtype=np.intp) if pairs is None else pairs
     one, other = pairs.T
     n_twins = weight - 1 + np.bincount(one, weight[other], len(weight)) + np.bincount(other, weight[one], len(weight))
-    return _Search(distinct[leaders(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact, seen.points)
+    return _Search(distinct[leaders(len(distinct), pairs)][which], n_twins.astype(np.intp)[which], exact)
 
 
-def _sampled(
-    x: Matrix, rows: Indices, least: float, points: Floats | None, draw: np.random.Generator
-) -> tuple[float, float, float]:
+def _sampled(x: Matrix, rows: Indices, least: float, draw: np.random.Generator) -> tuple[float, float, float]:
     """Estimate the share of rows that have a twin from some of them, with its interval."""
     asked = sample_rows(len(rows), max(100, min(SAMPLE, SEARCHED // len(rows))), draw)
-    share = float(have_near(x, rows, asked, least, points).mean())
+    share = float((neighbours(x, 1, rows=rows[asked]).cosines[:, 0] > least).mean())
     return (share, *wilson_interval(share, len(asked)))

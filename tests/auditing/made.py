@@ -41,7 +41,7 @@ def moved(role: str = "right", mean_abs: float = 0.2, max_abs: float = 0.5, **fi
     """Movement of all ten pairs."""
     known = {
         "n_pairs": 10, "n_all_pairs": 10, "exact": True, "n_zero": 0, "mean": 0.0, "rms": 0.0, "pearson": 0.0,
-        "ci_low": 0.0, "ci_high": 0.0, "quantiles": {0.5: 0.0}, "histogram": np.zeros(2, dtype=np.int64),
+        "ci_low": 0.0, "ci_high": 0.0, "quantiles": {0.5: 0.0},
         "spearman": 0.0,
         "sign_flips": 0.0, "top_n": 0, "top_n_overlap": float("nan"), "n_lists": 0, "tied_lists": float("nan"),
     }  # fmt: skip

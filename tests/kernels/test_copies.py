@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.kernels import copies
-from embaudit.kernels.copies import first_copies, have_near, near_pairs, outline, resolution
+from embaudit.kernels.copies import first_copies, near_pairs, resolution
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -105,67 +105,7 @@ def test_copies_are_found_outside_the_dimensions_of_the_tree(monkeypatch):
     x[::4, :4] = np.eye(4)  # the rows looked at
     others = np.flatnonzero(~x.any(axis=1))
     x[others, 4 + np.arange(9) % 6] = np.arange(1, 10)
-    seen = outline(x, np.arange(13))
-    assert np.abs(seen.points[others]).max() < 1e-12
+    assert np.abs(x[others] @ copies._widest(x, np.arange(13))).max() < 1e-12
     expected = np.arange(13)
     expected[others[6:]] = others[:3]
-    assert first_copies(x, np.arange(13), seen.marks).tolist() == expected.tolist()
-
-
-def test_an_outline_is_what_directions_have_along_drawn_ones_and_where_they_spread(monkeypatch):
-    x = crowded(k=70)
-    rows = np.arange(1, 120, 2)
-    unit = unit_rows(x[rows])
-    drawn = np.random.default_rng(0).standard_normal((70, 4))
-    few = outline(x, rows)
-    np.testing.assert_allclose(few.marks, unit @ drawn, atol=1e-13)
-    assert few.points is few.points_of(np.arange(3)) is None
-    monkeypatch.setattr(copies, "PRODUCTS", 60 * 60 * 70)
-    assert outline(x, rows).points is None
-    monkeypatch.setattr(copies, "PRODUCTS", 60 * 60 * 70 - 1)
-    monkeypatch.setattr(copies, "LOOKED_AT", 60)
-    found = outline(x, rows)
-    axes = np.linalg.svd(unit - unit.mean(axis=0))[2][:60]
-    np.testing.assert_allclose(np.abs(found.points), np.abs(unit @ axes.T), atol=1e-12)
-    np.testing.assert_allclose(found.marks, few.marks, atol=1e-13)
-    assert found.points_of(np.array([2, 5])).tolist() == found.points[[2, 5]].tolist()
-    monkeypatch.setattr(copies, "PROPOSED", 3)
-    assert outline(x, rows, most=60).points.shape == (60, 3)
-    assert outline(x, rows, most=59).points is None
-
-
-@pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
-@pytest.mark.parametrize("d", [None, 2, 6])
-@pytest.mark.parametrize("crowd", [1, 30, 10**6])
-def test_rows_have_a_near_one_where_one_of_all_pairs_is(least, d, crowd, monkeypatch):
-    monkeypatch.setattr(copies, "CROWD", crowd)
-    x, rows = crowded(), np.arange(0, 120, 3)
-    unit = unit_rows(x[rows])
-    cosines = unit @ unit.T
-    np.fill_diagonal(cosines, -1)
-    asked = np.array([1, 5, 6, 20, 33, 39])
-    wanted = cosines.max(axis=1) > least
-    # All other rows are of no account: their nearest ones are not asked about.
-    x[np.setdiff1d(np.arange(120), rows)] = 0
-    found = have_near(x, rows, asked, least, None if d is None else unit[:, :d])
-    assert found.tolist() == wanted[asked].tolist()
-
-
-def test_the_nearest_row_is_looked_up_of_rows_in_a_crowd_alone(monkeypatch):
-    x = np.vstack([np.eye(6), np.eye(6)[:2] * 2, np.eye(6)[:1] * 3])  # three of one direction, two of another
-    looked_up, real = [], copies.neighbours
-    monkeypatch.setattr(
-        copies, "neighbours", lambda *given, **more: looked_up.append(more["rows"]) or real(*given, **more)
-    )
-    expected = [True, True, False]
-    for crowd, rows in ((4, None), (5, [0]), (9, [0]), (10, [0, 1])):
-        monkeypatch.setattr(copies, "CROWD", crowd)
-        looked_up.clear()
-        assert (
-            have_near(x, np.arange(9), np.arange(3), 0.9999, x / np.linalg.norm(x, axis=1)[:, None]).tolist()
-            == expected
-        )
-        assert [found.tolist() for found in looked_up] == ([] if rows is None else [rows])
-    looked_up.clear()
-    assert have_near(x, np.arange(9), np.arange(3), 0.9999, None).tolist() == expected
-    assert [found.tolist() for found in looked_up] == [[0, 1, 2]]
+    assert first_copies(x, np.arange(13)).tolist() == expected.tolist()

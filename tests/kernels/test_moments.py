@@ -149,36 +149,6 @@ def test_all_products_are_exact_where_some_rows_prove_nothing_or_all_cost_little
     assert module.outlined(large) is None
 
 
-def test_one_more_row_adds_one_dimension_or_none():
-    draw, counted = np.random.default_rng(0), []
-    for _ in range(300):
-        k = int(draw.integers(1, 6))
-        s = np.sort(draw.standard_normal(k) ** 2 * 10.0 ** draw.integers(-4, 1, k))[::-1]
-        row = draw.standard_normal(k) * 10.0 ** draw.integers(-4, 3, k) * (draw.random(k) < 0.8)
-        values = np.linalg.svd(np.vstack([row, np.diag(s)]), compute_uv=False)
-        found = module.rank_beside(s, row, 1e-2)
-        assert found in (None, (values > 1e-2 * values[0]).sum())
-        counted.append((found, (s > 1e-2 * s[0]).sum()))
-    told = [(after - before) for after, before in counted if after is not None]
-    assert len(told) > 200
-    assert {0, 1} <= set(told)
-
-
-def test_bounds_of_one_more_dimension():
-    s, far = np.array([3.0, 0.0]), np.array([4.0, 0.5])
-    high = np.hypot(3, np.linalg.norm(far))
-    inverse = np.linalg.norm(np.linalg.inv([[4.0, 0.5], [3.0, 0.0]]))
-    assert module.rank_beside(s, far, 0.999 / inverse / high) == 2
-    assert module.rank_beside(s, far, 1.001 / inverse / high) is None
-    assert module.rank_beside(s, far, 0.501 / np.linalg.norm(far)) == 1
-    assert module.rank_beside(s, far, 0.499 / np.linalg.norm(far)) is None
-    assert module.rank_beside(s, np.array([4.0, 0.0]), 1e-9) == 1
-    assert module.rank_beside(np.zeros(2), np.zeros(2), 1e-9) == 0
-    assert module.rank_beside(np.array([3.0, 1e-3]), np.array([4.0, 1.0]), 0.9e-3 / 4) is None, (
-        "the second may count too"
-    )
-
-
 def test_a_rank_beside_a_large_mean_is_that_of_the_rows():
     x = np.array([[1e17, 0.0], [1e17, 1.0], [1e17, -1.0]])
     assert moments(x).rank == 1

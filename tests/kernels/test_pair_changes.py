@@ -56,15 +56,13 @@ def test_figures_of_all_pairs_are_those_of_the_definition():
     assert changes.spearman == pytest.approx(spearmanr(before, after)[0], abs=1e-4)
     assert changes.quantiles == {level: pytest.approx(np.quantile(delta, level)) for level in LEVELS}
     assert changes.intervals == {}
-    wanted = np.bincount((delta * 1023.5).astype(int), minlength=2048)
-    np.testing.assert_array_equal(changes.histogram, wanted)
 
 
 def test_edges_of_what_is_counted():
     flips = of_all(np.array([-1.0, -1.001, 1.0]) * 1e-12, np.ones(3))
     assert flips.sign_flips == pytest.approx(1 / 3)
     opposite = of_all(np.full(3, -1.0), np.ones(3))
-    assert (opposite.histogram[-1], opposite.histogram.sum(), opposite.max_abs) == (3, 3, 2.0)
+    assert opposite.max_abs == 2.0
     still = of_all(np.array([0.25, 0.25 + 1e-12, 0.25]), np.array([0.1, 0.2, 0.3]))
     assert np.isnan(still.spearman)
     order = np.array([0.1, 0.5, 0.9, -0.3])

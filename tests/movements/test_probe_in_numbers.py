@@ -30,7 +30,7 @@ def moved(**fields):
         "role": "cross", "n_pairs": 12_345, "n_all_pairs": 12_345, "exact": True, "n_zero": 0,
         "mean": 0.125, "rms": 0.5, "pearson": 0.75,
         "mean_abs": 0.1234, "ci_low": 0.1, "ci_high": 0.2, "max_abs": 0.876, "quantiles": {0.05: 0.1, 0.5: 0.25},
-        "histogram": np.zeros(2, dtype=np.int64), "spearman": 0.625, "sign_flips": 0.03, "top_n": 0,
+        "spearman": 0.625, "sign_flips": 0.03, "top_n": 0,
         "top_n_overlap": float("nan"), "n_lists": 0, "tied_lists": float("nan"),
     }  # fmt: skip
     return Movement(**known | fields)

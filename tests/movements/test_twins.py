@@ -189,11 +189,9 @@ def test_above_the_stated_size_a_sample_has_an_interval_that_holds(monkeypatch):
     assert twins(half_copied()).exact
 
 
-def test_where_rows_crowd_a_sample_is_told_by_points(monkeypatch):
+def test_where_rows_crowd_a_sample_is_looked_up(monkeypatch):
     monkeypatch.setattr(copies, "PRODUCTS", 0)
     monkeypatch.setattr(copies, "CANDIDATES", 1)
-    monkeypatch.setattr(copies, "CROWD", 1)
-    monkeypatch.setattr(copies, "neighbours", None)
     monkeypatch.setattr(MODULE, "SAMPLE", 120)
     x = half_copied().right
     x = np.vstack([x, np.zeros((5, 8))])[np.random.default_rng(1).permutation(305)]
