@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import neighbours, neighbours_and_shifted
+from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
@@ -132,7 +132,8 @@ def traits_of(
     asked, centred = None if lists is None else lists.rows, None
     if lists is None:
         n, drawn = min(n_neighbours, alive - 2), _drawn(side, rng)
-        lists, centred = neighbours_and_shifted(side.rows, n, 1, rows=drawn, shift=-mean_row(side))
+        lists = neighbours(side.rows, n, rows=drawn)
+        centred = neighbours(side.rows, 1, rows=drawn, shift=-mean_row(side))
     after = None if equal is None else equal.rows(model, role)
     counted_in = role == "right" and counts_bias(model)
     return replace(

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_count, as_rows, as_vector
+from embaudit.foundation.checked import Flags, Floats, Indices, Vector, as_count, as_rows, as_vector
 from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.largest import Hits, Largest, hits
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.kernels.screened import MANY, SPARE_IN_A_CROWD, screened
 from embaudit.kernels.seen import Rows, Seen, with_shift
-from embaudit.kernels.shifted import is_scaled, screened_both
 
 TIE = 1e-9
 """Cosines closer than this are one cosine: rows of one direction differ by rounding only."""
@@ -337,28 +336,3 @@ def _lists(
     indices, cosines = (np.concatenate([getattr(p, name) for p in parts]) for name in ("columns", "values"))
     listed = np.where(indices[:, :-1] < 0, np.nan, cosines[:, :-1])
     return NeighbourLists(rows, indices[:, :-1], listed, cosines[:, -1], x, shift, table)
-
-
-def neighbours_and_shifted(
-    x: Matrix | Seen, n: int, n_shifted: int, *, rows: Indices, shift: Vector
-) -> tuple[NeighbourLists, NeighbourLists]:
-    """Find the nearest rows as they are, and with a shift added to all, as `neighbours` finds each.
-
-    Of very many rows in float32, as they are or with their columns scaled, products with those asked for are made once.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0]])
-    >>> found = neighbours_and_shifted(x, 1, 2, rows=np.arange(3), shift=np.array([-1.0, 0.0]))
-    >>> [lists.indices.tolist() for lists in found]
-    [[[1], [0], [1]], [[-1, -1], [2, -1], [1, -1]]]
-    """
-    if len(x) < MANY or not is_scaled(x):
-        return neighbours(x, n, rows=rows), neighbours(x, n_shifted, rows=rows, shift=shift)
-    plain, shifted = list[Largest](), list[Largest]()
-    for part in row_blocks(len(rows), x.shape[1]):
-        some = rows[part]
-        one, other = screened_both(x, some, shift, n + 1, n_shifted + 1)
-        plain.append(_surely(x, some, n + 1, None, None, *one))
-        shifted.append(_surely(x, some, n_shifted + 1, shift, None, *other))
-    return _lists(rows, plain, x), _lists(rows, shifted, x, shift)

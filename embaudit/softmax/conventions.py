@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -13,10 +13,10 @@ from embaudit.canonical import identified_factors
 from embaudit.errors import InputError
 from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.plain import plain
-from embaudit.kernels.nearest import NeighbourLists, neighbours, neighbours_and_shifted, tie_of
+from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pairs import n_pairs
 from embaudit.kernels.rows import sample_rows, unit_rows
-from embaudit.kernels.seen import Rows, Seen
+from embaudit.kernels.seen import Rows
 from embaudit.model import FactorModel
 from embaudit.model.drift import Drift, drift
 from embaudit.model.final_norm import FinalNorm
@@ -194,13 +194,8 @@ def norm_evidence(
 
 
 def _lists(rows: Mapping[str, Rows], n: int, asked: Indices) -> dict[str, NeighbourLists]:
-    """Find the nearest labels in each form; the mean row is removed where the folded ones are searched."""
-    folded, centred = (rows.get(name) for name in (FOLDED, CENTRED))
-    if not (isinstance(folded, Seen) and isinstance(centred, Seen)):
-        return {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
-    one, other = neighbours_and_shifted(folded, n, n, rows=asked, shift=centred.shift)
-    both = {FOLDED: one, CENTRED: replace(other, searched=centred, shift=None)}
-    return {name: both[name] if name in both else neighbours(x, n, rows=asked) for name, x in rows.items()}
+    """Find the nearest labels in each form."""
+    return {name: neighbours(x, n, rows=asked) for name, x in rows.items()}
 
 
 def _examples(head: FactorModel, before: NeighbourLists, after: NeighbourLists) -> tuple[Neighbourhood, ...]:

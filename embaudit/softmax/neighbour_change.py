@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Indices, Vector
-from embaudit.kernels.nearest import NeighbourLists, neighbours_and_shifted
+from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
@@ -93,4 +93,4 @@ def _before_and_after(
     model: FactorModel, rows: Indices, shift: Vector, n: int
 ) -> tuple[NeighbourLists, NeighbourLists]:
     most = min(n, model.n_right - 1)
-    return neighbours_and_shifted(model.right, most, most, rows=rows, shift=shift)
+    return neighbours(model.right, most, rows=rows), neighbours(model.right, most, rows=rows, shift=shift)
