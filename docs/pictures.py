@@ -13,7 +13,8 @@ from standalone import standalone
 import embaudit as ea
 from embaudit.movements.levels import levels
 from embaudit.report.audit_view import audit_view
-from embaudit.report.dots import Valued, dot_chart
+from embaudit.report.interval_display import IntervalDisplay
+from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.report.views import view_of
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.model import FactorModel
-    from embaudit.report.view import Chart
 
 OTHER = 28
 """The item that the one asked for is compared with, as on the page."""
@@ -59,45 +59,41 @@ def high() -> str:
     cosines = model.cosines("right", [[ASKED, other] for other in range(model.n_right)])
     cosines[ASKED] = -1.0
     order = np.argsort(-cosines, kind="stable")[:NEAREST].tolist()
-    rows = [Valued(f"item {item} (cluster {clusters[item]})", float(cosines[item])) for item in order]
+    rows = [(f"item {item} (cluster {clusters[item]})", cosines[item], False) for item in order]
     rows += [
-        Valued(
-            f"{share:.0%} of pairs are below".replace("%", " %"), float(np.quantile(found.cosines, share)), marked=True
-        )
+        (f"{share:.0%} of pairs are below".replace("%", " %"), np.quantile(found.cosines, share), True)
         for share in reversed(SHARES)
     ]
-    pairs = f"what so many of all {found.n_pairs:,} pairs of items stay below"
-    key = (("dot", f"cosine with item {ASKED}"), ("marked", pairs))
-    chart = dot_chart(f"nearest to item {ASKED}", "cosine", rows, key=key)
-    return standalone("How high is a high cosine here?", _some(chart))
+    title = f"nearest to item {ASKED}, and what so many of all {found.n_pairs:,} pairs of items stay below"
+    key = f"cosine with item {ASKED}", "all pairs of items"
+    return standalone("How high is a high cosine here?", [_values(rows, title, key, "cosine")])
 
 
 def at_odds() -> str:
     """Draw cosines at hand against those of what is predicted."""
-    counted = audit_view(audited()).beside_predictions
-    return standalone("Likeness by cosine, and by what is recommended", _some(counted))
+    return standalone("Likeness by cosine, and by what is recommended", [PredictionDisplay.of_audit(audited())])
 
 
 def stays() -> str:
     """Draw which share of the neighbours is certain to stay."""
-    charts = next(one.charts for one in audit_view(audited()).limits if one.title == "item-item cosines")
-    return standalone("What stays while predictions stay", [chart for chart in charts if "lists" in chart.title])
+    figures = next(one.figures for one in audit_view(audited()).limits if one.title == "item-item cosines")
+    return standalone("What stays while predictions stay", figures)
 
 
 def moves() -> str:
     """Draw how far cosines move in each equal model."""
-    (chart,) = audit_view(audited()).movement[0].charts
-    return standalone("How far cosines move in equal models", [chart])
+    return standalone("How far cosines move in equal models", audit_view(audited()).movement[0].figures)
 
 
 def dimensions() -> str:
     """Draw what each dimension adds to a cosine."""
     found = ea.explain_pair(made().model, ASKED, OTHER)
     added = found.to_frame()["contribution"].sort_values(ascending=False)
-    rows = [Valued(f"dimension {name.strip('[]')}", value) for name, value in added.items()]
-    key = (("dot", f"what it adds: together {found.global_cosine:.2f}, their cosine"),)
-    chart = dot_chart(f"items {ASKED} and {OTHER}", "part of the cosine", rows, key=key)
-    return standalone("Which dimensions make two items alike?", _some(chart))
+    rows = [(f"dimension {name.strip('[]')}", value, False) for name, value in added.items()]
+    title = f"items {ASKED} and {OTHER}: what each dimension adds, together {found.global_cosine:.2f}, their cosine"
+    return standalone(
+        "Which dimensions make two items alike?", [_values(rows, title, ("part", ""), "part of the cosine")]
+    )
 
 
 def serves() -> str:
@@ -127,5 +123,8 @@ PICTURES: dict[str, Callable[[], str]] = {
 """What draws each file of `docs/pictures`."""
 
 
-def _some(*charts: Chart | None) -> list[Chart]:
-    return [chart for chart in charts if chart is not None]
+def _values(rows: list[tuple[str, float, bool]], title: str, key: tuple[str, str], label: str) -> IntervalDisplay:
+    """Draw values without intervals."""
+    names, values, marked = zip(*rows, strict=True)
+    at = np.array(values)
+    return IntervalDisplay(names, title, at, np.column_stack([at, at]), np.array(marked), key, label)

@@ -17,16 +17,16 @@ from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
 from embaudit.auditing.glossary import CODES, WORDS
-from embaudit.auditing.limits import LENGTH, SHIFT
+from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
 from embaudit.canonical.equivalents import CANONICAL, PREDICTS
 from embaudit.foundation.words import ONCE, copied, in_typical_rows, percent
 from embaudit.model import Pairs
-from embaudit.report.charts import certified_chart, movement_chart, width_chart
+from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.convention_grid import convention_grid
-from embaudit.report.count_chart import CountChart, count_chart
 from embaudit.report.definitions import definitions
 from embaudit.report.first_screen import RANGE, SEEN, is_proven, key, movement_grid, named, proven_title, sources
-from embaudit.report.heat_chart import HeatChart, heat_chart
+from embaudit.report.heatmaps import heatmap_of_page
+from embaudit.report.movement_display import MovementDisplay
 from embaudit.report.next_steps import Asked, by_logits, next_steps
 from embaudit.report.prediction_display import PredictionDisplay
 from embaudit.report.summary import (
@@ -57,9 +57,10 @@ if TYPE_CHECKING:
     from embaudit.movements.levels import Levels
     from embaudit.movements.neighbourhoods import Neighbourhood
     from embaudit.report.grid import Grid
+    from embaudit.report.heatmap_display import HeatmapDisplay
 
 PAIRS = 20_000
-"""Pairs that a chart counts; all where there are no more."""
+"""Pairs that are drawn; all where there are no more."""
 
 
 @dataclass(frozen=True)
@@ -109,9 +110,9 @@ class AuditView:
     key: tuple[str, ...]
     """What its words mean, a sentence each."""
     movement: tuple[Charted, ...]
-    beside_predictions: CountChart | None
+    beside_predictions: PredictionDisplay | None
     """Cosines of a sample of pairs against those of their predictions."""
-    heat: HeatChart | None
+    heat: HeatmapDisplay | None
     """Cosines of all pairs of a few rows, at hand and predicted side by side."""
     position: str
     limits: tuple[Charted, ...]
@@ -172,7 +173,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         key=explained,
         movement=tuple(_movement(audit)),
         beside_predictions=_beside_predictions(audit),
-        heat=heat_chart(audit),
+        heat=heatmap_of_page(audit),
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
         reached=(*attack_sentences(evidence), *unattacked_sentences(audit)),
@@ -327,35 +328,26 @@ def _movement(audit: Audit) -> Iterator[Charted]:
     for index, grid in enumerate(movement_grids(audit)):
         title = Pairs(audit.evidence.movement[0][index].role).titled(audit.evidence.model)
         moved = {name: [record for _, record, _ in some] for name, some in families(audit, index).items()}
-        chart = movement_chart(title, moved)
         shown = grid.without(said_of(audit.evidence.model, MOVED))
-        yield Charted(grid.title, shown, () if chart is None else (chart,))
+        drawn = MovementDisplay.of_families(moved, title)
+        yield Charted(grid.title, shown, (drawn,) if len(drawn.means) else ())
 
 
-def _beside_predictions(audit: Audit) -> CountChart | None:
-    """Count pairs by both cosines, where something is predicted and equal models predict the same."""
+def _beside_predictions(audit: Audit) -> PredictionDisplay | None:
+    """Take pairs by both cosines, where something is predicted and equal models predict the same."""
     if audit.evidence.predicted is None or not audit.predictions_hold:
         return None
-    return count_chart(PredictionDisplay.of_audit(audit, n_pairs=PAIRS))
+    drawn = PredictionDisplay.of_audit(audit, n_pairs=PAIRS)
+    return drawn if len(drawn.pairs) else None
 
 
 def _limits(audit: Audit) -> Iterator[Charted]:
     limits, model = audit.evidence.limits, audit.evidence.model
     roles: list[Role] = list(dict.fromkeys(summary.role for summary in limits.ranges))
+    curves = {one.role for one in limits.certificates if holds_shifts(model, one.role, one.group)}
     for role, grid in zip(roles, limit_grids(audit), strict=True):
-        title = f"{Pairs(role).titled(model)} cosines"
-        certificates = [one for one in limits.certificates if one.role == role]
-        attacks = [one for one in limits.attacks if one.role == role]
-        # Left-right cosines hardly move within a budget: a curve of them is a line.
-        drawn = (
-            ()
-            if role == "cross"
-            else (
-                width_chart(title, (one for one in limits.ranges if one.role == role)),
-                certified_chart(f"{Pairs(role).titled(model)} lists", certificates, attacks),
-            )
-        )
-        yield Charted(title, grid, tuple(chart for chart in drawn if chart is not None))
+        drawn = (CertifiedCurveDisplay.of_audit(audit, role=role),) if role in curves else ()
+        yield Charted(f"{Pairs(role).titled(model)} cosines", grid, drawn)
 
 
 def _lists(title: str, example: Neighbourhood, shown_in: str, usual: Levels | None) -> Lists:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from embaudit.report.display import Display, drawn
+from embaudit.report.display import BLUE, INK, LINE, RED, Display, drawn, legend_above
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +27,6 @@ class BlockDisplay(Display):
     The weights add up to ρ, so the strip from ρ to 1 stays empty: it is what the two norm profiles cost.
     """
 
-    SIZE: ClassVar[tuple[float, float]] = (7, 4)
     MAX_NAMES: ClassVar[int] = 30
 
     cosines: Floats
@@ -49,6 +48,11 @@ class BlockDisplay(Display):
         values = found.global_cosine, found.mean_cosine, found.norm_cosine
         return cls(found.cosines[order], found.weights[order], *values, names)
 
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return "Local cosines over the weights of their blocks, the highest first: the area is the global cosine."
+
     def frame(self) -> pd.DataFrame:
         """Return one row a block, the highest cosine first: cosine, weight and, where these are shown, name."""
         import pandas as pd
@@ -58,18 +62,19 @@ class BlockDisplay(Display):
 
     def _draw(self, ax: Any) -> None:
         edges = np.concatenate([[0.0], np.cumsum(self.weights)])
-        ax.stairs(self.cosines, edges, fill=True, color="#4477aa", alpha=0.55, label="local cosines")
-        ax.axvspan(self.norm_cosine, 1, color="#dddddd", label=f"norms differ: 1 − ρ = {1 - self.norm_cosine:.3g}")
-        ax.axhline(self.mean_cosine, color="#222222", linestyle="--", label=f"weighted mean {self.mean_cosine:.3f}")
-        ax.axhline(self.global_cosine, color="#cc3311", label=f"global {self.global_cosine:.3f}")
-        self._write_names(ax, edges)
+        ax.stairs(self.cosines, edges, fill=True, color=BLUE, alpha=0.4, label="local cosines")
+        ax.axvspan(self.norm_cosine, 1, color=LINE, label=f"norms differ: 1 − ρ = {1 - self.norm_cosine:.3g}")
+        ax.axhline(self.mean_cosine, color=INK, linestyle="--", label=f"weighted mean {self.mean_cosine:.3f}")
+        ax.axhline(self.global_cosine, color=RED, label=f"global {self.global_cosine:.3f}")
+        if self.names is not None:
+            self._write_names(ax, self.names, edges)
         ax.set(xlim=(0, 1), ylim=(min(0.0, float(self.cosines.min(initial=0))) - 0.05, 1.05))
         ax.set(xlabel="weight of the blocks, up to ρ", ylabel="cosine")
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, fontsize="small", frameon=False)
+        legend_above(ax)
 
-    def _write_names(self, ax: Any, edges: Floats) -> None:
+    def _write_names(self, ax: Any, names: list[str], edges: Floats) -> None:
         """Name the blocks that are wide enough to carry a name."""
-        for name, cosine, left, right in zip(self.names or [], self.cosines, edges[:-1], edges[1:], strict=True):
+        for name, cosine, left, right in zip(names, self.cosines, edges[:-1], edges[1:], strict=True):
             if right - left > 0.04:
                 ax.text(
                     (left + right) / 2, cosine / 2, drawn(name), rotation=90, ha="center", va="center", fontsize="small"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.report.display import Display
+from embaudit.report.display import BLUE, RED, TITLE, Display
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,15 +109,15 @@ class CertifiedCurveDisplay(Display):
         kappas = np.concatenate([self.kappas, self.attack_kappas])
         return pd.DataFrame({"kind": kinds, "kappa": kappas, "share": np.concatenate([self.certified, self.survived])})
 
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return f"The share of neighbours that is certain to stay, against the condition number κ: {self.title}."
+
     def _draw(self, ax: Any) -> None:
-        (line,) = ax.plot(self.kappas, self.certified, label="certified to stay")
+        ax.plot(self.kappas, self.certified, color=BLUE, label="proven to stay")
         if len(self.attack_kappas):
-            color = line.get_color()
-            ax.plot(self.attack_kappas, self.survived, "v", color=color, label="left by the worst gauge found")
-        ax.set(
-            ylim=(-0.02, 1.02),
-            xlabel="condition number κ of the gauge",
-            ylabel="share of list entries",
-            title=self.title,
-        )
+            ax.plot(self.attack_kappas, self.survived, "v", color=RED, label="left by the worst gauge found")
+        ax.set_title(self.title, fontsize="medium", gid=TITLE)
+        ax.set(ylim=(-0.02, 1.02), xlabel="condition number κ of the gauge", ylabel="share of list entries")
         ax.legend(loc="upper right")

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from embaudit.auditing.glossary import WORDS
 from embaudit.comparison.change import EACH, PARTS
 from embaudit.comparison.fates import OUTCOMES
-from embaudit.foundation.words import counted, row_called
+from embaudit.foundation.words import counted
 from embaudit.report.comparison import moved_grid, summary_grid
-from embaudit.report.stacks import StackChart, stack_chart
+from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
+from embaudit.report.stack_display import StackDisplay
 from embaudit.report.view import LONGEST, Charted, ResultView, Section, lists_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.comparison import Comparison
+    from embaudit.foundation.checked import Floats
     from embaudit.model import SideName
 
-CHANGED = {"first": "by the gauge", "second": "by dimensions no prediction sees", "third": "remains"}
-"""How the parts of a change are drawn, and what they are called."""
-BECAME = {"rest": "kept", "first": "lost to the gauge", "second": "lost to dimensions no prediction sees",
-          "third": "lost otherwise"}  # fmt: skip
+CHANGED = {"by the gauge": BLUE, "by dimensions no prediction sees": TEAL, "remains": AMBER}
+"""Parts of a change, and how they are drawn."""
+BECAME = {"kept": SOFT, **{f"lost {part}": colour for part, colour in (
+    ("to the gauge", BLUE), ("to dimensions no prediction sees", TEAL), ("otherwise", AMBER))}}  # fmt: skip
 """The same of former neighbours."""
 HEADINGS = "in the first model", "in the second model"
 GLOSSARY = (
@@ -51,17 +55,16 @@ def comparison_view(found: Comparison) -> ResultView:
     >>> draw = np.random.default_rng(0)
     >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
     >>> view = comparison_view(compare(model, Gauge.diagonal([5.0, 1.0]).act(model)))
-    >>> [chart.title for chart in view.top], [section.id for section in view.shown_sections]
-    (['mean change of cosines', 'former neighbours'], ['changed', 'moved', 'neighbours'])
+    >>> [drawn.label for drawn in view.top], [section.id for section in view.shown_sections]
+    (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'neighbours'])
     """
     *said, last = found.statements
     table = summary_grid(found)
-    charts = tuple(chart for chart in (_changes(found), _former(found)) if chart is not None)
     return ResultView(
         question="What changed between two models, and how much of it does a gauge explain?",
         said=tuple(said),
         next=last,
-        top=charts,
+        top=tuple(_drawn(found)),
         n_embedded=2,
         sections=(
             Section("changed", "Changes", "What changed, in numbers", parts=(Charted("", table),)),
@@ -73,31 +76,27 @@ def comparison_view(found: Comparison) -> ResultView:
     )
 
 
-def _changes(found: Comparison) -> StackChart | None:
-    rows = [
-        (f"{found.title(role)}s", [getattr(change, f"mean_{part}") for part in PARTS[1:]])
-        for role, change in found.changes.items()
-    ]
-    return stack_chart("mean change of cosines", "mean |Δcos|", CHANGED, rows)
+def _drawn(found: Comparison) -> Iterator[StackDisplay]:
+    """Take the parts of the mean change, if anything changed, and of the former neighbours."""
+    changes = found.changes.items()
+    moved = np.array([[getattr(change, f"mean_{part}") for part in PARTS[1:]] for _, change in changes])
+    became = np.array([[change.neighbour_shares[name] for name in OUTCOMES] for _, change in changes])
+    if moved.any():
+        rows = [f"{found.title(role)}s" for role, _ in changes]
+        yield _stacked(rows, "mean change of cosines, and what it consists of", CHANGED, moved, "mean |Δcos|")
+    rows = [f"{change.n_neighbours} nearest {found.title(role)}s" for role, change in changes]
+    yield _stacked(rows, "what became of former neighbours", BECAME, became, "share of former neighbours")
 
 
-def _former(found: Comparison) -> StackChart | None:
-    rows = [
-        (f"{change.n_neighbours} nearest {found.title(role)}s", [change.neighbour_shares[name] for name in OUTCOMES])
-        for role, change in found.changes.items()
-    ]
-    return stack_chart("former neighbours", "share of former neighbours", BECAME, rows, whole=1.0)
+def _stacked(rows: list[str], title: str, parts: dict[str, str], sizes: Floats, label: str) -> StackDisplay:
+    return StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
 
 
 def _moved(found: Comparison) -> Iterator[Charted]:
     for role in found.changes:
         grid = moved_grid(found, role)
-        if not grid.rows:
-            continue
-        records = found.moved_most(role).to_dict("records")
-        rows = [(row_called(found.title(role), str(row["name"])), [row[part] for part in PARTS[1:]]) for row in records]
-        chart = stack_chart(grid.title, "mean |Δcos|", CHANGED, rows)
-        yield Charted("", grid.shortened(LONGEST), () if chart is None else (chart,))
+        if grid.rows:
+            yield Charted("", grid.shortened(LONGEST))
 
 
 def _neighbours(found: Comparison) -> Section:

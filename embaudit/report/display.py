@@ -5,33 +5,59 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from copy import copy
 from dataclasses import dataclass, field
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from embaudit.errors import must_be
-from embaudit.foundation.words import visible
+from embaudit.foundation.words import cut, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     import pandas as pd
 
 
-def drawn(name: object) -> str:
+BLUE, TEAL, AMBER, RED = "#1f4fa3", "#0b6b60", "#8a4b00", "#a8201a"
+INK, SOFT, LINE = "#1c1b19", "#5c5851", "#dedad1"
+"""Colours of pictures: on a page each becomes the one that the page calls so, light or dark."""
+COUNTS = ("#4a7cd0", 0.25)
+"""The colour of counts, and how much of it the smallest has: cells are the same on light and dark pages."""
+TITLE = "title"
+"""Marks text that stands below a picture on a page, where it breaks into lines, instead of above it."""
+LONGEST, NAME, LINES = 50, 26, 2
+"""Characters of a name, of a line of the name of a row, and lines of that at most."""
+
+
+def drawn(name: object, longest: int = LONGEST) -> str:
     r"""Write a name into a picture, where matplotlib reads dollars as the ends of a formula.
 
     Examples
     --------
-    >>> drawn("5$"), drawn("a\nb")
-    ('5\\$', "'a\\nb'")
+    >>> drawn("5$"), drawn("a\nb"), drawn("long name", 5)
+    ('5\\$', "'a\\nb'", 'long…')
     """
-    return visible(str(name)).replace("$", r"\$")
+    return cut(visible(str(name)), longest).replace("$", r"\$")
+
+
+def name_rows(ax: Any, names: Sequence[str]) -> None:
+    """Name rows from the top down, long names in two lines, and leave no more room than rows need."""
+    lines = [wrap(drawn(name), NAME, max_lines=LINES, placeholder=" …") if name else [] for name in names]
+    ax.set_yticks(range(len(names)), ["\n".join(one) for one in lines])
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+
+
+def legend_above(ax: Any) -> None:
+    """Write what is drawn above the axes, in two columns."""
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, fontsize="small", frameon=False, borderpad=0)
 
 
 @dataclass(frozen=True, eq=False)
 class Display(ABC):
     """What every picture of a result shares; kinds of picture add their numbers and how these are drawn."""
 
-    SIZE: ClassVar[tuple[float, float]] = (7, 4.5)
+    SIZE: ClassVar[tuple[float, float]] = (5.2, 3.4)
     """`size`, where it is always the same."""
 
     ax_: Any = field(default=None, init=False, repr=False)
@@ -43,6 +69,11 @@ class Display(ABC):
     def size(self) -> tuple[float, float]:
         """Width and height of a figure of its own, in inches."""
         return self.SIZE
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """What the picture shows, for those who do not see it, too."""
 
     def plot(self, ax: Any = None) -> Self:
         """Draw on the axes given, or on new ones, and return the same numbers with what was drawn on."""
@@ -68,3 +99,33 @@ class Display(ABC):
     @abstractmethod
     def _draw(self, ax: Any) -> None:
         """Draw the numbers on axes."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowDisplay(Display):
+    """A picture of named rows, one below the other, as high as it has rows.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the rows, from the top down; what has the same name shares a row.
+    title : str
+        What the picture shows.
+    """
+
+    AXIS: ClassVar[float] = 1.15
+    ROW: ClassVar[float] = 0.36
+    """Inches that the axis and what is above the rows take, and each row."""
+
+    names: Sequence[str]
+    title: str
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure of its own, in inches."""
+        return self.SIZE[0], self.AXIS + self.ROW * len(set(self.names))
+
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return f"{self.title[0].upper()}{self.title[1:]}."

@@ -1,24 +1,57 @@
-"""A display as a file: PNG, SVG or PDF, with the same bytes for the same numbers."""
+"""A display as a file or as a part of a page: the same bytes for the same numbers."""
 
 from __future__ import annotations
 
+import re
+import warnings
+from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, as_path
+from embaudit.report.display import AMBER, BLUE, INK, LINE, RED, SOFT, TEAL, TITLE
 
 if TYPE_CHECKING:
     from embaudit.report.display import Display
 
 UNDATED: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
-    "svg": {"Date": None},
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
 """Formats, and what each would say of when and with what it was written."""
 DOTS = 150
 """Dots an inch, of cells too."""
+FIXED: dict[Any, Any] = {"svg.hashsalt": "embaudit", "pdf.fonttype": 42, "font.sans-serif": ["DejaVu Sans"]}
+PAGE: dict[Any, Any] = {
+    **FIXED,
+    "svg.fonttype": "none",
+    "font.size": 10,
+    "text.color": INK,
+    "axes.edgecolor": SOFT,
+    "axes.labelcolor": SOFT,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.color": LINE,
+    "legend.frameon": False,
+    **{f"{axis}tick.{what}": value for axis in "xy" for what, value in (
+        ("color", SOFT), ("labelcolor", INK), ("labelsize", 9), ("major.size", 0), ("minor.size", 0))},
+}  # fmt: skip
+"""How matplotlib draws for a page: text as text, and no marks that would need names of their own."""
+NAMES = {BLUE: "blue", TEAL: "teal", AMBER: "warn", RED: "bad", INK: "ink", SOFT: "soft", LINE: "line"}
+"""What a page calls the colours of pictures."""
+BARE = (
+    (r' (?:id|clip-path)="[^"]*"| transform="rotate\(-0 [^"]*"', ""),
+    ("xlink:href", "href"),
+    (r"font: ([\d.]+px) [^;\"]*", r"font-size: \1"),
+    (r"font-family: [^;\"]*;? ?", ""),
+    (r"\s*\n\s*", "\n"),
+    (r"<g/>\n|<g>\n</g>\n", ""),
+)
+"""What within SVG a page does without, and what stands there instead."""
 
 
 def picture_format(path: AnyPath) -> str:
@@ -51,8 +84,55 @@ def drawn_file(shown: Display, kind: str) -> bytes:
     from matplotlib.figure import Figure
 
     contents = BytesIO()
-    with rc_context({"svg.hashsalt": "embaudit", "pdf.fonttype": 42, "font.sans-serif": ["DejaVu Sans"]}):
+    with rc_context(FIXED):
         figure = Figure(figsize=shown.size, layout="constrained")
         shown.plot(figure.add_subplot())
         figure.savefig(contents, format=kind, dpi=DOTS, metadata=UNDATED[kind])
     return contents.getvalue()
+
+
+def drawn_inline(shown: Display) -> str:
+    """Draw numbers as SVG within HTML, in the colours and letters of the page around it, described by its caption.
+
+    Nothing in it has an id, so that any number of pictures may stand on one page.
+    """
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
+    contents = BytesIO()
+    with style.context(["default", PAGE]), warnings.catch_warnings():
+        # The reader's own fonts draw the text.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")
+        figure = Figure(figsize=shown.size, layout="constrained")
+        shown.plot(figure.add_subplot())
+        for text in figure.findobj(lambda one: one.get_gid() == TITLE):
+            text.set_visible(False)
+        figure.savefig(contents, format="svg", dpi=DOTS, transparent=True, metadata=UNDATED["svg"])
+    width, height = (72 * length for length in shown.size)
+    words = f'viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{escape(shown.caption)}"'
+    return f"<svg {words}>{_bare(contents.getvalue())}</svg>"
+
+
+def _bare(file: bytes) -> str:
+    """Take what a file draws, without ids, outside references and the font that it was measured with."""
+    body = file.decode().partition("</style>\n </defs>\n")[2].removesuffix("</svg>\n")
+    shapes = dict(re.findall(r'<path id="(\w+)" d="([^"]*)"', body))
+    body = re.sub(r"<defs>.*?</defs>", "", body, flags=re.DOTALL)
+
+    def placed(use: re.Match[str]) -> str:
+        given = dict(re.findall(r'([\w:]+)="([^"]*)"', use[0]))
+        shape, x, y = shapes[given["xlink:href"][1:]], given.get("x", 0), given.get("y", 0)
+        return f'<path d="{shape}" transform="translate({x} {y})" style="{given.get("style", "")}"/>'
+
+    body = re.sub(r"<use [^>]*/>", placed, body)
+    for pattern, instead in BARE:
+        body = re.sub(pattern, instead, body)
+    for colour, name in NAMES.items():
+        body = body.replace(colour, f"var(--{name})")
+    body = body if "<g " in body else re.sub("</?g>\n?", "", body)
+    return re.sub("<[^>]*>", _rounded, body)
+
+
+def _rounded(tag: re.Match[str]) -> str:
+    """Place what a tag draws to a hundredth of a point; text between tags stays."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", tag[0])

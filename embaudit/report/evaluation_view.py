@@ -4,29 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from embaudit.auditing.glossary import WORDS
 from embaudit.evaluation.measures import MEASURES
 from embaudit.foundation.words import counted
-from embaudit.report.dots import DotChart, Valued, dot_chart
 from embaudit.report.grid import Grid
+from embaudit.report.interval_display import IntervalDisplay
 from embaudit.report.shown import MEASURE_TITLES, evaluation_grid
 from embaudit.report.view import Charted, ResultView, Section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from embaudit.evaluation import Evaluation
 
-KEY = (
-    ("dot", "mean over the queries"),
-    ("marked", "not the cosine's, beyond chance"),
-    ("whisker", "95 % interval"),
-)
-JOINT = (
-    ("dot", "difference from the raw cosine"),
-    ("marked", "beyond chance"),
-    ("whisker", "95 % interval; all of a measure hold together"),
-)
 GLOSSARY = (
     ("precision", "Share of the nearest that share a label with the one asked for."),
     ("AUC", "Probability that one that shares a label comes before one that shares none; ties count half."),
@@ -47,23 +37,21 @@ def evaluation_view(found: Evaluation) -> ResultView:
     >>> from embaudit.model import FactorModel
     >>> items = [[1.0, 0.1], [1.0, -0.1], [0.1, 1.0], [-0.1, 1.0]]
     >>> view = evaluation_view(evaluate_similarities(FactorModel.from_vectors(items), ["a", "a", "b", "b"], n=1))
-    >>> view.question, [row.name for row in view.top[0].rows]
+    >>> view.question, list(view.top[0].names)
     ('Which similarity finds items that share a label?', ['cosine', 'dot product', 'centred cosine'])
     """
     records, table = found.records(), evaluation_grid(found)
-    measures = list(zip(MEASURES, MEASURE_TITLES, strict=True))
-    precision, *others = (_scores(found, records, *each) for each in measures)
-    differences = [_differences(records, *each) for each in measures]
+    differences = [_differences(records, *each) for each in zip(MEASURES, MEASURE_TITLES, strict=True)]
     every = Grid.from_frame(found.to_frame(), "every number")
     return ResultView(
         question=f"Which similarity finds {found.title}s that share a label?",
         said=(found.explain(),),
-        top=_drawn([precision]),
+        top=(_precision(found, records),),
         sections=(
             Section("scores", "Scores", "How well each finds those that share a label",
-                    parts=(Charted("", table, _drawn(others)),)),
+                    parts=(Charted("", table),)),
             Section("differences", "Differences", "How far each is from the raw cosine",
-                    parts=(Charted("", every, _drawn(differences)),)),
+                    parts=(Charted("", every, tuple(filter(None, differences))),)),
         ),
         facts=(
             ("queries", counted(len(found.queries), found.title)),
@@ -75,33 +63,37 @@ def evaluation_view(found: Evaluation) -> ResultView:
     )  # fmt: skip
 
 
-def _drawn(charts: Sequence[DotChart | None]) -> tuple[DotChart, ...]:
-    return tuple(chart for chart in charts if chart is not None)
+def _precision(found: Evaluation, records: list[dict[str, Any]]) -> IntervalDisplay:
+    """Take the first measure of each similarity beside chance."""
+    rows = [one for one in records if one["measure"] == MEASURES[0]]
+    key, label = ("mean, 95 % interval", "not the cosine's"), f"precision at {found.n}"
+    return _placed(
+        rows, "", key, f"{label} of each similarity, with its 95 % interval", label, level=("chance", found.chance)
+    )
 
 
-def _scores(found: Evaluation, records: list[dict[str, Any]], measure: str, title: str) -> DotChart | None:
-    rows = [
-        Valued(one["similarity"], one["value"], (one["ci_low"], one["ci_high"]), marked=_is_told(one))
-        for one in records
-        if one["measure"] == measure
-    ]
-    level = ("chance", found.chance) if measure == MEASURES[0] else None
-    label = f"{title} at {found.n}" if title != "AUC" else title
-    return dot_chart(title, label, rows, key=KEY, level=level, within=(0.0, 1.0), among=())
+def _differences(records: list[dict[str, Any]], measure: str, title: str) -> IntervalDisplay | None:
+    """Take what a measure is more than that of the raw cosine, whose own rows come first."""
+    rows = [one for one in records[len(MEASURES) :] if one["measure"] == measure]
+    label = f"{title}, less that of the raw cosine"
+    said = f"{label}; 95 % intervals, all of a measure together"
+    return _placed(rows, "difference", ("difference", "beyond chance"), said, label) if rows else None
 
 
-def _differences(records: list[dict[str, Any]], measure: str, title: str) -> DotChart | None:
-    rows = [
-        Valued(
-            one["similarity"],
-            one["difference"],
-            (one["difference_ci_low"], one["difference_ci_high"]),
-            marked=_is_told(one),
-        )
-        for one in records[len(MEASURES) :]
-        if one["measure"] == measure
-    ]
-    return dot_chart(f"{title}: difference", f"difference in {title}", rows, key=JOINT)
+def _placed(
+    rows: list[dict[str, Any]],
+    of: str,
+    key: tuple[str, str],
+    title: str,
+    label: str,
+    level: tuple[str, float] | None = None,
+) -> IntervalDisplay:
+    about = f"{of}_" if of else ""
+    ends = np.array([[one[f"{about}ci_low"], one[f"{about}ci_high"]] for one in rows], dtype=np.float64)
+    values = np.array([one[of or "value"] for one in rows], dtype=np.float64)
+    marked = np.array(list(map(_is_told, rows)))
+    names = [one["similarity"] for one in rows]
+    return IntervalDisplay(names, title, values, ends, marked, key, label, level)
 
 
 def _is_told(record: dict[str, Any]) -> bool:

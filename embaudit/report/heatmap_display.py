@@ -10,7 +10,7 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.foundation.words import cut, two_decimals
-from embaudit.report.display import Display, drawn
+from embaudit.report.display import TITLE, Display, drawn
 from embaudit.report.matrix_panel import draw_matrix, name_groups
 
 if TYPE_CHECKING:
@@ -125,13 +125,14 @@ class HeatmapDisplay(Display):
         above = ax.figure.add_subplot(grid[0, :])
         axes = [ax.figure.add_subplot(grid[1, at]) for at in range(len(self.panels))]
         above.set_axis_off()
-        above.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", transform=above.transAxes)
+        above.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", transform=above.transAxes, gid=TITLE)
         for panel, one in zip(self.panels, axes, strict=True):
             image = draw_matrix(one, panel.cosines, f"{drawn(panel.name)}\n{panel.note}", self.taken.groups)
             one.title.set_fontsize("medium")
             one.set_xlabel(_said(self.means(panel)), fontsize="small")
         self._name_rows(axes[0])
-        ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
+        bar = ax.figure.colorbar(image, ax=axes, label="cosine", fraction=0.03, pad=0.02, shrink=0.8)
+        bar.solids.set_rasterized(True)
 
     def _name_rows(self, ax: Any) -> None:
         """Name the groups that have room, else the rows where they are few."""

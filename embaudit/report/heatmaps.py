@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from embaudit.report.explorer.chosen import names_of
 from embaudit.report.heatmap_display import HeatmapDisplay, Panel
 from embaudit.report.heatmap_rows import taken_rows
 from embaudit.report.prediction_display import form_of_audit, predicted_word
+from embaudit.report.summary import shown_side
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
 
 FURTHEST = "furthest"
 """Of the equal models, the one whose cosines of the rows shown are furthest from those at hand."""
+FEW = 60
+"""Rows of a side up to which a page shows the cosines of all pairs."""
 N_GAUGES, BUDGET = 2, 2.0
 """Draws from each group of gauges, and their κ at most, where there is no audit that made some."""
 
@@ -107,6 +111,32 @@ def heatmap_of_audit(audit: Audit, *, role: Role | str | None = None, **options:
     about = "right" if evidence.role == "cross" else evidence.role
     side = audit.model.side_name(about if role is None else role)
     return heatmap(audit.model, role=side, equals=_visited(audit), form=form, rng=evidence.seed, **options)
+
+
+def heatmap_of_page(audit: Audit) -> HeatmapDisplay | None:
+    """Compute the heatmap of all rows of a small side, or of the rows asked for and those near them.
+
+    None where no row has a name, or nothing can be shown beside the cosines at hand.
+    """
+    model, side = audit.model, shown_side(audit)
+    show, few = _asked(audit, side), len(model.side(side)) <= FEW
+    named = model.side(side).names is not None or model.side(side).ids is not None
+    if not (named and audit.predictions_hold and (few or len(show) > 1)):
+        return None
+    beside = FURTHEST if model.left is None else predicted_word(model, side)
+    with suppress(InputError):  # fewer than two rows with a direction, or scores that are all the same
+        return heatmap_of_audit(audit, role=side, show=() if few else show, beside=[beside])
+    return None
+
+
+def _asked(audit: Audit, side: SideName) -> list[str]:
+    """Name the rows asked for and those near them in either model, as far as a name is that of one row."""
+    if not audit.evidence.chosen:
+        return []
+    met = [(one.name, *dict((*one.before, *one.after))) for one in audit.evidence.examples]
+    labels, counts = np.unique(audit.model.names(side).astype(str), return_counts=True)
+    alone = set(labels[counts == 1].tolist())
+    return [name for name in dict.fromkeys(chain.from_iterable(met)) if name in alone][:FEW]
 
 
 def _visited(audit: Audit) -> list[EquivalentModel]:

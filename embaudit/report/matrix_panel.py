@@ -64,6 +64,7 @@ def draw_matrix(ax: Any, values: ArrayLike, title: str, groups: ArrayLike = (), 
     colours = mpl.colormaps[scale.colours].with_extremes(bad=UNKNOWN)
     image = ax.imshow(values, vmin=scale.low, vmax=scale.high, cmap=colours, aspect="equal")
     ax.set_title(title)
+    ax.grid(visible=False)
     edges = edges_of(groups)
     ax.set_xticks(edges, labels=[])
     ax.set_yticks(edges, labels=[])

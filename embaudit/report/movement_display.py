@@ -9,10 +9,10 @@ import numpy as np
 
 from embaudit.errors import must_be
 from embaudit.model import Pairs
-from embaudit.report.display import Display
+from embaudit.report.display import BLUE, INK, RowDisplay, legend_above, name_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     import pandas as pd
@@ -26,19 +26,17 @@ SHOWN = (0.05, 0.25, 0.75, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class MovementDisplay(Display):
-    """The middle 90 % and 50 % of |Δcos| over pairs, and its mean, a row for each equivalent model.
+class MovementDisplay(RowDisplay):
+    """The middle 90 % and 50 % of |Δcos| over pairs, and its mean, a row for each name; models of one name share it.
 
     Parameters
     ----------
-    names : sequence of str
-        What the models are called.
     quantiles : array of shape (m, 4)
         The quantiles 5 %, 25 %, 75 % and 95 % of |Δcos|.
     means : array of shape (m,)
         Its mean.
-    title : str
-        Which cosines.
+    label : str
+        What the axis shows.
 
     Examples
     --------
@@ -50,10 +48,9 @@ class MovementDisplay(Display):
     array([0.277])
     """
 
-    names: Sequence[str]
     quantiles: NDArray[np.float64]
     means: NDArray[np.float64]
-    title: str
+    label: str
 
     @classmethod
     def of(cls, moved: Movement) -> Self:
@@ -73,10 +70,17 @@ class MovementDisplay(Display):
         return cls._of_rows([e.name for e in evidence.equivalents], moved, title)
 
     @classmethod
+    def of_families(cls, families: Mapping[str, Sequence[Movement]], title: str) -> Self:
+        """Show the models of each family in one row; those without a cosine are left out."""
+        moved = [(name, one) for name, many in families.items() for one in many if np.isfinite(one.mean_abs)]
+        return cls._of_rows([name for name, _ in moved], [one for _, one in moved], title)
+
+    @classmethod
     def _of_rows(cls, names: Sequence[str], moved: Sequence[Movement], title: str) -> Self:
         quantiles = np.array([[record.quantiles[level] for level in SHOWN] for record in moved])
         means = np.array([record.mean_abs for record in moved])
-        return cls(names, quantiles, means, title)
+        about = f"how far cosines of {title} pairs move, a row for each kind of equivalent model"
+        return cls(names, about, quantiles, means, f"|Δcos| of {title} pairs")
 
     def frame(self) -> pd.DataFrame:
         """Return one row an equivalent model: its name, mean |Δcos| and four quantiles."""
@@ -86,12 +90,14 @@ class MovementDisplay(Display):
         return pd.DataFrame({"model": list(self.names), "mean": self.means, **quantiles})
 
     def _draw(self, ax: Any) -> None:
-        places = np.arange(len(self.means))
-        low, lower, upper, high = self.quantiles.T
-        ax.hlines(places, low, high, color="#4477aa", lw=1, label="middle 90 % of pairs")
-        ax.hlines(places, lower, upper, color="#4477aa", lw=4, alpha=0.55, label="middle 50 %")
-        ax.plot(self.means, places, "o", ms=4, color="#222222", label="mean")
-        ax.set_yticks(places, self.names, fontsize="small")
-        ax.invert_yaxis()
-        ax.set(xlim=(0, None), xlabel=f"|Δcos| of {self.title} pairs")
-        ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small", frameon=False)
+        rows = list(dict.fromkeys(self.names))
+        places = np.array([rows.index(name) for name in self.names])
+        low, lower, upper, high = self.quantiles.reshape(-1, len(SHOWN)).T
+        # Models that lie over each other add up to about the colour of one.
+        shades = [(BLUE, 0.6 / self.names.count(name) ** 0.7) for name in self.names]
+        ax.hlines(places, low, high, colors=shades, lw=1.2, label="middle 90 % of pairs")
+        ax.hlines(places, lower, upper, colors=shades, lw=6, label="middle 50 %")
+        ax.plot(self.means, places, "o", ms=4, color=INK, label="mean")
+        name_rows(ax, rows)
+        ax.set(xlim=(0, None), xlabel=self.label)
+        legend_above(ax)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import warnings
+from contextlib import suppress
 from functools import cache
-from io import StringIO
 from typing import TYPE_CHECKING
 
 from embaudit._version import __version__
@@ -14,6 +13,8 @@ from embaudit.auditing.answer import Word
 from embaudit.errors import InputError, escaped
 from embaudit.foundation.results import Drawn
 from embaudit.report.audit_view import audit_view
+from embaudit.report.displays import display
+from embaudit.report.drawn_file import drawn_inline
 from embaudit.report.explorer import explorer
 from embaudit.report.explorer.parts import explorer_parts
 from embaudit.report.view import Origin, read_parts
@@ -23,13 +24,13 @@ KINDS = {Word.YES: "yes", Word.NO: "no", Word.CONVENTION: "convention", Word.UNS
 """How an answer is coloured."""
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import jinja2
     from markupsafe import Markup
-    from matplotlib.axes import Axes
 
     from embaudit.foundation.results import Result
+    from embaudit.report.display import Display
 
 
 def environment(*, escapes: bool) -> jinja2.Environment:
@@ -42,9 +43,9 @@ def environment(*, escapes: bool) -> jinja2.Environment:
 
 @cache
 def _template(name: str) -> jinja2.Template:
-    drawn = environment(escapes=True)
-    drawn.filters |= {"coded": coded, "typed": typed, "worded": worded}
-    return drawn.get_template(name)
+    made = environment(escapes=True)
+    made.filters |= {"coded": coded, "typed": typed, "worded": worded, "drawn": drawn}
+    return made.get_template(name)
 
 
 def coded(text: str) -> Markup:
@@ -115,7 +116,7 @@ def fragment(result: Result) -> str:
 
 
 def page(result: Result, title: str = "", origin: Origin | None = None) -> str:
-    """Write a whole page, with charts of the result where it has some.
+    """Write a whole page, with pictures of the result where it has some.
 
     Parameters
     ----------
@@ -144,7 +145,7 @@ def _result_page(result: Result, title: str, origin: Origin) -> str:
         origin=origin,
         parts_of=lambda intake: tuple(read_parts(intake)),
         made=(*view.facts, *seed, ("embaudit", __version__)),
-        picture="" if view.top else _picture(result),
+        pictures=() if view.top else _picture(result),
         allowed="",
     )
 
@@ -156,28 +157,15 @@ def _audit_page(audit: Audit, title: str, origin: Origin) -> str:
     return _template("audit.html.j2").render(view=audit_view(audit, origin.asked), title=named, kind=kind, **parts)
 
 
-def _picture(result: Result) -> str:
-    try:
-        return picture(result.plot) if isinstance(result, Drawn) else ""
-    except InputError:
-        # Some results hold nothing that could be drawn.
-        return ""
+def _picture(result: Result) -> tuple[Display, ...]:
+    """Take the picture of a result, where it holds something that can be drawn."""
+    with suppress(InputError):
+        return (display(result),) if isinstance(result, Drawn) else ()
+    return ()
 
 
-def picture(draw: Callable[[Axes], object]) -> str:
-    """Draw on fresh axes and return the picture as inline SVG, the same bytes every time."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
+def drawn(shown: Display) -> Markup:
+    """Draw a picture within a page, where scripts and readers of screens find what it shows in words."""
+    from markupsafe import Markup
 
-    # Text as text: a page stays small, and its pictures can be searched.
-    with (
-        mpl.rc_context({"svg.hashsalt": "embaudit", "svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}),
-        warnings.catch_warnings(),
-    ):
-        # The reader's own fonts draw the text.
-        warnings.filterwarnings("ignore", "Glyph .* missing from font")
-        figure = Figure(figsize=(7.5, 4.5), layout="constrained")
-        draw(figure.add_subplot())
-        text = StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return text.getvalue()[text.getvalue().index("<svg") :]
+    return Markup(drawn_inline(shown))  # noqa: S704 (names are escaped by what draws)

@@ -9,7 +9,7 @@ import numpy as np
 
 from embaudit.canonical import EXPONENTS
 from embaudit.canonical.habits import log_condition
-from embaudit.report.display import Display
+from embaudit.report.display import BLUE, RED, TITLE, Display
 
 if TYPE_CHECKING:
     from typing import Self
@@ -66,13 +66,19 @@ class PositionDisplay(Display):
 
         return pd.DataFrame({"exponent": self.exponents, "condition_number": self.conditions})
 
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return f"The size of the gauge from the model to each exponent of the canonical family: {self.title}."
+
     def _draw(self, ax: Any) -> None:
         from matplotlib.ticker import LogFormatter
 
-        (line,) = ax.plot(self.exponents, self.conditions, label="gauge from the model")
+        ax.plot(self.exponents, self.conditions, color=BLUE, label="gauge from the model")
         label = f"nearest: {self.exponent:.2f}, κ = {self.condition:.3g}"
-        ax.plot([self.exponent], [self.condition], "o", color=line.get_color(), label=label)
-        ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge", title=self.title)
+        ax.plot([self.exponent], [self.condition], "o", color=RED, label=label)
+        ax.set(yscale="log", xlabel="exponent", ylabel="condition number κ of the gauge")
+        ax.set_title(self.title, fontsize="medium", gid=TITLE)
         ax.set_xticks(list(EXPONENTS.values()), [TICKS[e] for e in EXPONENTS.values()])
         # 3 instead of 3 × 10⁰, and nothing that would overlap.
         ax.yaxis.set_major_formatter("{x:g}")

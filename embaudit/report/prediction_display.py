@@ -14,7 +14,7 @@ from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import draw_pairs, n_pairs
 from embaudit.model import Pairs, Softmax
 from embaudit.model.sizes import require_ordinary_size
-from embaudit.report.display import Display
+from embaudit.report.display import COUNTS, SOFT, TITLE, Display
 
 if TYPE_CHECKING:
     from typing import Self
@@ -81,7 +81,7 @@ class PredictionDisplay(Display):
     0      0       1     0.0                0.6
     """
 
-    SIZE: ClassVar[tuple[float, float]] = (5.2, 4.6)
+    SIZE: ClassVar[tuple[float, float]] = (5.2, 4.4)
 
     pairs: Indices
     cosines: Floats
@@ -157,20 +157,22 @@ class PredictionDisplay(Display):
         return pd.DataFrame({**columns, self.word.replace(" ", "_"): self.predicted})
 
     def _draw(self, ax: Any) -> None:
-        ax.plot([-1, 1], [-1, 1], color="#888888", linestyle="--", linewidth=0.8, zorder=0)
+        ax.plot([-1, 1], [-1, 1], color=SOFT, linestyle="--", linewidth=0.8, zorder=0)
         if len(self.pairs) > MOST_POINTS:
             self._draw_counts(ax)
         else:
             # A vector picture of thousands of points would be slow to open.
             dense = len(self.pairs) > 1_000
-            ax.scatter(self.predicted, self.cosines, s=8, color="#0072b2", alpha=0.4, linewidths=0, rasterized=dense)
+            ax.scatter(self.predicted, self.cosines, s=8, color=COUNTS[0], alpha=0.5, linewidths=0, rasterized=dense)
         r = "" if np.isnan(self.correlation) else f"\nPearson's r of these {self.correlation:.2f}"
-        ax.set_title(f"{self.taken}{r}", fontsize="medium")
+        ax.set_title(f"{self.taken}{r}", fontsize="medium", gid=TITLE)
         ends, ticks = (-1.03, 1.03), (-1, -0.5, 0, 0.5, 1)
         ax.set(xlim=ends, ylim=ends, xticks=ticks, yticks=ticks, aspect="equal")
         ax.set(xlabel=self.word, ylabel="cosine at hand")
 
     def _draw_counts(self, ax: Any) -> None:
+        from matplotlib.colors import LinearSegmentedColormap, to_rgba
+
         counted_in = ax.hexbin(
             self.predicted,
             self.cosines,
@@ -178,11 +180,12 @@ class PredictionDisplay(Display):
             extent=(-1, 1, -1, 1),
             bins="log",
             mincnt=1,
-            cmap="cividis",
+            cmap=LinearSegmentedColormap.from_list("counts", [to_rgba(COUNTS[0], COUNTS[1]), to_rgba(COUNTS[0])]),
             linewidths=0.1,
             rasterized=True,
         )
-        ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
+        bar = ax.figure.colorbar(counted_in, ax=ax, label="pairs in a hexagon", shrink=0.85)
+        bar.solids.set_rasterized(True)
 
 
 def _drawn_from(model: FactorModel, side: Any) -> tuple[Indices, int]:

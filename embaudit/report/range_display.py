@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.report.display import Display
+from embaudit.report.display import BLUE, INK, SOFT, TITLE, Display
 
 if TYPE_CHECKING:
     from typing import Self
@@ -65,15 +65,16 @@ class RangeDisplay(Display):
 
         return pd.DataFrame({"cosine": self.before, "lower": self.lower, "upper": self.upper})
 
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        return f"Cosines of pairs inside their exact ranges, in ascending order: {self.title}."
+
     def _draw(self, ax: Any) -> None:
         place = np.arange(len(self.before))
-        ax.vlines(place, self.lower, self.upper, lw=1.0, alpha=0.5)
-        ax.plot(place, self.before, ".", ms=3, color="black", label="cosine of the model")
-        ax.axhline(0, lw=0.5, color="gray")
-        ax.set(
-            ylim=(-1.02, 1.02),
-            xlabel="pairs in order of their cosine",
-            ylabel="cosine with the same predictions",
-            title=self.title,
-        )
+        ax.vlines(place, self.lower, self.upper, color=BLUE, lw=1.0, alpha=0.5)
+        ax.plot(place, self.before, ".", ms=3, color=INK, label="cosine of the model")
+        ax.axhline(0, lw=0.5, color=SOFT)
+        ax.set_title(self.title, fontsize="medium", gid=TITLE)
+        ax.set(ylim=(-1.02, 1.02), xlabel="pairs in order of their cosine", ylabel="cosine with the same predictions")
         ax.legend(loc="upper left")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from embaudit.errors import must_be
-from embaudit.report.display import Display, drawn
+from embaudit.foundation.words import cut, visible
+from embaudit.report.display import INK, LONGEST, TITLE, Display, drawn
 
 if TYPE_CHECKING:
     from typing import Self
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from embaudit.reversals import Grouping, SimpsonReport
 
     Floats = NDArray[np.float64]
+
+
+MOST_POINTS, MENU = 1_000, 22
+"""Rows up to which each is a mark of its own in a file, and characters of the name of a group."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,18 +99,27 @@ class SimpsonDisplay(Display):
         columns = {"n": self.n, "mean_x": x, "mean_y": y, "std_x": self.spreads, "slope": self.slopes}
         return pd.DataFrame({"group": list(self.levels), **columns})
 
+    @property
+    def caption(self) -> str:
+        """What the picture shows."""
+        x, y, groups = (cut(visible(label), LONGEST) for label in self.labels)
+        return (
+            f"{y} on {x}: the line of all rows, dashed, and that of each group by {groups}. {self.title.capitalize()}."
+        )
+
     def _draw(self, ax: Any) -> None:
         import matplotlib as mpl
 
         colours = mpl.colormaps["tab10" if len(self.levels) <= 10 else "tab20"]
         if self.points is not None:
             x, y, codes = self.points
-            ax.scatter(x, y, s=9, alpha=0.35, c=[colours(code % 20) for code in codes], linewidths=0)
+            shades = [colours(code % 20) for code in codes]
+            ax.scatter(x, y, s=9, alpha=0.35, c=shades, linewidths=0, rasterized=len(x) > MOST_POINTS)
         for rank, group in enumerate(np.argsort(-self.n, kind="stable")):
-            name = f"{drawn(self.levels[group])} ({int(self.n[group]):,})" if rank < self.MAX_GROUPS else None
+            name = f"{drawn(self.levels[group], MENU)} ({int(self.n[group]):,})" if rank < self.MAX_GROUPS else None
             if not np.isnan(self.slopes[group]):
                 ax.plot(*self.group_line(int(group)), color=colours(int(group) % 20), linewidth=2, label=name)
-        ax.plot(*self.pooled_line(), color="black", linestyle="--", linewidth=2, label="all rows")
-        across, up, groups = map(drawn, self.labels)
-        ax.set(xlabel=across, ylabel=up, title=self.title)
-        ax.legend(title=groups, fontsize="small", loc="best")
+        ax.plot(*self.pooled_line(), color=INK, linestyle="--", linewidth=2, label="all rows")
+        ax.set(xlabel=drawn(self.labels[0]), ylabel=drawn(self.labels[1]))
+        ax.set_title(self.title, fontsize="medium", gid=TITLE)
+        ax.legend(title=drawn(self.labels[2], MENU), fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))

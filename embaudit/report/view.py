@@ -1,10 +1,10 @@
-"""What pages are made of, before a template writes it: charts beside their tables, lists of neighbours, sections."""
+"""What pages are made of, before a template writes it: pictures beside their tables, lists of neighbours, sections."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from embaudit.foundation.words import cut, row_called, visible
 from embaudit.io.intake import WORDS as FIELDS
@@ -14,34 +14,28 @@ if TYPE_CHECKING:
 
     from embaudit.io.intake import Intake
     from embaudit.movements.neighbourhoods import Neighbourhood
-    from embaudit.report.charts import BarChart, CurveChart
-    from embaudit.report.dots import DotChart
+    from embaudit.report.display import Display
     from embaudit.report.grid import Grid
     from embaudit.report.next_steps import Asked
-    from embaudit.report.slopes import SlopeChart
-    from embaudit.report.stacks import StackChart
-    from embaudit.report.steps import StepChart
-
-    Chart: TypeAlias = BarChart | CurveChart | DotChart | SlopeChart | StackChart | StepChart
 
 WIDE = 9
-"""Columns of a table that has no room beside a chart."""
+"""Columns of a table that has no room beside a picture."""
 LONGEST = 120
 """Characters of a name in a list."""
 
 
 @dataclass(frozen=True)
 class Charted:
-    """A table and the charts of its numbers; either may be missing."""
+    """A table and the pictures of its numbers; either may be missing."""
 
     title: str
     grid: Grid | None
-    charts: tuple[Chart, ...] = ()
+    figures: tuple[Display, ...] = ()
 
     @property
     def is_split(self) -> bool:
-        """Whether the table has room beside the chart."""
-        return len(self.charts) == 1 and self.grid is not None and len(self.grid.headings) < WIDE
+        """Whether the table has room beside the picture."""
+        return len(self.figures) == 1 and self.grid is not None and len(self.grid.headings) < WIDE
 
 
 @dataclass(frozen=True)
@@ -117,8 +111,8 @@ class ResultView:
     """What was found."""
     next: str = ""
     """What to do."""
-    top: tuple[Chart, ...] = ()
-    """Charts beside what was found."""
+    top: tuple[Display, ...] = ()
+    """Pictures beside what was found."""
     sections: tuple[Section, ...] = ()
     n_embedded: int = 1
     """Sections, from the first one, whose tables a notebook shows below the top."""
@@ -135,7 +129,7 @@ class ResultView:
 
     @property
     def embedded(self) -> tuple[Charted, ...]:
-        """Tables and charts that a notebook shows."""
+        """Tables and pictures that a notebook shows."""
         return tuple(part for section in self.sections[: self.n_embedded] for part in section.parts)
 
 

@@ -335,11 +335,24 @@ def test_a_page_prints_without_what_only_works_on_a_screen(opened):
     assert page.locator("#findings").is_visible()
 
 
-def test_pictures_of_other_results_keep_their_colours_in_the_dark(showing, tmp_path):
+def test_figures_take_the_colours_and_letters_of_the_page(showing, tmp_path):
     path, model = tmp_path / "movement.html", random_model(p=9, k=2)
     path.write_text(ea.movement(model, at_exponent(model, 0.0)).report(), encoding="utf-8")
-    page = showing(path, color_scheme="dark")
-    drawn = page.locator(".picture")
-    assert drawn.evaluate("one => getComputedStyle(one).backgroundColor") == "rgb(255, 255, 255)"
-    assert drawn.locator("text").first.evaluate("one => getComputedStyle(one).fill") == "rgb(0, 0, 0)"
-    assert page.locator("p").last.evaluate("one => getComputedStyle(one).color") == "rgb(236, 235, 230)"
+    for scheme, ink in (("light", "rgb(28, 27, 25)"), ("dark", "rgb(236, 235, 230)")):
+        page = showing(path, color_scheme=scheme)
+        texts = page.locator("figure text")
+        style = texts.first.evaluate("one => [getComputedStyle(one).fill, getComputedStyle(one).fontFamily]")
+        assert style == [ink, page.locator("body").evaluate("one => getComputedStyle(one).fontFamily")]
+
+
+@pytest.mark.parametrize("name", ["scores", "head"])
+@pytest.mark.parametrize("viewport", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_no_letter_of_a_figure_is_cut_or_too_small(opened, name, viewport):
+    page = opened(name, viewport=viewport)
+    for figure in page.locator("figure > svg").all():
+        box = figure.bounding_box()
+        for text in figure.locator("text:not(:empty)").all():
+            inside = text.bounding_box()
+            assert inside["height"] >= 7
+            assert inside["x"] >= box["x"] - 2
+            assert inside["x"] + inside["width"] <= box["x"] + box["width"] + 2

@@ -92,11 +92,11 @@ def test_a_page_has_the_picture_and_escapes_its_title():
     assert "<script" not in shown
     assert "<bdi>&lt;script&gt;a &amp; b</bdi>" in shown
     assert "<title>&lt;script&gt;a &amp; b</title>" in shown
-    assert '<svg viewBox="0 0 440' in found._repr_html_()
+    assert '<svg viewBox="0 0 374.4 244.8" role="img"' in found._repr_html_()
     assert "matplotlib" not in shown
     model = random_model(p=9, k=2)
     moved = movement(model, model)
-    assert '<div class="picture"><svg' in page(moved)
+    assert '<section id="picture">' in page(moved)
     assert "<svg" not in moved._repr_html_()
 
 
