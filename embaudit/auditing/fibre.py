@@ -120,7 +120,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
         uncut = model if uncut is None else uncut
         seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
         freedom = {role: _freedom(model, role, seen) for role in roles}
-        return Fibre(_scope(model), {}, freedom, None, seen, model.rank - seen)
+        return Fibre(_scope(model), {}, freedom, None, seen)
     held = _held_rank(model)
     if held == 0:
         return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, 0, model.rank)

@@ -170,8 +170,8 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             note += f", {percent(certificate.tied_share)} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
-        note += f"; in brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""
-        note += "; components that no prediction sees can change further" if audit.evidence.fibre.unseen else ""
+        note += f". In brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""
+        note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.fibre.unseen else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(
             title,

@@ -50,7 +50,7 @@ def test_no_proven_bound_lies_below_what_a_stretch_of_equal_users_does():
 def test_bounds_beside_components_that_no_prediction_sees_name_their_set():
     told = proven(audit(flat_users(), **EFFORT))
     assert {claim.about for claim in told} == {"bound", "range", "certified"}
-    assert all("gauges of the 4 stored dimensions within κ = " in claim.text for claim in told)
+    assert all("gauges of 4 columns within κ = " in claim.text for claim in told)
     assert all(claim.text.endswith(UNSEEN) for claim in told)
     assert not any(UNSEEN in claim.text for claim in proven(audit(random_model(k=4), **EFFORT)))
 

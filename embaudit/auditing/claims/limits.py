@@ -23,7 +23,7 @@ UNSEEN = "Components that no prediction sees can change further."
 
 def _named(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
     """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
-    of = f" of the {evidence.model.rank} stored dimensions" if evidence.fibre.unseen else ""
+    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.fibre.unseen else ""
     return Scope(f"{group} gauges{of}", max_condition, max_shift)
 
 
