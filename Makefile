@@ -1,4 +1,4 @@
-# Two commands: `make demo` shows the main job, `make test` checks everything. Each sets up its own .venv
+# Two commands: `make demo` shows the main job, `make test` checks the project. Each sets up its own .venv
 # from the lock file with nothing but python3 and pip. `make docs` builds the documentation; others are for contributors.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -7,7 +7,7 @@ PEERS := .venv-peers
 OLDEST := .venv-oldest
 DOCS := .venv-docs
 
-.PHONY: demo test docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick lock clean
+.PHONY: demo test test-slow docs test-peers test-oldest check style mutants adversary tolerances fuzz coverage killed bench bench-quick lock clean
 
 demo: $(READY)
 	$(BIN)/embaudit demo
@@ -18,6 +18,10 @@ test: $(READY) style
 	@log=$$(mktemp); $(BIN)/mypy >$$log 2>&1 & types=$$!; \
 	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2; tests=$$?; \
 	wait $$types; types=$$?; cat $$log; rm -f $$log; test $$tests -eq 0 && test $$types -eq 0
+
+# What takes long by its nature: whole notebooks, runs that are killed or interrupted, many workers, files that are large.
+test-slow: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 2 -m slow
 
 check: $(READY) style
 	$(BIN)/mypy
@@ -63,7 +67,8 @@ mutants: $(READY)
 
 # Search 500 random models for an equal one that moves what an audit calls pinned.
 adversary: $(READY)
-	EMBAUDIT_ADVERSARY=500 $(BIN)/pytest -q tests/truth/test_adversary_on_audits.py
+	EMBAUDIT_ADVERSARY=500 EMBAUDIT_ADVERSARY_MODELS=500 $(BIN)/pytest -q \
+		tests/truth/test_adversary_on_audits.py tests/truth/test_adversary_on_proven.py tests/auditing/test_stored_rows.py
 
 # Measure against peers and bare matrix products in one run, with medians; kept with the machine in benchmarks/measured.md.
 bench: $(READY)
@@ -85,10 +90,10 @@ tolerances: $(READY)
 fuzz: $(READY)
 	EMBAUDIT_FUZZ=60000 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz
 
-# Kill 200 runs, or take their room away, at random moments while they write; `make test` does a few.
+# Kill 200 runs, or take their room away, at random moments while they write; `make test-slow` does a few.
 killed: $(READY)
-	EMBAUDIT_KILLED=200 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q tests/fuzz/test_killed_runs.py
-	EMBAUDIT_INTERRUPTED=10 $(BIN)/pytest -q tests/fuzz/test_interrupted_audits.py
+	EMBAUDIT_KILLED=200 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -m slow tests/fuzz/test_killed_runs.py
+	EMBAUDIT_INTERRUPTED=10 $(BIN)/pytest -q -m slow tests/fuzz/test_interrupted_audits.py
 
 # Test with the oldest of each dependency that pyproject.toml allows; what is newer than these warns of them.
 test-oldest: $(READY)

@@ -44,10 +44,10 @@ def gate_picture() -> str:
     The first night is the baseline of all: what it found is known.
     """
     audits = {night: ea.audit(model, groups=["canonical"]) for night, model in nights().items()}
-    approved = {(one.code, one.claim.name): (one.severity, one.value) for one in audits["approved"].findings}
+    approved = {(one.code, one.role or ""): (one.severity, one.value) for one in audits["approved"].findings}
     gate = Gate.of(Severity.ISSUE, baseline=Baseline(approved))
     outcomes = {night: gate.judge(audit) for night, audit in audits.items()}
-    found = {(one.code, one.claim.name): one for audit in audits.values() for one in audit.findings}
+    found = {(one.code, one.role or ""): one for audit in audits.values() for one in audit.findings}
     height = TOP + ROW * (len(found) + 1) + 12
     title = "Three nights before one gate: audit --fail-on issue --baseline"
     return "\n".join([
@@ -80,7 +80,7 @@ def _rows(found: dict[tuple[str, str], Finding], outcomes: list[Outcome]) -> Ite
 def _status(key: tuple[str, str], outcome: Outcome) -> tuple[str, str]:
     """Say what the gate makes of a finding in one night."""
     for one in outcome.judged:
-        if (one.finding.code, one.finding.claim.name) == key:
+        if (one.finding.code, one.finding.role or "") == key:
             return f"{one.severity.title}, {one.status}", BAD if one.stops else INK
     return "–", SOFT
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from neighbours_picture import neighbours_picture
 from pictures import PICTURES
 
-from embaudit.auditing.glossary import CODES, WORDS, Entry
+from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
 from embaudit.io import formats
 
 if TYPE_CHECKING:
@@ -29,6 +29,19 @@ def checks() -> str:
     codes = [_entry(code, f"**{code.severity}: {_plain(code.title)}.**") for code in CODES.values()]
     words = [_entry(word, f"Also {', '.join(word.also)}." if word.also else "") for word in WORDS.values()]
     return "\n".join([*table, "## Codes", "", *codes, "## Words", "", *words]).rstrip()
+
+
+def answers() -> str:
+    """Write the table of answers as it is in the code: the first row whose findings were all drawn answers."""
+    heads = ["| findings that must have been drawn | answer | because |", "|---|---|---|"]
+    rows = [f"| {', '.join(map(_need, row.needs))} | {row.word} | `{row.because}` |" for row in ANSWERS]
+    return "\n".join([*heads, *rows])
+
+
+def _need(need: str) -> str:
+    code, _, severity = need.partition(" ")
+    named = f"[{code}](#{code.lower()})" if code in CODES else f"`{code}`"
+    return f"{named} as an {severity}" if severity else named
 
 
 def _entry(entry: Entry, line: str) -> str:
@@ -65,8 +78,15 @@ def filled(text: str, name: str, content: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Write every page that says something of the code; pages keep what stands around the marks."""
-    made = {"checks.md": ("codes and words", checks()), "reading.md": ("formats", table_of_formats())}
-    return {HERE / page: filled((HERE / page).read_text(encoding="utf-8"), *part) for page, part in made.items()}
+    parts = (
+        ("checks.md", "codes and words", checks()),
+        ("checks.md", "table of answers", answers()),
+        ("reading.md", "formats", table_of_formats()),
+    )
+    texts = {page: (HERE / page).read_text(encoding="utf-8") for page, *_ in parts}
+    for page, name, content in parts:
+        texts[page] = filled(texts[page], name, content)
+    return {HERE / page: text for page, text in texts.items()}
 
 
 def main() -> None:

@@ -25,7 +25,6 @@ from .canonical import at_exponent as at_exponent
 from .canonical import canonical_form as canonical_form
 from .canonical import identified_cosines as identified_cosines
 from .canonical import identified_factors as identified_factors
-from .canonical import normalisation_test as normalisation_test
 from .canonical import pinned_test as pinned_test
 from .canonical import position as position
 from .canonical import reduced as reduced

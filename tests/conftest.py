@@ -26,15 +26,15 @@ settings.load_profile("embaudit")
 
 TOGETHER = re.compile(
     r"tests/reproduce/|tests/truth/\w+|tests/auditing/test_(?:limits|trained_heads)|tests/canonical/test_balance"
-    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_"
+    r"|test_notebooks\.py::\D*(?P<notebook>\d+)_|test_golden\.py::\w+\[(?P<model>[^]]+)\]"
 )
-"""Tests that share models trained or audited: those of the figures, of one such file, or of one notebook."""
+"""Tests that share models trained or audited: of the figures, of one such file, notebook or golden model."""
 
 
 def scope(nodeid: str) -> str:
     """Which tests one process runs in a row: those that share what takes long, or those of one function."""
     shared = TOGETHER.search(nodeid)
-    return (shared["notebook"] or shared[0]) if shared else nodeid.split("[")[0]
+    return shared[shared.lastgroup or 0] if shared else nodeid.split("[")[0]
 
 
 @pytest.hookimpl(optionalhook=True)

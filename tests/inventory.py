@@ -73,9 +73,7 @@ def options() -> Iterator[str]:
 
 
 def _application():
-    app = import_module("embaudit.cli.app").app
-    import_module("embaudit.cli.commands")
-    return app
+    return import_module("embaudit.cli.app").app
 
 
 def libraries_and_formats() -> Iterator[str]:

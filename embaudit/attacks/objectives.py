@@ -49,15 +49,8 @@ class Table(NamedTuple):
 
     def moved(self, displacement: Displacement) -> Moved:
         """Unit rows and lengths of both sides after a displacement; rows of zeros stay so."""
-        x = displacement.stretched(self.x + self.is_shifted[0] * displacement.shift)
-        lengths = row_norms(x)
-        x /= np.where(lengths > 0, lengths, 1.0)[:, None]
-        if self.y is None:
-            return x, lengths, x, lengths
-        y = displacement.stretched(self.y + self.is_shifted[1] * displacement.shift, -1.0)
-        others = row_norms(y)
-        y /= np.where(others > 0, others, 1.0)[:, None]
-        return x, lengths, y, others
+        x, lengths = _moved(self.x, displacement, self.is_shifted[0])
+        return x, lengths, *((x, lengths) if self.y is None else _moved(self.y, displacement, self.is_shifted[1], -1.0))
 
     def slopes(
         self, displacement: Displacement, moved: Moved, first: Indices, second: Indices, force: Floats
@@ -80,6 +73,13 @@ class Table(NamedTuple):
             drag = (force / y_lengths[second]) @ a - (pulled / y_lengths[second]) @ b
             shift += displacement.stretched(drag, 1.0 if self.y is None else -1.0)
         return Slopes(metric, shift)
+
+
+def _moved(rows: Floats, displacement: Displacement, is_shifted: bool, sign: float = 1.0) -> tuple[Floats, Floats]:
+    x = displacement.stretched(rows + displacement.shift if is_shifted else rows, sign)
+    lengths = row_norms(x)
+    x /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    return x, lengths
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +156,6 @@ def driven_out(cosines: Floats, entries: Indices, tie: float) -> Flags:
 
     No search for neighbours: a few rows are compared under very many metrics, and only the n-th cosine counts.
     """
-    n = entries.shape[1]
-    last = -np.partition(-cosines, n - 1, axis=1)[:, n - 1]
-    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < last[:, None] - tie)
+    last = -entries.shape[1]
+    bar = np.partition(cosines, last, axis=1)[:, last, None]
+    return np.asarray(np.take_along_axis(cosines, entries, axis=1) < bar - tie)

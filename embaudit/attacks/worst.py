@@ -21,7 +21,7 @@ from embaudit.foundation.checked import RNG, Floats, Indices, as_count, as_gener
 from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.words import ONCE, beside, counted, in_typical_rows, percent
+from embaudit.foundation.words import counted, in_typical_rows, percent
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
 from embaudit.kernels.pairs import draw_pairs
@@ -50,8 +50,6 @@ class Attack(Result):
     """Number of pairs, or of list entries, both numbers are about."""
     table: Indices
     """The pairs (m, 2), or the rows with their lists (m, 1 + n), that these are."""
-    lost_without_twins: float = float("nan")
-    """Share of entries that it drives out of lists with one row of each group of twins; NaN where none were made."""
     typical_row: float | None = None
     """Median length of the rows that a shift moves, where its length is told in such."""
 
@@ -63,7 +61,6 @@ class Attack(Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
         numbers = {"achieved": self.achieved, "bound": self.bound, "gap": self.gap, "n_items": self.n_items}
-        numbers |= {} if self.objective == "movement" else {"lost_without_twins": self.lost_without_twins}
         budget = getattr(self.group, "max_condition", None)
         return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
@@ -110,8 +107,8 @@ class Attack(Result):
         if self.objective == "movement":
             sought = counted(self.n_items, f"{pairs} cosine")
             return f"{found} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
-        lost, sought = beside(self.achieved, self.lost_without_twins, ONCE), counted(len(self.table), f"{pairs} list")
-        return f"{found} was sought for {sought}. It drives out {lost} of their entries"
+        sought = counted(len(self.table), f"{pairs} list")
+        return f"{found} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def is_alone(model: FactorModel) -> bool:
-    """Whether these are vectors of one side; a softmax head has its probabilities, whatever its inputs.
+    """Whether these are vectors of one side; a softmax head, or rows compared with each other, have their predictions.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def is_alone(model: FactorModel) -> bool:
     >>> is_alone(FactorModel.from_vectors([[1.0]])), is_alone(FactorModel.from_softmax([[1.0]]))
     (True, False)
     """
-    return model.left is None and not isinstance(model.link, Softmax)
+    return model.left is None and model.compared is None and not isinstance(model.link, Softmax)
 
 
 def said_of(model: FactorModel, text: str) -> str:

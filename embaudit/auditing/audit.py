@@ -9,39 +9,39 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit._version import __version__
 from embaudit.auditing.answer import Answer, answer
-from embaudit.auditing.checks import findings
-from embaudit.auditing.claims import Claim, claims
 from embaudit.auditing.effort import EFFORT, Effort, effort_of
 from embaudit.auditing.evidence import Evidence, gather
+from embaudit.auditing.finding import Severity
+from embaudit.auditing.findings import conclusions
+from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.fingerprint import fingerprint
-from embaudit.auditing.head_report import HeadReport
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
-from embaudit.auditing.thresholds import thresholds_of
-from embaudit.auditing.verdict import Statement, statements, verdict
+from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.foundation.checked import RNG, as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
 from embaudit.foundation.results import Drawn
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
-from embaudit.model import FactorModel, Role
+from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing
 from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from embaudit.auditing.finding import Finding, Severity
+    from embaudit.auditing.finding import Finding
+    from embaudit.auditing.head_evidence import HeadReport
     from embaudit.io import Intake
     from embaudit.report.display import Display
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raised when a field of the JSON is renamed, goes away, or changes its type or meaning; fields are added without."""
 
 
 @dataclass(frozen=True, eq=False)
 class Audit(Drawn):
-    """What an audit found: the evidence, the findings and the verdict.
+    """Result of an audit: the evidence, the findings and the answer.
 
     Examples
     --------
@@ -74,39 +74,41 @@ class Audit(Drawn):
         """Whether rounding explains every change of a prediction; if not, nothing else can be trusted."""
         return self.evidence.predictions_hold
 
-    @cached_property
+    @property
     def head(self) -> HeadReport | None:
-        """What was measured besides where the model is a softmax head, and what follows from that alone."""
-        return None if self.evidence.head is None else HeadReport.of(self.evidence.head)
+        """Measurements of a softmax head besides; None of any other model."""
+        return self.evidence.head
 
     @cached_property
-    def claims(self) -> tuple[Claim, ...]:
-        """Everything concluded, with how firmly it stands and for which set of models."""
-        return (*self._claims, *(finding.claim for finding in self.findings))
-
-    @cached_property
-    def _claims(self) -> tuple[Claim, ...]:
-        return claims(self.evidence)
-
-    @cached_property
-    def answer(self) -> Answer:
-        """Whether the cosines can be read as likeness, and why."""
-        return answer(self.claims, self.evidence.role)
-
-    @cached_property
-    def statements(self) -> tuple[Statement, ...]:
-        """The verdict in parts, each with the names of the claims that it is written from."""
-        return statements(self.evidence, self._claims, self.answer)
+    def conclusions(self) -> tuple[Finding, ...]:
+        """Everything concluded, notes too, with how firmly it stands and for which models; the gravest first."""
+        return conclusions(self.evidence)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Conclusions with code, severity and remedy, the gravest first."""
-        return findings(self.evidence)
+        """Conclusions that ask for something, with code, severity and remedy; the gravest first."""
+        return tuple(one for one in self.conclusions if one.severity > Severity.NOTE)
+
+    @cached_property
+    def answer(self) -> Answer:
+        """Whether the cosines can be read as likeness, why, and what to do."""
+        model, role = self.evidence.model, self.evidence.role
+        cosines = f"{Pairs(role).titled(model)} cosines"
+        return answer(self.conclusions, role, cosines=cosines, kind=kind_of(model), names=names_of(model, role))
+
+    @cached_property
+    def reasons(self) -> tuple[Finding, ...]:
+        """The conclusions that the verdict is written from, in its order."""
+        role = self.evidence.role
+        about = [one for one in self.conclusions if one.role in (None, role)]
+        # EMB301 begins with the shift that the note `free` of a head would name again.
+        again = "free" if any(one.code == "EMB301" for one in about) else None
+        return tuple(one for code in VERDICT for one in about if one.code == code != again)
 
     @cached_property
     def verdict(self) -> str:
         """One paragraph in plain words."""
-        return verdict(self.statements)
+        return " ".join(filter(None, (*(one.text for one in self.reasons), self.answer.advice)))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -200,45 +202,49 @@ class Audit(Drawn):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as JSON can hold it; `embaudit schema audit` prints the schema."""
-        evidence, position = self.evidence, self.evidence.position
-        intake = None if self.intake is None else self.intake.to_dict()
-        return dict(
-            plain(
-                {
-                    "embaudit_version": __version__,
-                    "schema_version": SCHEMA_VERSION,
-                    "seed": evidence.seed,
-                    "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": intake},
-                    "options": {"quick": self.quick, **vars(self.effort), **self.options},
-                    "model": self._model_record(),
-                    "group": {
-                        "max_condition": evidence.max_condition,
-                        "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
-                        "n_equivalents": len(evidence.equivalents),
-                    },
-                    "drift": self._drift_records(),
-                    "movement": self._movement_records(),
-                    **evidence.limits.to_dict(),
-                    "traits": [one.to_dict() for one in evidence.traits],
-                    "fibre": evidence.fibre.to_dict(),
-                    "position": None if position is None else position.to_dict(),
-                    "predicted": None if evidence.predicted is None else evidence.predicted.to_dict(),
-                    "head": None if self.head is None else self.head.to_dict(),
-                    "final_norm": None if evidence.norm is None else evidence.norm.to_dict(),
-                    "neighbours": {
-                        "gauge": evidence.shown_in,
-                        "examples": [e.to_dict() for e in evidence.examples],
-                        "beside_bias": [e.to_dict() for e in evidence.beside_bias],
-                    },
-                    "thresholds": dict(evidence.thresholds),
-                    "findings": [finding.to_dict() for finding in self.findings],
-                    "claims": [claim.to_dict() for claim in self.claims],
-                    "statements": [vars(statement) for statement in self.statements],
-                    "answer": self.answer.to_dict(),
-                    "verdict": self.verdict,
-                }
-            )
-        )
+        evidence = self.evidence
+        record = {
+            "embaudit_version": __version__,
+            "schema_version": SCHEMA_VERSION,
+            "seed": evidence.seed,
+            "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": self.intake},
+            "options": {"quick": self.quick, **vars(self.effort), **self.options},
+            "model": self._model_record(),
+            "group": {
+                "max_condition": evidence.max_condition,
+                "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),
+                "n_equivalents": len(evidence.equivalents),
+            },
+            "drift": self._drift_records(),
+            "movement": self._movement_records(),
+            "ranges": evidence.limits.ranges,
+            "certificates": evidence.limits.certificates,
+            "attacks": evidence.limits.attacks,
+            "traits": evidence.traits,
+            "fibre": evidence.fibre,
+            "position": evidence.position,
+            "unseen": evidence.unseen,
+            "penalty": evidence.penalty,
+            "predicted": evidence.predicted,
+            "head": self.head,
+            "final_norm": evidence.norm,
+            "neighbours": {
+                "gauge": evidence.shown_in,
+                "examples": evidence.examples,
+                "beside_bias": evidence.beside_bias,
+            },
+            "thresholds": dict(evidence.thresholds),
+            "findings": self.findings,
+            "notes": [one for one in self.conclusions if one.severity is Severity.NOTE],
+            "answer": self.answer,
+            "verdict": self.verdict,
+        }
+        return dict(plain(record))
+
+
+def declared(model: FactorModel, *, compared: Any, objective: Any, soft_cap: Any, normalised: bool) -> FactorModel:
+    """Return a model with what the options of an audit declare of it."""
+    return declare(with_objective(comparing(model, compared), objective), soft_cap, normalised=normalised)
 
 
 def audit(
@@ -257,6 +263,7 @@ def audit(
     max_condition: float = 2.0,
     show: Sequence[str] = (),
     objective: str | None = None,
+    compared: Comparison | None = None,
     soft_cap: float | None = None,
     normalised: bool = False,
     final_norm: FinalNorm | None = None,
@@ -298,6 +305,8 @@ def audit(
         Ids or titles of rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
         How the model was trained, where it does not say so itself (see `embaudit.model.objectives`).
+    compared : {"cosine", "dot"}, optional
+        How predictions compare the rows of one table with each other, as those of sentence encoders do.
     soft_cap : float, optional
         Declares that a softmax head caps its logits, `c · tanh(s/c)`: then translations change probabilities.
     normalised : bool
@@ -306,7 +315,7 @@ def audit(
         What normalises the states of a network before its head; of a path or a live network of transformers, what it
         says by default.
     thresholds : mapping of str to float, optional
-        From which numbers on something is reported, by the names in `embaudit.auditing.thresholds`.
+        From which numbers on something is reported, by the names in `embaudit.auditing.texts`.
     source : str, optional
         Where the model came from, for the report; the path, if one was given.
     rng : numpy Generator or int
@@ -326,13 +335,13 @@ def audit(
     reported = thresholds_of({} if thresholds is None else thresholds)
     given, seed = model, as_seed(rng)
     read, intake = as_reading(given)
-    model = declare(with_objective(read, objective), soft_cap, normalised=normalised)
+    model = declared(read, compared=compared, objective=objective, soft_cap=soft_cap, normalised=normalised)
     sizes = {"n_gauges": n_gauges, "n_pairs": n_pairs, "n_lists": n_lists, "n_starts": n_starts, "n_steps": n_steps}
     effort = effort_of(quick=quick, **sizes)
     asked: dict[str, Any] = {
         "groups": () if groups is None else tuple(as_list(groups, "groups", '["linear"]')),
         "roles": None if roles is None else [model.role(role) for role in as_list(roles, "roles", '["item"]')],
-        **vars(effort),
+        "effort": effort,
         "n_neighbours": n_neighbours,
         "max_condition": max_condition,
         "show": tuple(as_list(show, "show", '["Heat"]')),
@@ -345,5 +354,5 @@ def audit(
     groups = [group if isinstance(group, str) else repr(group) for group in asked["groups"]]
     options = {name: asked[name] for name in ("roles", "n_neighbours", "max_condition", "show")}
     options |= {"groups": groups, "role": asked["about"]}
-    options |= {"objective": objective, "soft_cap": soft_cap, "normalised": normalised}
+    options |= {"objective": objective, "compared": compared, "soft_cap": soft_cap, "normalised": normalised}
     return Audit(model, replace(evidence, thresholds=reported), source, intake, effort, quick, options)

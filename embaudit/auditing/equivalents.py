@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from embaudit.auditing.fibre import held_rank
 from embaudit.canonical import canonical_form
 from embaudit.canonical.equivalents import CANONICAL, EquivalentModel, canonical_models, equivalent_at
+from embaudit.canonical.reduction import seen_directions
 from embaudit.canonical.span import span_basis, turned
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, as_generator
@@ -23,10 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from embaudit.attacks import Attack
-    from embaudit.model import FactorModel
+    from embaudit.canonical.pinning import Pinning
+    from embaudit.model import FactorModel, SideName
 
 WORST = "worst"
 """The kind of the models that attacks found."""
+REARRANGED = "rearranged"
+"""The kind of the model that the test of unit rows found."""
 GROUPS: tuple[type[GaugeGroup], ...] = (Diagonal, GeneralLinear, Orthogonal, Translation, Affine)
 """The gauge groups an audit draws from on its own."""
 KINDS = (CANONICAL, *(group.kind for group in GROUPS))
@@ -99,7 +104,9 @@ def equivalent_models(
         For an unknown family, or one that has no gauge for this model.
     """
     kinds, chosen = _chosen(model, groups, max_condition)
-    found = list(canonical_models(model)) if CANONICAL in kinds else []
+    # Where free biases can hold every score there is, factors in canonical form would be rounding.
+    is_held = held_rank(model) > 0 or not seen_directions(model, ()).size
+    found = list(canonical_models(model)) if CANONICAL in kinds and is_held else []
     numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
     for group in chosen:
         family = group.name_in(model)
@@ -147,6 +154,32 @@ def attacked_models(model: FactorModel, attacks: Iterable[Attack]) -> list[Equiv
         shift = float(np.linalg.norm(group.shift_of(attack.gauge))) if isinstance(group, Affine) else None
         found.append(EquivalentModel.by(attack.gauge, name, WORST, shift=shift))
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class RearrangedModel(EquivalentModel):
+    """The equal model that the test of unit rows made: its gauge keeps the lengths of these rows, of no others."""
+
+    pinning: Pinning | None = None
+    """The test."""
+
+    def of(self, model: FactorModel) -> FactorModel:
+        """Make the equivalent model."""
+        assert self.pinning is not None
+        return self.pinning.twin(model)
+
+    def rows(self, model: FactorModel, side: SideName) -> Any:
+        """Return the rows of one side in the equal model."""
+        return self.of(model).factors(side)
+
+
+def rearranged_models(pinning: Pinning | None) -> list[EquivalentModel]:
+    """List the equal model that the test of unit rows found, where it found one: rotations alone move no cosine."""
+    if pinning is None or pinning.status != "free" or pinning.witness is None:
+        return []
+    kappa = pinning.witness.condition_number
+    name = "rows rearranged at their lengths"
+    return [RearrangedModel(name, REARRANGED, name, kappa, 0.0, pinning.witness, pinning=pinning)]
 
 
 def one_equivalent(

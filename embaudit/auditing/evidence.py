@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from embaudit.auditing.effort import EFFORT, Effort
-from embaudit.auditing.equivalents import attacked_models, equivalent_models
+from embaudit.auditing.equivalents import attacked_models, equivalent_models, rearranged_models
 from embaudit.auditing.fibre import Fibre, fibre_of
-from embaudit.auditing.heads import PANEL, head_evidence, head_sizes, panel_size
+from embaudit.auditing.heads import head_evidence, head_sizes, panel_size
 from embaudit.auditing.limits import Limits, LimitSearch
-from embaudit.auditing.predicted import Predicted, by_prediction
-from embaudit.auditing.thresholds import DEFAULTS
+from embaudit.auditing.penalty import PenaltyForm, penalty_form
+from embaudit.auditing.predicted import Predicted, by_prediction, without_unseen
+from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
 from embaudit.errors import must_be
@@ -35,7 +36,7 @@ from embaudit.softmax.panel import only_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from embaudit.auditing.head_evidence import HeadEvidence
+    from embaudit.auditing.head_evidence import HeadReport
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.gauges import GaugeGroup
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 _Visit: TypeAlias = "tuple[Drift, tuple[Movement, ...]]"
 _Visits: TypeAlias = "list[Callable[[], _Visit]]"
+SHOWN = 3
+"""Rows whose neighbours are shown, where nobody chose them."""
 LISTED = 5
 """Neighbours shown side by side."""
 PROBES = 256
@@ -85,9 +88,13 @@ class Evidence:
     """Their neighbours without the bias and with it, as libraries list them that keep it among the factors."""
     predicted: Predicted | None = None
     """How far the cosines are from those of what is predicted; None where one side alone is at hand."""
+    unseen: tuple[Movement, ...] = ()
+    """How cosines move when what no prediction sees is removed, one a side that holds such components."""
+    penalty: PenaltyForm | None = None
+    """The form that the penalty of the declared training would have chosen, where its law is known."""
     about: Role | None = None
     """The kind of pairs that the caller asked about."""
-    head: HeadEvidence | None = None
+    head: HeadReport | None = None
     """What was measured besides on a softmax head, on all of its labels."""
     norm: NormEvidence | None = None
     """What the final norm of a network leaves open of the cosines of its head, where it is known."""
@@ -163,8 +170,8 @@ def require_roles(
 
 
 def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
-    """Give a one-sided model left rows, drawn at the scale of its right ones, to check its predictions on."""
-    if model.left is not None:
+    """Give a model that lacks its left side such rows, at the scale of its right ones, to check its predictions on."""
+    if model.left is not None or model.compared is not None:
         return model
     k = model.rank
     scale = float(
@@ -175,28 +182,27 @@ def with_probes(model: FactorModel, rng: np.random.Generator) -> FactorModel:
     return model.replace(left=rng.standard_normal((PROBES, k)) / (scale * np.sqrt(k) or 1.0), objective=None)
 
 
-def labels_looked_at(head: FactorModel, seed: int, size: int) -> Indices:
+def labels_looked_at(head: FactorModel, seed: int, n_lists: int) -> Indices:
     """Choose the labels of a head that take part beside those of its own evidence: in a small one all not set aside."""
+    size = panel_size(head.rank, n_lists)
     return sample_rows(head.right_side.asked, size, np.random.default_rng(seed))
 
 
-def _effort(max_condition: float, n_neighbours: int, *drawn: int) -> Effort:
-    """Check how much is asked for, and of what."""
+def _require_sizes(n_neighbours: int, max_condition: float) -> None:
     as_count(n_neighbours, "n_neighbours")
     if not is_number(max_condition):
         raise must_be("max_condition", "a finite number >= 1", max_condition)
-    return Effort(*drawn)
 
 
 def _head(
     model: FactorModel, effort: Effort, n_neighbours: int, max_condition: float, rng: int
-) -> tuple[HeadEvidence | None, FactorModel]:
+) -> tuple[HeadReport | None, FactorModel]:
     """Measure a softmax head on all of its labels, and return it with some of them; any other model stays."""
     if not isinstance(model.link, Softmax):
         return None, model
     sizes: dict[str, Any] = {"n_neighbours": n_neighbours, **head_sizes(model.rank, effort)}
     head = head_evidence(model, max_condition=max_condition, rng=np.random.default_rng(rng), **sizes)
-    return head, only_labels(model, labels_looked_at(model, rng, panel_size(model.rank, PANEL, effort.n_lists)))
+    return head, only_labels(model, labels_looked_at(model, rng, effort.n_lists))
 
 
 def _norm(
@@ -205,7 +211,7 @@ def _norm(
     """Compare the conventions in which a head behind a final norm is read."""
     if norm is None:
         return None
-    labels, draw = labels_looked_at(head, rng, panel_size(head.rank, PANEL, effort.n_lists)), np.random.default_rng(rng)
+    labels, draw = labels_looked_at(head, rng, effort.n_lists), np.random.default_rng(rng)
     sizes: dict[str, Any] = {"labels": labels, "n_neighbours": n_neighbours, "n_lists": effort.n_lists, "rng": draw}
     return norm_evidence(head, norm, **sizes)
 
@@ -215,21 +221,16 @@ def gather(
     *,
     groups: Sequence[str | GaugeGroup] = (),
     roles: Sequence[Role] | None = None,
-    n_gauges: int = EFFORT.n_gauges,
-    n_pairs: int = EFFORT.n_pairs,
-    n_lists: int = EFFORT.n_lists,
+    effort: Effort = EFFORT,
     n_neighbours: int = 10,
-    n_starts: int = EFFORT.n_starts,
-    n_steps: int = EFFORT.n_steps,
     max_condition: float = 2.0,
     show: Sequence[str] = (),
-    n_shown: int = 3,
     about: Role | None = None,
     final_norm: FinalNorm | None = None,
     rng: int = 0,
 ) -> Evidence:
     """Measure drift and movement over the equivalent models; the parameters are those of `audit`."""
-    effort = _effort(max_condition, n_neighbours, n_gauges, n_pairs, n_lists, n_starts, n_steps)
+    _require_sizes(n_neighbours, max_condition)
     draw = np.random.default_rng(as_count(rng, "rng", least=0))
     whole, spanned = model, announced("finding the span of the rows")(in_span)(model)
     head, model = _head(spanned, effort, n_neighbours, max_condition, rng)
@@ -238,22 +239,22 @@ def gather(
     side: SideName = "left" if about == "left" else "right"
     shown, checked = find_rows(model, side, show) if show else None, with_probes(model, draw)
     with announced("drawing equal models"):
-        equivalents = equivalent_models(model, groups=groups, n_gauges=n_gauges, max_condition=max_condition, rng=draw)
+        drawn: dict[str, Any] = {"n_gauges": effort.n_gauges, "max_condition": max_condition, "rng": draw}
+        equivalents = equivalent_models(model, groups=groups, **drawn)
     with announced("sampling pairs and lists"):
-        probe = MovementProbe(model, chosen, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=n_lists, rng=draw)
+        sizes = {"n_pairs": effort.n_pairs, "n_neighbours": n_neighbours, "n_lists": effort.n_lists}
+        probe = MovementProbe(model, chosen, **sizes, rng=draw)
     with one_blas_thread():  # the products are small: its threads would wait for each other longer than they compute
-        visits = _visits(equivalents, checked, probe, draw)
         fibre = fibre_of(model, chosen, uncut=spanned, rng=rng)
-        tried: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": draw}
-        search = LimitSearch.of(model, chosen, max_condition, **tried)
-        visited, limits = _visited_and_bounded(visits, search)
+        search = LimitSearch.of(model, chosen, max_condition, n_neighbours=n_neighbours, effort=effort, rng=draw)
+        visited, limits = _visited_and_bounded(_visits(equivalents, checked, probe, draw), search)
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
-        attacked, furthest = attacked_models(model, limits.attacks), _furthest(equivalents, visited)
+        attacked = [*attacked_models(model, limits.attacks), *rearranged_models(fibre.pinning)]
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
-        as_it_is = partial(_as_it_is, whole, model, chosen, furthest, visited[0][1], n_neighbours, rng)
+        as_it_is = partial(_as_it_is, whole, model, chosen, visited[0][1], n_neighbours, rng)
         *visited_again, found = results_of([*again, as_it_is], "visiting the worst")
-        rows = _long_rows(model, side, n_shown, draw) if shown is None else shown
-        compared = _compared(probe, furthest.get(side), side, rows)
+        shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
+        compared = _compared(probe, fibre, _furthest(equivalents, visited).get(side), side, shown)
     return Evidence(
         model=model,
         fibre=fibre,
@@ -294,9 +295,7 @@ def _visits(
     return [partial(visit, *pair) for pair in zip(equivalents, samples, strict=True)]
 
 
-def _furthest(
-    equivalents: Sequence[EquivalentModel], visited: Sequence[tuple[Drift, tuple[Movement, ...]]]
-) -> dict[Role, EquivalentModel]:
+def _furthest(equivalents: Sequence[EquivalentModel], visited: Sequence[_Visit]) -> dict[Role, EquivalentModel]:
     """Find for each role with lists the equivalent model where they changed most."""
     found: dict[Role, tuple[float, EquivalentModel]] = {}
     for one, (_, records) in zip(equivalents, visited, strict=True):
@@ -307,49 +306,36 @@ def _furthest(
 
 
 @announced("comparing neighbours")
-def _compared(probe: MovementProbe, equal: EquivalentModel | None, side: SideName, rows: Indices) -> dict[str, Any]:
+def _compared(
+    probe: MovementProbe, fibre: Fibre, equal: EquivalentModel | None, side: SideName, rows: Indices
+) -> dict[str, Any]:
     """Lay the neighbours of a few rows beside those in an equal model, and the cosines beside prediction cosines."""
     model = probe.model
     n = min(probe.n_neighbours, LISTED, len(model.side(side).directed) - 1)
 
-    shown_in, examples = _examples(model, equal, side, rows, n)
+    shown_in = None if equal is None else equal.name
+    examples = () if equal is None else neighbourhoods(model, equal.rows(model, side), role=side, rows=rows, n=n)
     predicted = by_prediction(probe, side=side, rows=rows, n=n)
     biased = side == "right" and counts_bias(model)
     with_bias = beside_bias(model.right_side, rows, n, both=model.left_bias is not None) if biased else ()
-    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, "predicted": predicted}
+    known = {"unseen": without_unseen(probe, fibre.outside), "penalty": penalty_form(probe), "predicted": predicted}
+    return {"shown_in": shown_in, "examples": examples, "beside_bias": with_bias, **known}
 
 
-def _as_it_is(whole: FactorModel, looked_at: FactorModel, *others: Any) -> dict[str, Any]:
-    """Measure what belongs to the model at hand: where it lies among equal ones, and what its rows are like."""
-    where = None if looked_at.left is None else position(looked_at)
-    return {"position": where, "traits": _traits(whole, looked_at, *others)}
-
-
-def _traits(
+def _as_it_is(
     whole: FactorModel,
     looked_at: FactorModel,
     roles: Sequence[Role],
-    furthest: Mapping[Role, EquivalentModel],
     records: Sequence[Movement],
     n_neighbours: int,
     rng: int,
-) -> tuple[Traits, ...]:
-    """Look at all rows as they are stored; an equal model is of use where it was made of these."""
-    equal = furthest if looked_at is whole and not isinstance(whole.link, Softmax) else {}
-    # Figures of the same lists are the same figures.
-    lists = {record.role: record.lists for record in records if equal and record.lists is not None}
-    draw = np.random.default_rng(rng)
-    known: dict[str, Any] = {"n_neighbours": n_neighbours, "equal": equal, "lists": lists, "rng": draw}
-    return all_traits(whole, roles, **known)
-
-
-def _examples(
-    model: FactorModel, furthest: EquivalentModel | None, side: SideName, rows: Indices, n: int
-) -> tuple[str | None, tuple[Neighbourhood, ...]]:
-    """Show the neighbours of a few rows where the neighbour lists changed most."""
-    if furthest is None:
-        return None, ()
-    return furthest.name, neighbourhoods(model, furthest.rows(model, side), role=side, rows=rows, n=n)
+) -> dict[str, Any]:
+    """Measure what belongs to the model at hand: where it lies among equal ones, and what all of its rows are like."""
+    # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
+    same = looked_at is whole and not isinstance(whole.link, Softmax)
+    lists = {record.role: record.lists for record in records if same and record.lists is not None}
+    traits = all_traits(whole, roles, n_neighbours=n_neighbours, lists=lists, rng=np.random.default_rng(rng))
+    return {"position": None if looked_at.left is None else position(looked_at), "traits": traits}
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:

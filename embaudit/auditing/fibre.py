@@ -6,13 +6,13 @@ the whole fibre moves nothing, never because few gauges, or short ones, were tri
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from embaudit.auditing.alone import said_of
-from embaudit.auditing.claims.claim import Kind, Scope
+from embaudit.auditing.finding import Kind, Scope
 from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
 from embaudit.errors import InputError
@@ -110,10 +110,15 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
     >>> [fibre_of(m, ["right"]).moves("right") for m in (line, line.replace(left_bias=[0.0, 0.0]))]
     [False, True]
     """
+    if model.link == "unknown":
+        return _either(model, roles, rng)
     if model.predicts is Equivalence.COSINES:
         pinning = pinned_test(model, rng=rng)
         whole = pinning.status != "pinned" or pinning.scope != SCOPES["gauge"]
-        scope = Scope(pinning.scope if pinning.status == "pinned" else "models of the same rank", whole=whole)
+        scope = Scope(
+            pinning.scope if pinning.status == "pinned" else "equal models of the same rank",
+            whole=whole,
+        )
         freedom = {role: _pinned(model, pinning, role) for role in roles}
         return Fibre(scope, {}, freedom, pinning, model.rank)
     if model.left is None:
@@ -121,7 +126,7 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
         seen = (uncut.moments("right") if "right" in uncut.link.unit_sides else uncut.right_side.outline).rank
         freedom = {role: _freedom(model, role, seen) for role in roles}
         return Fibre(_scope(model), {}, freedom, None, seen)
-    held = _held_rank(model)
+    held = held_rank(model)
     if held == 0:
         return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, 0, model.rank)
     basis = seen_directions(model, ())
@@ -130,7 +135,24 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
     return Fibre(_scope(model), outside, freedom, None, seen, model.rank - held)
 
 
-def _held_rank(model: FactorModel) -> int:
+def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> Fibre:
+    """Conclude what holds whether rows of length 1 were trained by their dot products or by their cosines."""
+    dots, cosines = (fibre_of(model.replace(link=link), roles, rng=rng) for link in ("identity", "cosine"))
+    freedom = {}
+    for role, by_cosine in cosines.freedom.items():
+        agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
+        freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, _open(model, role, by_cosine))
+    return replace(cosines, scope=Scope(cosines.scope.models), freedom=freedom)
+
+
+def _open(model: FactorModel, role: Role, by_cosine: Freedom) -> str:
+    titles = f"{Pairs(role).titled(model)} cosines"
+    start = "All rows have length 1, so dot products and cosines are the same, and nobody said which was trained"
+    fixes = "fix them" if by_cosine.moves is False else "may fix them"
+    return f"{start}. Dot products leave {titles} open, cosines {fixes}. {by_cosine.because}"
+
+
+def held_rank(model: FactorModel) -> int:
     """Count the dimensions of the scores that no free bias could make without the factors."""
     try:
         return int(seen_directions(model, model.free_shifts).shape[1])
@@ -183,6 +205,9 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
 
 
 def _shifted(model: FactorModel, side: SideName) -> Freedom:
+    x = model.factors(side)
+    if not np.any(x[:2] != x[0]) and not np.any(x != x[0]):  # no shift tells equal rows apart, yet they add a constant
+        return _anything(model)
     title = model.title(side)
     text = f"One vector added to every {title} row changes no {noun(model)}, and can make two {title}s opposite."
     return Freedom(True, Kind.PROVEN, text)

@@ -1,21 +1,23 @@
-"""A finding: a claim that asks for something to be done, with a code, how bad it is, and the remedy.
-
-Codes never change their meaning, so that a pipeline can ignore one by name.
-"""
+"""Findings: the one type of conclusion, how firmly it stands, and for which set of models and rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import IntEnum
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
+from embaudit.foundation.words import in_typical_rows
+
 if TYPE_CHECKING:
-    from embaudit.auditing.claims.claim import Claim
+    from embaudit.gauges import Gauge
+    from embaudit.model import Role
 
 
 class Severity(IntEnum):
-    """How much a finding matters; `--fail-on` compares with it."""
+    """Weight of a finding; `--fail-on` compares with it."""
 
+    NOTE = 0
+    """A conclusion that asks for nothing; its code is a word."""
     TIP = 1
     """Know this before you read the cosines."""
     ISSUE = 2
@@ -27,33 +29,111 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
+class Kind(StrEnum):
+    """Firmness of a finding."""
+
+    SHOWN = "shown"
+    """A witness is at hand: another model, whose predictions were checked."""
+    PROVEN = "proven"
+    """A theorem, for a named set of gauges and a budget."""
+    MEASURED = "measured"
+    """Seen on all rows or pairs, or on a sample with an interval."""
+    ASSUMED = "assumed"
+    """Declared about training."""
+    UNDECIDED = "undecided"
+    """Neither shown nor ruled out."""
+
+
 @dataclass(frozen=True)
-class Finding:
-    """One thing an audit found."""
+class Scope:
+    """The set of models that a finding speaks of.
 
-    code: str
-    """Stable code, EMB and three digits."""
-    severity: Severity
-    """Tip or issue."""
-    title: str
-    """What is the case, in a few words."""
-    claim: Claim
-    """What it rests on: the explanation and the number are the claim's."""
-    remedy: str
-    """What to do."""
+    Examples
+    --------
+    >>> str(Scope("linear gauges", max_condition=2.0)), str(Scope("every equal model", whole=True))
+    ('linear gauges within κ = 2', 'every equal model')
+    """
+
+    models: str
+    """In words: which gauges, or which models."""
+    max_condition: float | None = None
+    """Budget of the linear part; None where there is none, or it is unbounded."""
+    max_shift: float | None = None
+    """Budget of the translation, in median row lengths."""
+    whole: bool = False
+    """Whether these are all models that predict the same."""
+
+    def __str__(self) -> str:
+        budget = [f"κ = {self.max_condition:.3g}"] if self.max_condition is not None else []
+        budget += [f"a shift of {in_typical_rows(self.max_shift)}"] if self.max_shift is not None else []
+        return f"{self.models} within {' and '.join(budget)}" if budget else self.models
 
     @property
-    def explanation(self) -> str:
-        """Why it matters."""
-        return self.claim.text
-
-    @property
-    def value(self) -> float | None:
-        """The number behind it."""
-        return self.claim.value
+    def all_models(self) -> str:
+        """All of them, in words."""
+        return self.models if self.models.startswith("every ") else f"all {self.models}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
-        names = ("code", "title", "explanation", "remedy", "value")
-        record = {name: getattr(self, name) for name in names}
-        return record | {"severity": self.severity.title, "claim": self.claim.name}
+        return {**vars(self), "title": str(self)}
+
+
+AT_HAND = Scope("the model at hand")
+"""The scope of findings about the rows as stored."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One conclusion of an audit.
+
+    Examples
+    --------
+    >>> scope = Scope("every equal model", whole=True)
+    >>> note = Finding("pinned", Severity.NOTE, Kind.PROVEN, scope, "item-item cosines", "No equal model moves them.")
+    >>> note.clause
+    'no equal model moves them'
+    """
+
+    code: str
+    """EMB and three digits, which never change their meaning, or the word of a note."""
+    severity: Severity
+    """Note, tip or issue."""
+    kind: Kind
+    """Firmness."""
+    scope: Scope
+    """The set of models it speaks of."""
+    rows: str
+    """The cosines, rows or lists it speaks of, and of how many."""
+    text: str
+    """The explanation, in the sentences in which people read it."""
+    value: float | None = None
+    """The number behind it."""
+    title: str = ""
+    """The case in a few words; empty for notes."""
+    remedy: str = ""
+    """Advice; empty for notes."""
+    role: Role | None = None
+    """The kind of pairs it speaks of; None where it speaks of the whole model."""
+    witness: Gauge | None = field(default=None, compare=False)
+    """The gauge that shows it, where one does."""
+
+    @property
+    def sentence(self) -> str:
+        """The text without its full stop."""
+        return self.text.removesuffix(".")
+
+    @property
+    def clause(self) -> str:
+        """The sentence as it follows a colon."""
+        return f"{self.text[0].lower()}{self.text[1:].removesuffix('.')}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record of the audit's JSON."""
+        names = ("code", "role", "rows", "title", "text", "remedy", "value")
+        return {
+            **{name: getattr(self, name) for name in names},
+            "severity": self.severity.title,
+            "kind": str(self.kind),
+            "scope": self.scope.to_dict(),
+            "witness": self.witness is not None,
+        }

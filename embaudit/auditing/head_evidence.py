@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from embaudit.foundation.results import Result
+from embaudit.foundation.words import counted, percent
 from embaudit.model.links import Softmax
 
 if TYPE_CHECKING:
@@ -19,8 +21,8 @@ if TYPE_CHECKING:
     from embaudit.softmax.shifts import ShiftSummary
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class HeadEvidence:
+@dataclass(frozen=True, eq=False)
+class HeadReport(Result):
     """How label cosines moved while every probability stayed, and what the head pins down."""
 
     model: FactorModel
@@ -110,6 +112,18 @@ class HeadEvidence:
     def verified(self) -> bool:
         """Whether rounding explains every change of a probability in a head that should be equal."""
         return all(head.ok for head in self.verifiable)
+
+    def __repr__(self) -> str:
+        return f"HeadReport({counted(self.n_labels, 'label')}, rank {self.rank})"
+
+    def explain(self) -> str:
+        """Say what removing the mean row does, and which labels can be the most probable one."""
+        changed, moved = self.neighbours.top1_changed, self.centred.movement.mean_abs
+        return (
+            f"The mean row is {self.offset:.2g} of a typical row (median) long. Without it {percent(changed)} of "
+            f"{counted(self.neighbours.n_rows, 'label')} have another nearest label, and cosines differ by {moved:.2f} "
+            f"on average. {self.argmax.explain()} What follows from it, `embaudit.audit` concludes."
+        )
 
     def to_frame(self) -> pd.DataFrame:
         """One row for each equivalent head: its gauge, how probabilities and label cosines moved."""

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.head_evidence import HeadEvidence
+from embaudit.auditing.effort import MOST
+from embaudit.auditing.head_evidence import HeadReport
+from embaudit.canonical import in_span
 from embaudit.errors import InputError, must_be
+from embaudit.foundation.checked import RNG, as_count, as_generator, as_list, is_number
 from embaudit.foundation.parallel import results_of
 from embaudit.kernels.rows import sample_rows
 from embaudit.model.links import Softmax
+from embaudit.model.sizes import require_model
 from embaudit.movements.movement import QUERIES, share_of
 from embaudit.softmax.argmaxable import Argmaxable, argmaxable_in
 from embaudit.softmax.coordinates import label_coordinates
@@ -27,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from embaudit.auditing.effort import Effort
-    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.model import FactorModel
     from embaudit.softmax.coordinates import LabelCoordinates
@@ -52,19 +55,21 @@ ARGMAX_LABELS = 128
 """Labels asked whether they can be the argmax; all of them in a head with no more."""
 ARGMAX_CELLS = 2**18
 """Entries of the largest linear program within a report: about a second each."""
+LEAST = {"n_labels": 2, "n_neighbours": 1, "n_pairs": 1, "n_gauges": 0}
+"""Smallest values of the counts one may ask for."""
 
 
-def panel_size(rank: int, most: int = PANEL, n_lists: int = QUERIES) -> int:
+def panel_size(rank: int, n_lists: int = QUERIES) -> int:
     """Say how many labels are looked at one by one in a head of so many dimensions.
 
     Examples
     --------
     >>> panel_size(768), panel_size(4_096), panel_size(16_384)
     (2048, 1024, 512)
-    >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50), panel_size(768, 100, n_lists=50)
-    (1024, 512, 100)
+    >>> panel_size(768, n_lists=200), panel_size(4_096, n_lists=50)
+    (1024, 512)
     """
-    return min(most, max(FEWEST, share_of(min(most, PANEL_CELLS // rank), n_lists)))
+    return min(PANEL, max(FEWEST, share_of(min(PANEL, PANEL_CELLS // rank), n_lists)))
 
 
 def most_pairs(rank: int, n_pairs: int = N_PAIRS) -> int:
@@ -90,7 +95,7 @@ def head_sizes(rank: int, effort: Effort) -> dict[str, int]:
     {'n_labels': 512, 'n_pairs': 20000, 'n_gauges': 2, 'n_lists': 100}
     """
     return {
-        "n_labels": panel_size(rank, n_lists=effort.n_lists),
+        "n_labels": panel_size(rank, effort.n_lists),
         "n_pairs": min(N_PAIRS, effort.n_pairs),
         "n_gauges": min(N_GAUGES, effort.n_gauges),
         "n_lists": effort.n_lists,
@@ -120,6 +125,81 @@ def declare(model: FactorModel, soft_cap: float | None, *, normalised: bool) -> 
     return model.replace(link=replace(model.link, **declared))
 
 
+def head_report(
+    model: FactorModel,
+    *,
+    pair: tuple[int, int] | None = None,
+    n_labels: int = PANEL,
+    n_pairs: int = N_PAIRS,
+    n_neighbours: int = 10,
+    n_gauges: int = N_GAUGES,
+    max_condition: float = 2.0,
+    soft_cap: float | None = None,
+    normalised: bool = False,
+    rng: RNG = 0,
+) -> HeadReport:
+    """Measure a softmax head: how far do label cosines move while every probability stays the same?
+
+    Sums over labels (the mean row, the median length, whitening) and the search for neighbours and for
+    competitors take all rows, a block at a time in float64. What is asked label by label is asked of a
+    *panel*: all labels, or `n_labels` drawn ones in a larger head.
+
+    Parameters
+    ----------
+    model : FactorModel
+        A softmax head; of very many columns, the dimensions that its rows span. Probabilities are verified on its
+        inputs, or on probe inputs where it has none.
+    pair : pair of int, optional
+        Two rows to make opposite and parallel; the most alike pair of the panel by default.
+    n_labels : int
+        Size of the panel.
+    n_pairs : int
+        Pairs whose shortest shifts are computed, where there are more.
+    n_neighbours : int
+        N of the neighbour lists.
+    n_gauges : int
+        Random gauges of each kind.
+    max_condition : float
+        Condition number of the linear ones; translations are one median row long.
+    soft_cap : float, optional
+        Declares that logits are capped, `c · tanh(s/c)`: then translations change probabilities.
+    normalised : bool
+        Declares that label rows are divided by their lengths before use: then only rotations keep every head's
+        probabilities.
+    rng : numpy Generator or int, optional
+        Source of randomness.
+
+    Returns
+    -------
+    HeadReport
+        The measurements; `embaudit.audit` concludes from them.
+
+    Raises
+    ------
+    InputError
+        If the model is no softmax head, has fewer than two labels with a direction, all its rows are equal, or its
+        numbers are too large or too small to be multiplied; or for parameters outside their sets.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from embaudit.model import FactorModel
+    >>> rows = np.random.default_rng(0).standard_normal((40, 8))
+    >>> rows -= rows.mean(axis=0)
+    >>> [round(head_report(FactorModel.from_softmax(rows + shift), n_gauges=1).offset, 2) for shift in (0.0, 2.0)]
+    [0.0, 0.9]
+    """
+    require_model(model)
+    if not is_number(max_condition):
+        raise must_be("max_condition", "a finite number >= 1", repr(max_condition))
+    chosen = None if pair is None else tuple(as_list(pair, "pair", "(0, 1)"))
+    counts = {"n_labels": n_labels, "n_neighbours": n_neighbours, "n_pairs": n_pairs, "n_gauges": n_gauges}
+    for name, value in counts.items():
+        as_count(value, name, least=LEAST[name], most=MOST.get(name))
+    head = in_span(declare(model, soft_cap, normalised=normalised))
+    return head_evidence(head, pair=chosen, max_condition=max_condition, rng=as_generator(rng), **counts)
+
+
 def head_evidence(
     model: FactorModel,
     *,
@@ -131,48 +211,18 @@ def head_evidence(
     n_pairs: int = N_PAIRS,
     n_labels: int = PANEL,
     n_lists: int = QUERIES,
-) -> HeadEvidence:
+) -> HeadReport:
     """Measure a head; the parameters are those of `head_report`, and fewer lists than usual cut what labels are asked.
 
     Labels asked for their nearest ones, or whether they can be the argmax, are then fewer in the same proportion.
     """
     panel = make_panel(model, n_labels, rng, include=pair or ())
-    sizes = {"n_pairs": n_pairs, "n_neighbours": n_neighbours, "n_lists": min(QUERIES, n_lists)}
-
     space = label_coordinates(model, summary=panel.summary)
     chosen = most_alike(panel) if pair is None else panel.place(pair)
-    probe = HeadProbe(panel, rng=rng, **sizes)
+    probe = HeadProbe(panel, rng=rng, n_pairs=n_pairs, n_neighbours=n_neighbours, n_lists=min(QUERIES, n_lists))
     pairs, exact = panel_pairs(panel, most_pairs(model.rank, n_pairs), rng)
     made = [centring(panel), *random_heads(panel, n_gauges, max_condition, rng)]
-    return HeadEvidence(
-        model=model,
-        affine_rank=space.rank,
-        n_panel=len(panel.labels),
-        n_inputs=panel.model.n_left,
-        n_zero=panel.n_zero,
-        n_aside=panel.n_aside,
-        mean_norm=float(np.linalg.norm(panel.mean)),
-        median_norm=panel.median_norm,
-        neighbours=_neighbours(model, panel, n_neighbours, n_lists, rng),
-        argmax=_argmax(space, model, n_lists, rng),
-        panel=panel,
-        chosen=chosen,
-        **_of_panel(model, space, probe, chosen, pairs, made, exact=exact),
-    )
-
-
-def _of_panel(
-    model: FactorModel,
-    space: LabelCoordinates,
-    probe: HeadProbe,
-    chosen: tuple[int, int],
-    pairs: Indices,
-    made: list[EquivalentModel],
-    *,
-    exact: bool,
-) -> dict[str, Any]:
-    """Measure equal heads, the first of which is centred, and pairs of the panel."""
-    panel = probe.panel
+    nearest, argmax = _neighbours(model, panel, n_neighbours, n_lists, rng), _argmax(space, model, n_lists, rng)
     free = "right" in panel.model.free_shifts
     places = panel.labels[pairs if panel.summary.lengths is None else pairs[:0]]
     others: dict[str, Callable[[], Any]] = {
@@ -184,7 +234,23 @@ def _of_panel(
     heads = [partial(probe.measure, head) for head in made]
     measured = results_of([*heads, *others.values()], "measuring heads")
     (centred, *equal), rest = measured[: len(heads)], measured[len(heads) :]
-    return {"centred": centred, "equivalents": tuple(equal), **dict(zip(others, rest, strict=True))}
+    return HeadReport(
+        model=model,
+        affine_rank=space.rank,
+        n_panel=len(panel.labels),
+        n_inputs=panel.model.n_left,
+        n_zero=panel.n_zero,
+        n_aside=panel.n_aside,
+        mean_norm=float(np.linalg.norm(panel.mean)),
+        median_norm=panel.median_norm,
+        neighbours=nearest,
+        argmax=argmax,
+        panel=panel,
+        chosen=chosen,
+        centred=centred,
+        equivalents=tuple(equal),
+        **dict(zip(others, rest, strict=True)),
+    )
 
 
 def asked_for_neighbours(n_labels: int, rank: int, n_lists: int = QUERIES, n_panel: int = PANEL) -> int:

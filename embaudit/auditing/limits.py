@@ -8,27 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from embaudit.attacks import Attack, worst_gauge
 from embaudit.attacks.worst import LONG
 from embaudit.attacks.worst import Objective as AttackObjective
-from embaudit.auditing.effort import EFFORT
 from embaudit.foundation.checked import RNG, as_generator
-from embaudit.foundation.parallel import results_of
 from embaudit.foundation.progress import reporting, track
 from embaudit.gauges import Affine, GeneralLinear
-from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Equivalence, Pairs
-from embaudit.movements import twins
+from embaudit.movements.twins import once, standing_rows
 from embaudit.ranges import RangeSummary, certified_neighbours, range_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from embaudit.auditing.effort import Effort
     from embaudit.foundation.checked import Floats, Indices
     from embaudit.gauges import GaugeGroup
     from embaudit.model import FactorModel, Role, SideName
@@ -63,7 +61,7 @@ ATTACKED_ROWS = 50_000
 
 @dataclass(frozen=True)
 class Certificate:
-    """What share of the neighbour lists no gauge of a set can change."""
+    """Share of the neighbour lists that no gauge of a set can change; lists hold one row of each group of copies."""
 
     role: SideName
     group: str
@@ -73,7 +71,7 @@ class Certificate:
     top_n: int
     """Length of the lists."""
     n_rows: int
-    """Rows whose lists were certified."""
+    """Rows whose lists were certified: one of each group of copies."""
     exact: bool
     """Whether these were all rows."""
     entries: dict[float, float]
@@ -84,10 +82,6 @@ class Certificate:
     """Share of entries that tie with the first excluded row, so that nothing is certain about them."""
     found: CertifiedNeighbours = field(repr=False)
     """The lists themselves."""
-    entries_without_twins: dict[float, float] = field(default_factory=dict)
-    """`entries` of lists that hold one row of each group of twins; empty where fewer than three are left."""
-    lists_without_twins: dict[float, float] = field(default_factory=dict)
-    """`lists` of such lists."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record of the audit's JSON."""
@@ -104,14 +98,6 @@ class Limits:
     rank: int = 0
     """Dimensions of the rows as stored, which they are about."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `ranges`, `certificates` and `attacks` of the audit's JSON."""
-        return {
-            "ranges": [summary.to_dict() for summary in self.ranges],
-            "certificates": [certificate.to_dict() for certificate in self.certificates],
-            "attacks": [attack.to_dict() for attack in self.attacks],
-        }
-
 
 def shifted_sides(model: FactorModel, role: Role) -> list[SideName]:
     """Sides of a kind of pairs whose rows may be shifted without a change of predictions."""
@@ -124,9 +110,6 @@ def holds_shifts(model: FactorModel, role: Role, group: str) -> bool:
     Bounds within a set that lacks one are of that set alone, and no limit of what equal models do.
     """
     return len(shifted_sides(model, role)) <= (group == "affine")
-
-
-_Bounds: TypeAlias = tuple[tuple[RangeSummary, ...], tuple[Certificate, ...]]
 
 
 class _Plan(NamedTuple):
@@ -150,8 +133,7 @@ class LimitSearch:
     n: int
     n_pairs: int
     draw: np.random.Generator
-    n_starts: int
-    n_steps: int
+    effort: Effort
 
     @classmethod
     def of(
@@ -161,37 +143,50 @@ class LimitSearch:
         max_condition: float,
         *,
         n_neighbours: int,
-        n_starts: int,
-        n_steps: int,
+        effort: Effort,
         rng: RNG,
     ) -> LimitSearch:
-        """Plan a search; the parameters are those of `limits`."""
+        """Plan a search.
+
+        Parameters
+        ----------
+        model : FactorModel
+            The model; one that predicts cosines has only rotations left and nothing to bound.
+        roles : sequence of {"left", "right", "cross"}
+            Which cosines.
+        max_condition : float
+            The budget of the attack; ranges and certificates are stated at it too.
+        n_neighbours : int
+            Length of the lists.
+        effort : Effort
+            How many starting points each attack has, and how many steps from each.
+        rng : numpy Generator or int
+            Draws pairs and rows.
+        """
         roles = [role for role in roles if all(len(model.side(side).directed) > 1 for side in Pairs(role).sides)]
         if model.predicts is Equivalence.COSINES or (model.rank == 1 and not model.free_shifts):
             roles = []
         n_pairs = 2_000 if model.rank <= WIDE else max(100, min(500, PAIR_CELLS // model.rank))
         kappas, draw = tuple(sorted({*CURVE, max_condition})), as_generator(rng)
-        return cls(model, tuple(roles), kappas, max_condition, n_neighbours, n_pairs, draw, n_starts, n_steps)
+        return cls(model, tuple(roles), kappas, max_condition, n_neighbours, n_pairs, draw, effort)
 
     def jobs(self) -> list[Callable[[], Attack]]:
         """List the attacks that are to be carried out; the last takes longest."""
         return [partial(self.attack, plan) for side in self._sides[:1] for plan in self.attacks(side)]
 
     def limits(self, attacks: Sequence[Attack]) -> Limits:
-        """Bound the cosines, and put attacks beside the bounds."""
-        return Limits(*self.bounds(), tuple(attacks), self.model.rank)
+        """Bound the cosines of all roles, certify the lists of sides, and put attacks beside the bounds."""
+        roles, sides = self.roles, self._sides
+        return Limits(
+            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in self.ranges(role)),
+            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in self.certificates(side)),
+            tuple(attacks),
+            self.model.rank,
+        )
 
     @property
     def _sides(self) -> list[SideName]:
         return [role for role in self.roles if role != "cross"]
-
-    def bounds(self) -> _Bounds:
-        """Bound the cosines of all roles, and certify the lists of sides."""
-        roles, sides = self.roles, self._sides
-        return (
-            tuple(summary for role in track(roles, "bounding cosines", len(roles)) for summary in self.ranges(role)),
-            tuple(one for side in track(sides, "certifying lists", len(sides)) for one in self.certificates(side)),
-        )
 
     def ranges(self, role: Role) -> Iterator[RangeSummary]:
         """Summarise ranges under linear and diagonal gauges, and under affine ones where rows may be shifted."""
@@ -206,54 +201,43 @@ class LimitSearch:
     def certificates(self, role: SideName) -> Iterator[Certificate]:
         """Certify lists against linear gauges, and against affine ones where rows may be shifted."""
         alive = self.model.side(role).directed
-        if min(self.n, len(alive) - 2) < 1:
+        if self._listed(role) < 1:
             return
         size = max(100, min(ROWS, SEARCHED // len(alive)))
-        yield self._certificate(role, sample_rows(alive, size, self.draw), len(alive), 0.0)
+        yield self._certificate(role, sample_rows(alive, size, self.draw), 0.0)
         if shifted_sides(self.model, role) and len(alive) == len(self.model.side(role)):
-            yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), len(alive), SHIFT)
+            yield self._certificate(role, sample_rows(alive, SHIFTED_ROWS, self.draw), SHIFT)
 
-    def _certificate(self, role: SideName, rows: Indices, n_alive: int, shift: float) -> Certificate:
-        n = min(self.n, n_alive - 2)
+    def _certificate(self, role: SideName, drawn: Indices, shift: float) -> Certificate:
+        model, kept = self._once(role)
+        first, n = standing_rows(self.model, role), self._listed(role)
+        rows = once(drawn, first)
         length = shift * self.model.side(role).median_length
         group = Affine(self.model.rank, side=role, max_shift=length) if shift else None
-        found = certified_neighbours(self.model, role=role, n=n, rows=rows, group=group)
-        groups = self._groups(role)
-        alone = found if groups is None else self._without_twins(role, groups, rows, n, group)
+        found = certified_neighbours(model, role=role, n=n, rows=np.searchsorted(kept, rows), group=group)
+        if first is not None:
+            found = replace(found, rows=rows, indices=np.where(found.indices < 0, -1, kept[found.indices]))
         return Certificate(
             role=role,
             group="affine" if shift else "linear",
             max_shift=shift,
             top_n=n,
             n_rows=len(rows),
-            exact=len(rows) == n_alive,
+            exact=len(rows) == len(once(self.model.side(role).directed, first)),
             entries=self._by_kappa(found.curve),
             lists=self._by_kappa(found.list_curve),
             tied_share=found.tied_share,
-            entries_without_twins={} if alone is None else self._by_kappa(alone.curve),
-            lists_without_twins={} if alone is None else self._by_kappa(alone.list_curve),
             found=found,
         )
 
     def _by_kappa(self, curve: Callable[[Sequence[float]], Floats]) -> dict[float, float]:
         return dict(zip(self.kappas, curve(self.kappas).tolist(), strict=True))
 
-    def _groups(self, role: SideName) -> Indices | None:
-        """Tell which row stands for each; None where no rows are twins."""
-        found = twins(self.model, role=role)
-        return found.first if found.copies.any() else None
-
-    def _without_twins(
-        self, role: SideName, first: Indices, rows: Indices, n: int, group: Affine | None
-    ) -> CertifiedNeighbours | None:
-        """Certify lists that hold one row of each group of twins, for such rows."""
-        kept = np.unique(first[self.model.side(role).directed])
-        n = min(n, len(kept) - 2)
-        if n < 1:
-            return None
-        some = self.model.take(**{role: kept})
-        asked = np.searchsorted(kept, np.unique(first[rows]))
-        return certified_neighbours(some, role=role, n=n, rows=asked, group=group)
+    def _once(self, role: SideName) -> tuple[FactorModel, Indices]:
+        """Return the model with one row of each group of copies, and which rows of a side these are."""
+        first, every = standing_rows(self.model, role), np.arange(len(self.model.side(role)))
+        kept = once(every, first)
+        return (self.model if first is None else self.model.take(**{role: kept})), kept
 
     def attacks(self, role: SideName) -> list[_Plan]:
         """Plan attacks on the mean movement and the lists of a side."""
@@ -261,8 +245,9 @@ class LimitSearch:
         if k > ATTACKED_RANK:
             return []
         linear = GeneralLinear(k, max_condition=self.max_condition)
-        plans: list[tuple[GaugeGroup, AttackObjective]]
-        plans = [(linear, kind) for kind in self._objectives(role)]
+        plans: list[tuple[GaugeGroup, AttackObjective]] = [(linear, "movement")]
+        if self._listed(role) > 0 and len(side) <= ATTACKED_ROWS:
+            plans.append((linear, "neighbours"))
         if shifted_sides(self.model, role):
             length = LENGTH * side.median_length
             affine = Affine(k, side=role, max_condition=self.max_condition, max_shift=length)
@@ -270,81 +255,25 @@ class LimitSearch:
         draws = self.draw.spawn(len(plans))
         return [_Plan(role, *plan, draw) for plan, draw in zip(plans, draws, strict=True)]
 
-    def _objectives(self, role: SideName) -> list[AttackObjective]:
-        attacks_lists = self._listed(role) > 0 and len(self.model.side(role)) <= ATTACKED_ROWS
-        return ["movement", "neighbours"] if attacks_lists else ["movement"]
-
     def _listed(self, role: SideName) -> int:
-        return min(self.n, len(self.model.side(role).directed) - 2)
+        return min(self.n, len(once(self.model.side(role).directed, standing_rows(self.model, role))) - 2)
 
     def attack(self, plan: _Plan) -> Attack:
-        """Carry out one of them."""
+        """Carry out one of them: lists hold one row of each group of copies, pairs are of all rows."""
         role, shifts, n = plan.role, isinstance(plan.group, Affine), self._listed(plan.role)
+        model, kept = (self.model, None) if plan.objective == "movement" else self._once(role)
         with reporting(None):  # how many attacks are done tells more than their steps
             found = worst_gauge(
-                self.model,
+                model,
                 plan.group,
                 role=role,
                 objective=plan.objective,
                 n=max(n, 1),
                 n_pairs=min(self.n_pairs, SHIFTED_PAIRS) if shifts else self.n_pairs,
                 n_rows=LONG_LISTS if self.model.rank > LONG else ATTACKED_LISTS,
-                n_starts=self.n_starts,
-                n_steps=self.n_steps,
+                n_starts=self.effort.n_starts,
+                n_steps=self.effort.n_steps,
                 rng=plan.draw,
             )
-            once = float("nan") if plan.objective == "movement" else self._lost(found, role, n)
-        return replace(found, lost_without_twins=once, typical_row=self.model.side(role).median_length)
-
-    def _lost(self, attack: Attack, role: SideName, n: int) -> float:
-        """Measure what an attack drives out of lists that hold one row of each group of twins."""
-        first = self._groups(role)
-        if first is None:
-            return attack.achieved
-        side, asked = self.model.side(role), np.unique(first[attack.table[:, 0]])
-        n = min(n, len(np.unique(first[side.directed])) - 2)
-        if n < 1:
-            return float("nan")
-        models = (self.model, attack.gauge.act(self.model))
-        before, after = (neighbours(model.factors(role), n, rows=asked, first=first) for model in models)
-        return 1 - float(before.kept_in(after).mean())
-
-
-def limits(
-    model: FactorModel,
-    roles: Sequence[Role],
-    *,
-    max_condition: float,
-    n_neighbours: int = 10,
-    n_starts: int = EFFORT.n_starts,
-    n_steps: int = EFFORT.n_steps,
-    rng: RNG = 0,
-) -> Limits:
-    """Bound the movement of a model's cosines under linear and diagonal gauges, and affine ones where these are free.
-
-    Parameters
-    ----------
-    model : FactorModel
-        The model; one that predicts cosines has only rotations left and nothing to bound.
-    roles : sequence of {"left", "right", "cross"}
-        Which cosines.
-    max_condition : float
-        The budget of the attack; ranges and certificates are stated at it too.
-    n_neighbours : int
-        Length of the lists.
-    n_starts, n_steps : int
-        Starting points of each attack, and steps from each.
-    rng : numpy Generator or int
-        Draws pairs and rows.
-
-    Examples
-    --------
-    >>> from embaudit.model import FactorModel
-    >>> model = FactorModel.from_vectors(np.random.default_rng(0).normal(size=(30, 4)))
-    >>> found = limits(model, ["right"], max_condition=2.0)
-    >>> all(attack.achieved <= attack.bound for attack in found.attacks)
-    True
-    """
-    effort: dict[str, Any] = {"n_neighbours": n_neighbours, "n_starts": n_starts, "n_steps": n_steps, "rng": rng}
-    search = LimitSearch.of(model, roles, max_condition, **effort)
-    return search.limits(results_of(search.jobs(), "searching limits"))
+        table = found.table if kept is None else kept[found.table]
+        return replace(found, table=table, typical_row=self.model.side(role).median_length)

@@ -7,19 +7,21 @@ a reader can hold the cosines at hand against.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from embaudit.canonical import canonical_form
 from embaudit.canonical.identified import prediction_view
+from embaudit.canonical.reduction import seen_directions
 from embaudit.errors import InputError
 from embaudit.foundation.parallel import row_blocks
+from embaudit.kernels.seen import Seen
 from embaudit.movements.movement import MovementProbe
 from embaudit.movements.neighbourhoods import Neighbourhood, neighbourhoods
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from embaudit.foundation.checked import Indices
     from embaudit.kernels.seen import Mapped
@@ -39,13 +41,6 @@ class Predicted:
     def of(self, role: Role) -> Movement | None:
         """Return what was measured of a role; None for left-right pairs, or a side that was not looked at."""
         return next((record for record in self.movement if record.role == role), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the `predicted` of the audit's JSON."""
-        return {
-            "movement": [record.to_dict() for record in self.movement],
-            "examples": [example.to_dict() for example in self.examples],
-        }
 
 
 def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int) -> Predicted | None:
@@ -80,18 +75,60 @@ def by_prediction(probe: MovementProbe, *, side: SideName, rows: Indices, n: int
     except InputError:
         return None
     after = {name: prediction_view(model, form, name) for name in model.sides}
-    before = _of_seen_rows(model, after)
-    within = [plan.role for plan in probe.plans if plan.role != "cross" and len(before.side(plan.role).directed) > 1]
-    if not within:
+    before, found = _measured(probe, after)
+    if not found:
         return None
-    probe = probe if before is model else probe.over(before, within)
     n = min(n, len(before.side(side).directed) - 1)
     rows = rows[before.side(side).norms[rows] > 0]
     examples = neighbourhoods(before, after[side], role=side, rows=rows, n=n) if n > 0 and len(rows) else ()
-    return Predicted(probe.measure_rows(after, within), examples)
+    return Predicted(found, examples)
 
 
-def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped]) -> FactorModel:
+def moved_to(probe: MovementProbe, rows: Mapping[SideName, Mapped | Seen]) -> tuple[Movement, ...]:
+    """Measure how the cosines within some sides move to other rows, which may leave rows without a direction.
+
+    Such rows are left out before and after, and the probe is drawn anew; left-right cosines are not measured.
+    """
+    return _measured(probe, rows)[1]
+
+
+def without_unseen(probe: MovementProbe, outside: Collection[SideName]) -> tuple[Movement, ...]:
+    """Measure how cosines move when the components that no prediction sees are removed from some sides.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> draw = np.random.default_rng(0)
+    >>> model = FactorModel.from_user_item(draw.normal(size=(9, 3)) * [1, 1, 0], draw.normal(size=(8, 3)))
+    >>> without_unseen(MovementProbe(model, ["right"]), ["right"])[0].mean_abs > 0.1
+    True
+    """
+    if not outside:
+        return ()
+    model, basis = probe.model, seen_directions(probe.model, ())
+    nothing = np.zeros(model.rank)
+    return moved_to(probe, {side: Seen(model.factors(side), basis @ basis.T, nothing) for side in outside})
+
+
+def _measured(
+    probe: MovementProbe, after: Mapping[SideName, Mapped | Seen]
+) -> tuple[FactorModel, tuple[Movement, ...]]:
+    """Return the model before, of rows that have a direction in both, and how cosines within the sides move."""
+    model = probe.model
+    before = _of_seen_rows(model, after)
+    within = [
+        plan.role
+        for plan in probe.plans
+        if plan.role != "cross" and plan.role in after and len(before.side(plan.role).directed) > 1
+    ]
+    if not within:
+        return before, ()
+    probe = probe if before is model else probe.over(before, within)
+    rest = {side: model.factors(side) for side in model.sides}
+    return before, probe.measure_rows({**rest, **after}, within)
+
+
+def _of_seen_rows(model: FactorModel, vectors: Mapping[SideName, Mapped | Seen]) -> FactorModel:
     """Leave out rows that no prediction sees: they have a direction, and their predictions have none."""
     some = {}
     for side, mapped in vectors.items():

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
 from embaudit._version import __version__
-from embaudit.auditing.audit import SCHEMA_VERSION, audit
+from embaudit.auditing.audit import SCHEMA_VERSION, audit, declared
 from embaudit.auditing.effort import EFFORT, Effort
 from embaudit.auditing.fingerprint import fingerprint
-from embaudit.auditing.heads import declare
-from embaudit.auditing.objectives import with_objective
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.canonical.span import span_basis
 from embaudit.errors import escaped, must_be
@@ -46,10 +44,13 @@ SIZES = tuple(vars(EFFORT))
 """Sample sizes."""
 NUMBERS = ("n_neighbours", "max_condition", "soft_cap")
 """Options that `audit` itself checks."""
-TEXTS = ("groups", "roles", "show")
-"""Options that are lists of texts."""
-NAMES = ("role", "objective")
-FLAGS = ("quick", "normalised")
+MAY_BE: dict[str, tuple[str, Callable[[object], bool]]] = {
+    **dict.fromkeys(("groups", "show"), ("a list of texts", lambda value: _is_texts(value))),
+    "roles": ("a list of texts", lambda value: value is None or _is_texts(value)),
+    **dict.fromkeys(("role", "objective", "compared"), ("a text or null", lambda value: isinstance(value, str | None))),
+    **dict.fromkeys(("quick", "normalised"), ("true or false", lambda value: isinstance(value, bool))),
+}
+"""What the other options may be, and whether a value is that."""
 
 
 @dataclass(frozen=True)
@@ -218,24 +219,20 @@ def equivalent_of(
 
 def _options(record: Mapping[str, Any]) -> dict[str, Any]:
     """Check the options of a file; `audit` checks those that are numbers, as it checks typed ones."""
-    options, names = record.get("options"), (*SIZES, *NUMBERS, *TEXTS, *NAMES, *FLAGS)
+    options, names = record.get("options"), (*SIZES, *NUMBERS, *MAY_BE)
     if not isinstance(options, Mapping) or set(options) != set(names):
         got = "none" if not isinstance(options, Mapping) else ", ".join(map(str, options)) or "none"
         raise must_be("the options of the audit", ", ".join(names), got, REMEDY)
-    for name in TEXTS:
-        value = options[name]
-        texts = isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(x, str) for x in value)
-        if not (texts or (name == "roles" and value is None)):
-            raise must_be(name, "a list of texts", repr(value))
-    for name in NAMES:
-        if not isinstance(options[name], str | None):
-            raise must_be(name, "a text or null", repr(options[name]))
-    for name in FLAGS:
-        if not isinstance(options[name], bool):
-            raise must_be(name, "true or false", repr(options[name]))
+    for name, (wanted, is_that) in MAY_BE.items():
+        if not is_that(options[name]):
+            raise must_be(name, wanted, repr(options[name]))
     # Null would stand for the usual size.
     Effort(**{name: options[name] for name in SIZES})
     return {**options, "thresholds": record["thresholds"], "rng": as_count(record["seed"], "seed", least=0)}
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str) and all(isinstance(one, str) for one in value)
 
 
 def _declared(
@@ -243,10 +240,9 @@ def _declared(
 ) -> tuple[FactorModel | Reading, FactorModel]:
     """Return the model as `audit` takes it, and as it is audited: with what the options declare of it."""
     read, intake = as_reading(model)
-    declared = declare(
-        with_objective(read, options["objective"]), options["soft_cap"], normalised=options["normalised"]
-    )
-    return read if intake is None else Reading(read, intake), declared
+    names = ("compared", "objective", "soft_cap", "normalised")
+    known = declared(read, **{name: options[name] for name in names})
+    return read if intake is None else Reading(read, intake), known
 
 
 def _leaves(where: str, old: Any, new: Any, limit: float) -> Iterator[tuple[str, Any, Any]]:

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.foundation.plain import plain
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.rows import sample_rows
 from embaudit.model import Pairs
 from embaudit.movements import Levels, Twins, levels, twins
 from embaudit.movements.bias_columns import BiasColumns, bias_columns, counts_bias
-from embaudit.movements.common_direction import CommonDirection, common_direction, mean_row
-from embaudit.movements.few_coordinates import FewCoordinates, few_coordinates
+from embaudit.movements.common_direction import CommonDirection, common_direction
 from embaudit.movements.hubs import ONE_IN, Hubs, hubs
 from embaudit.movements.movement import QUERIES, SEARCHED
-from embaudit.movements.rounding import Rounding, rounding
-from embaudit.movements.row_lengths import LengthTrend, length_trend
-from embaudit.movements.tail import Tail, tail
+from embaudit.movements.twins import once, standing_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.foundation.checked import Indices
     from embaudit.kernels.nearest import NeighbourLists
-    from embaudit.kernels.seen import Seen
     from embaudit.model import FactorModel, Role, SideName
     from embaudit.model.side import Side
 
 FEWEST = 30
 """Rows with a direction below which what is typical of them is not asked."""
-COPIED = 200_000
-"""Rows without their copies up to which lists are made of these alone."""
 UNIT = 1e-3
 """Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
 ALIKE = 1e-3
@@ -60,32 +52,14 @@ class Traits:
     direction: CommonDirection | None = None
     """The direction that all rows share."""
     hubs: Hubs | None = None
-    """Rows that stand in the lists of very many others, where one in a hundred is a row at least."""
-    lengths: LengthTrend | None = None
-    """Whether lengths tell what cosines leave out."""
-    dimensions: FewCoordinates | None = None
-    """What a few dimensions carry."""
-    rounding: Rounding | None = None
-    """What numbers were rounded to."""
-    tail: Tail | None = None
-    """What a figure over all rows hides; of a softmax head nothing, whose labels have no counts."""
-    equal: str | None = None
-    """The equal model that `tail` compares with."""
+    """Rows that stand in the lists of very many others, copies counted once, where one in a hundred is a row."""
     bias_columns: BiasColumns | None = None
     """What the bias, kept as a column, does to neighbours; of right rows only, and not of a softmax head."""
-    hubs_without_twins: Hubs | None = None
-    """`hubs` of lists that hold one row of each group of twins; None where no rows are twins, or few are left."""
-    tail_without_twins: Tail | None = None
-    """`tail` of such lists."""
 
     @property
     def is_unit(self) -> bool:
         """Whether all rows have length 1."""
         return self.off_unit <= UNIT
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record of the audit's JSON."""
-        return dict(plain(vars(self)))
 
 
 def traits_of(
@@ -93,7 +67,6 @@ def traits_of(
     role: SideName,
     *,
     n_neighbours: int = 10,
-    equal: EquivalentModel | None = None,
     lists: NeighbourLists | None = None,
     rng: np.random.Generator,
 ) -> Traits:
@@ -107,10 +80,8 @@ def traits_of(
         Which side; two of its rows at least have a direction.
     n_neighbours : int
         Length of the lists.
-    equal : EquivalentModel, optional
-        Where to see which neighbours stay.
     lists : NeighbourLists, optional
-        The `n_neighbours` nearest rows of those that are looked at; of drawn ones by default.
+        The `n_neighbours` nearest rows of those that are looked at, copies counted once; of drawn ones by default.
     rng : numpy Generator
         Draws rows and pairs where there are too many to look at all.
 
@@ -127,42 +98,20 @@ def traits_of(
     off_unit = float(np.abs(side.norms[side.directed] - 1).max())
     copies, usual = twins(model, role=role), levels(model, role=role)
     plainly = Traits(role, alive, off_unit, _orthonormal(side), copies, usual)
-    if alive < FEWEST:
+    first = standing_rows(model, role)
+    standing = once(side.directed, first)
+    if len(standing) < FEWEST:
         return plainly
-    asked, centred = None if lists is None else lists.rows, None
     if lists is None:
-        n, drawn = min(n_neighbours, alive - 2), _drawn(side, rng)
-        lists = neighbours(side.rows, n, rows=drawn)
-        centred = neighbours(side.rows, 1, rows=drawn, shift=-mean_row(side))
-    after = None if equal is None else equal.rows(model, role)
+        n = min(n_neighbours, len(standing) - 2)
+        lists = neighbours(side.rows, n, rows=once(_drawn(side, rng), first), first=first)
     counted_in = role == "right" and counts_bias(model)
     return replace(
         plainly,
-        direction=common_direction(side, lists, centred),
-        hubs=hubs(lists) if alive >= ONE_IN else None,
-        lengths=length_trend(side),
-        dimensions=few_coordinates(side, lists),
-        rounding=rounding(side, lists, rng),
-        tail=None if after is None else tail(side, after, lists, rng),
-        equal=None if equal is None else equal.name,
-        bias_columns=bias_columns(side, lists, both=model.left_bias is not None) if counted_in else None,
-        **_without_twins(side, copies, after, n_neighbours, asked),
+        direction=common_direction(side, lists, first),
+        hubs=hubs(lists, standing) if len(standing) >= ONE_IN else None,
+        bias_columns=bias_columns(side, lists, first, both=model.left_bias is not None) if counted_in else None,
     )
-
-
-def _without_twins(side: Side, copies: Twins, after: Seen | None, n: int, asked: Indices | None) -> dict[str, Any]:
-    """Look at lists of the rows that stand for a group, or for themselves."""
-    kept = np.unique(copies.first[side.directed])
-    if len(kept) == len(side.directed) or not FEWEST <= len(kept) <= COPIED:
-        return {}
-    own, some = np.random.default_rng(0), side.take(kept)
-    rows = _drawn(some, own) if asked is None else np.searchsorted(kept, np.unique(copies.first[asked]))
-    lists = neighbours(some.rows, min(n, len(kept) - 2), rows=rows)
-    found = hubs(lists) if len(kept) >= ONE_IN else None
-    return {
-        "hubs_without_twins": None if found is None else replace(found, few=tuple(kept[list(found.few)].tolist())),
-        "tail_without_twins": None if after is None else tail(some, replace(after, x=some.rows), lists, own),
-    }
 
 
 def _drawn(side: Side, rng: np.random.Generator) -> Indices:
@@ -185,15 +134,14 @@ def all_traits(
     roles: Sequence[Role],
     *,
     n_neighbours: int = 10,
-    equal: Mapping[Role, EquivalentModel] | None = None,
     lists: Mapping[Role, NeighbourLists] | None = None,
     rng: np.random.Generator,
 ) -> tuple[Traits, ...]:
     """Look at every side that takes part in the pairs asked about and has cosines."""
     sides = dict.fromkeys(side for role in roles for side in Pairs(role).sides)
-    known, found = equal or {}, lists or {}
+    found = lists or {}
     return tuple(
-        traits_of(model, side, n_neighbours=n_neighbours, equal=known.get(side), lists=found.get(side), rng=rng)
+        traits_of(model, side, n_neighbours=n_neighbours, lists=found.get(side), rng=rng)
         for side in sides
         if len(model.side(side).directed) > 1
     )

@@ -3,7 +3,6 @@
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, at_exponent, canonical_form
 from embaudit.canonical.habits import Habit
 from embaudit.canonical.identified import identified_cosines, identified_factors
-from embaudit.canonical.normalisation import NormalisationTest, normalisation_test
 from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.pinning import Flip, Moved, Pinning
 from embaudit.canonical.position import HiddenBias, Position
@@ -18,7 +17,6 @@ __all__ = [
     "Habit",
     "HiddenBias",
     "Moved",
-    "NormalisationTest",
     "Pinning",
     "Position",
     "Reduction",
@@ -28,7 +26,6 @@ __all__ = [
     "identified_cosines",
     "identified_factors",
     "in_span",
-    "normalisation_test",
     "pinned_test",
     "position",
     "reduced",

@@ -7,53 +7,73 @@ decay at every rating (ALS-WR, Spark ALS, SGD by samples) has the number of rati
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from embaudit.foundation.checked import Matrix
+from embaudit.foundation.checked import Floats, Matrix
 from embaudit.kernels.rows import triangular_factor
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, SideName
 
 BALANCED = 1.1
 """Condition number of the gauge to the balanced model up to which factors count as balanced."""
 
 
-def balance_condition(left_root: Matrix, right_root: Matrix, rank: int) -> float:
-    """Compute κ of the gauge that balances two sides whose Gram matrices are `RᵀR`.
+RESOLVED = np.sqrt(np.finfo(np.float64).eps)
+"""Singular value of the scores, relative to the largest, below which a direction carries nothing to balance."""
 
-    The gauge M with `Mᵀ G_P M = M⁻¹ G_Q M⁻ᵀ` is `R_Qᵀ v s^-½`, from the singular values of `R_P R_Qᵀ = u s vᵀ`.
 
-    R is (m, k) on each side; directions beyond `rank`, which not both sides see, are left out.
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The gauge from a model to its balanced form."""
+
+    linear: dict[SideName, Floats]
+    """(k, r) for each side: balanced rows are `x @ linear`, in the directions that both sides see."""
+
+    @property
+    def condition_number(self) -> float:
+        """Largest over smallest stretch; 1 where the model is balanced."""
+        scales = np.linalg.svd(self.linear["left"], compute_uv=False)
+        return float(scales[0] / scales[-1])
+
+
+def balance(left_root: Matrix, right_root: Matrix) -> Balance:
+    """Balance two sides whose Gram matrices are `RᵀR`.
+
+    With `R_P R_Qᵀ = u s vᵀ` the maps are `M = R_Qᵀ v s^-½` and `N = R_Pᵀ u s^-½`: then `Mᵀ N = 1`, so that scores
+    stay, and both Gram matrices `Mᵀ R_Pᵀ R_P M` and `Nᵀ R_Qᵀ R_Q N` are s.
+
+    R is (m, k) on each side; directions that not both sides see are left out.
 
     Examples
     --------
-    >>> round(balance_condition(np.diag([2.0, 1.0]), np.diag([2.0, 4.0]), 2), 9)
+    >>> round(balance(np.diag([2.0, 1.0]), np.diag([2.0, 4.0])).condition_number, 9)
     2.0
     """
-    _, s, vt = np.linalg.svd(left_root @ right_root.T)
-    scales = np.linalg.svd(right_root.T @ vt[:rank].T / np.sqrt(s[:rank]), compute_uv=False)
-    return float(scales[0] / scales[-1])
+    u, s, vt = np.linalg.svd(left_root @ right_root.T)
+    rank = int(np.sum(s > RESOLVED * s[0]))
+    scale = np.sqrt(s[:rank])
+    return Balance({"left": right_root.T @ vt[:rank].T / scale, "right": left_root.T @ u[:, :rank] / scale})
 
 
-def counted_balance(model: FactorModel, rank: int) -> float | None:
-    """Compute κ between a model and its balance with every row weighted by its number of interactions.
+def balanced_maps(model: FactorModel, *, counted: bool = False) -> Balance | None:
+    """Compute the gauge to the balanced form of a model, with every row weighted by its interactions if `counted`.
 
-    Returns
-    -------
-    float or None
-        1 for a converged ALS-WR; None where the counts of a side are not known, where the rows that have interactions
-        do not span what the predictions see, and where lengths of rows take no part in the predictions.
+    None where the scores vanish, where lengths of rows take no part in the predictions, or where counts are asked for
+    and those of a side are not known.
 
     Examples
     --------
     >>> known = {"user_counts": [4, 1], "item_counts": [1, 1]}
     >>> model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 2.0]], [[2.0, 0.0], [0.0, 2.0]], **known)
-    >>> counted_balance(model, 2), counted_balance(model.replace(left_counts=None), 2)
-    (1.0, None)
+    >>> round(balanced_maps(model, counted=True).condition_number, 9)
+    1.0
+    >>> balanced_maps(model.replace(left_counts=None), counted=True) is None
+    True
     """
     left, right = model.side("left"), model.side("right")
-    if left.counts is None or right.counts is None or model.link.unit_sides:
+    if model.link.unit_sides or (counted and (left.counts is None or right.counts is None)):
         return None
-    roots = triangular_factor(left.rows, left.counts), triangular_factor(right.rows, right.counts)
-    s = np.linalg.svd(roots[0] @ roots[1].T, compute_uv=False)
-    seen = len(s) >= rank and s[rank - 1] > 64 * rank * np.finfo(np.float64).eps * s[0]
-    return balance_condition(*roots, rank) if seen else None
+    weights = (left.counts, right.counts) if counted else (None, None)
+    roots = [triangular_factor(side.rows, weight) for side, weight in zip((left, right), weights, strict=True)]
+    return balance(*roots) if np.any(roots[0] @ roots[1].T) else None

@@ -27,10 +27,10 @@ from embaudit.gauges import Gauge
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import gram
-from embaudit.model import FactorModel, SideName
+from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.objectives import Linear, kept_objective
-from embaudit.model.sizes import require_model, require_ordinary_size
+from embaudit.model.sizes import require_ordinary_size
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
@@ -41,12 +41,12 @@ FIRM = float(np.sqrt(EPS))
 
 def require_both_sides(model: FactorModel, what: str) -> None:
     """Refuse a one-sided model, naming what is missing and why it is needed."""
-    require_model(model)
+    require_two_sides(model, what)
     if model.left is None:
         users, items = model.roles
         raise InputError(
-            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; "
-            f"load the {users} factors beside them."
+            f"{what} must be read from the predictions, {users} against {items}; got {items} factors only; load the "
+            f"{users} factors beside them."
         )
 
 

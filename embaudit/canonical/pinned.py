@@ -7,10 +7,13 @@ anything that has length 1 on every label, a translation included. Normalising *
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 
 from embaudit.canonical.lifts import EPS, LARGEST, LARGEST_SHOWN, Span, n_forms, packed, span_of, symmetric, tangent
-from embaudit.canonical.pinning import Flip, Moved, Pinning
+from embaudit.canonical.pinning import TABLE, Flip, Moved, Pinning
 from embaudit.canonical.second_metric import certificate, cone_certificate, second_metrics
 from embaudit.errors import must_be
 from embaudit.foundation.checked import RNG, Flags, Floats, Matrix, as_generator, frozen, is_number
@@ -58,8 +61,12 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
     >>> corner = FactorModel(np.eye(2), np.eye(2), link="cosine")
     >>> pinned_test(corner)
     Pinning(pinned, 2 of 3 constraints)
+    >>> pinned_test(FactorModel.from_vectors(np.eye(2), compared="dot"))
+    Pinning(pinned, 3 of 3 constraints)
     """
     require_model(model)
+    if model.compared is not None:
+        return _one_table(model)
     if not model.link.unit_sides:
         raise must_be("the link", "one that divides rows by their length", str(model.link), "read `audit` instead")
     if not is_number(max_condition) or max_condition <= 1:
@@ -72,8 +79,8 @@ def pinned_test(model: FactorModel, *, max_condition: float = 3.0, rng: RNG = 0)
 
 SCOPES = {
     "gauge": "linear maps of these rows, whatever the other side holds, if that has full rank",
-    "cosine": "models of the same rank",
-    "head": "models of the same rank whose inputs are learned and span every direction",
+    "cosine": "equal models of the same rank",
+    "head": "equal models of the same rank whose inputs are learned and span every direction",
 }
 
 
@@ -85,6 +92,33 @@ def _too_large(scope: str, needed: int) -> Pinning:
     return Pinning("undecided", because, scope, 0, needed)
 
 
+def _with_missing(model: FactorModel, found: Pinning, spans: Mapping[SideName, Span]) -> Pinning:
+    """Add to a test that is undecided how many rows more of one side would span all forms, and so decide it."""
+    needed = n_forms(model.rank)
+    # A row adds one form at most, so where no span was decomposed the rows themselves are counted.
+    counts = {side: s.rank if s.needed <= LARGEST else len(model.side(side).directed) for side, s in spans.items()}
+    missing: dict[SideName, int] = {side: needed - n for side, n in counts.items() if n < needed}
+    if not missing:
+        return found
+    fewest = min(missing, key=lambda side: missing[side])
+    rows = counted(missing[fewest], f"more {model.title(fewest)} row")
+    told = f"{rows} in general position would decide it"
+    told = told if needed <= LARGEST_SHOWN else f"a proof by one side would take {rows}"
+    return replace(found, because=f"{found.because}; {told}", rows_missing=missing)
+
+
+def _one_table(model: FactorModel) -> Pinning:
+    """Conclude from what is predicted: the cosines, or the products that they are computed from."""
+    title, n, k = model.title("right"), model.n_right, model.rank
+    because = f"the cosines of {title} rows with each other are what is predicted"
+    if model.compared == "dot":
+        because = f"the products of {title} rows with each other and with themselves fix them but for a rotation"
+        # Up to Ledermann's bound products of different rows leave lengths open, or a few of them to choose from.
+        if n <= k or (n - k) ** 2 <= n + k:
+            because += f". So few as {n:,} rows of {k:,} numbers need those with themselves"
+    return Pinning("pinned", because, TABLE, n_forms(k), n_forms(k))
+
+
 def _one_side(model: FactorModel) -> Pinning:
     """Without the other side: pinned where this one spans everything, never free."""
     k, title = model.rank, model.title("right")
@@ -93,10 +127,10 @@ def _one_side(model: FactorModel) -> Pinning:
     if span.is_full:
         return Pinning("pinned", f"the {title} rows alone fix every number of a metric", scope, span.rank, needed)
     if needed > LARGEST:
-        return _too_large(scope, needed)
+        return _with_missing(model, _too_large(scope, needed), {"right": span})
     because = f"the {title} rows leave {counted(needed - span.rank, 'direction')}, which the other side may fix"
     because = _nearly(title) if span.is_nearly_full else because
-    return Pinning("undecided", because, scope, span.rank, needed)
+    return _with_missing(model, Pinning("undecided", because, scope, span.rank, needed), {"right": span})
 
 
 def _nearly(title: str) -> str:
@@ -172,9 +206,9 @@ def _both_sides(model: FactorModel, most: float, draw: np.random.Generator) -> P
     proof = _proof(model, left, right, basis) if all(s.shape[1] == m for s in spaces) else None
     if proof is not None:
         return Pinning("pinned", proof, scope, rank, n_forms(m))
-    if right.needed > LARGEST:
-        return _too_large(scope, right.needed)
-    return _searched(model, (left, right), basis, rank, most, draw)
+    large = right.needed > LARGEST
+    found = _too_large(scope, right.needed) if large else _searched(model, (left, right), basis, rank, most, draw)
+    return found if found.status != "undecided" else _with_missing(model, found, {"left": left, "right": right})
 
 
 def _proof(model: FactorModel, left: Span, right: Span, basis: Floats) -> str | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ from embaudit.kernels.rows import unit_rows
 from embaudit.model import FactorModel, Role, SideName
 
 Status: TypeAlias = Literal["pinned", "free", "undecided"]
+TABLE = "models that compare these rows with each other in the same way"
+"""The set of models that predict products, or cosines, of the rows of one table."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,8 @@ class Pinning(Result):
     """What the equal model does to the cosines of either side."""
     residual: float = 0.0
     """How far the rows of the equal model are from length 1 before they are divided by it."""
+    rows_missing: Mapping[SideName, int] = field(default_factory=dict)
+    """By side, how many rows more of it alone, in general position, would decide; empty where the test decides."""
 
     def __repr__(self) -> str:
         return f"Pinning({self.status}, {self.rank} of {self.needed} constraints)"
@@ -108,7 +113,9 @@ class Pinning(Result):
     def explain(self) -> str:
         """Say in plain words what the test found."""
         count = "" if self.flip is not None else f" {self.rank} of {self.needed} numbers of a gauge are fixed."
-        because = f"{self.because[0].upper()}{self.because[1:]}.{count}"
+        because = f"{self.because[0].upper()}{self.because[1:]}.{'' if self.scope == TABLE else count}"
+        if self.scope == TABLE:
+            return f"The predictions fix every cosine, among {self.scope}. {because}"
         if self.status == "pinned":
             return f"The predictions pin the cosines within each side, among {self.scope}. {because}"
         if self.status == "undecided":
@@ -130,4 +137,5 @@ class Pinning(Result):
             "condition_number": None if self.witness is None else self.witness.condition_number,
             "moved": {side: vars(m) for side, m in (self.moved or {}).items()},
             "residual": self.residual,
+            "rows_missing": dict(self.rows_missing),
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embaudit.canonical.balance import counted_balance
+from embaudit.canonical.balance import balanced_maps
 from embaudit.canonical.form import EXPONENTS, CanonicalForm, canonical_form, require_both_sides, require_form_of
 from embaudit.canonical.habits import log_condition, recognise
 from embaudit.canonical.position import HiddenBias, Position
@@ -57,14 +57,17 @@ def position(model: FactorModel | AnyPath | object, *, form: CanonicalForm | Non
         model = in_span(model) if spanned else model
         require_form_of(model, form)
     exponent, distance = nearest_exponent(form)
-    counted = counted_balance(model, form.rank)
+    counted = balanced_maps(model, counted=True)
+    # Rows that have interactions may not span what the predictions see.
+    if counted is not None and counted.linear["left"].shape[1] < form.rank:
+        counted = None
     return Position(
         roles=model.roles,
         link=model.link,
         exponent=exponent,
         distance=distance,
         distances={name: log_condition(form, e) for name, e in EXPONENTS.items()},
-        counted_distance=None if counted is None else float(np.log(counted)),
+        counted_distance=None if counted is None else float(np.log(counted.condition_number)),
         balancedness=frozen(balancedness(form)),
         singular_values=frozen(form.singular_values[: form.rank]),
         rank=rank,

@@ -30,7 +30,9 @@ def main() -> None:
 
 
 def _run() -> None:
-    from embaudit.cli.commands import command
+    from typer.main import get_command
+
+    from embaudit.cli.app import app
     from embaudit.errors import GONE, InputError
     from embaudit.foundation.inputs import inputs_noted
 
@@ -40,7 +42,7 @@ def _run() -> None:
             if remedy := GONE.get(f"option {sys.argv[1]} {option}"):
                 raise InputError(f"{option} is gone; {remedy}.")
         with inputs_noted():
-            command()
+            get_command(app)()
     except BrokenPipeError:
         sys.exit(CLOSED_PIPE)
     except SystemExit as ended:

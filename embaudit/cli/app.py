@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
+from embaudit.cli.commands import Commands
 from embaudit.cli.fail_on import FailOn
 
 app = typer.Typer(
     name="embaudit",
+    cls=Commands,
     help="Audit embedding similarity: how far can cosines move while every prediction stays the same?",
     no_args_is_help=True,
     add_completion=False,

@@ -47,15 +47,11 @@ def _say(result: Audit, outcome: Outcome, asked: Asked | None, console: Console)
         console.print(str(outcome), markup=False, highlight=False)
 
 
-@app.command(short_help="How far do cosines move while predictions stay?")
+@app.command()
 @grouped
 def audit(
     path: Model,
     *,
-    objective: Annotated[
-        str | None,
-        typer.Option(help="How the model was trained: product, factors, none, softmax, softmax-decay, logistic, ..."),
-    ] = None,
     soft_cap: Annotated[float | None, typer.Option(help="The head caps its logits at this value.")] = None,
     normalised: Annotated[bool, typer.Option("--normalised", help="The head brings label rows to length 1.")] = False,
     group: Annotated[
@@ -88,11 +84,12 @@ def audit(
     from embaudit.report.view import Origin
 
     reading, codes = reading.without_codes()
-    given = {"objective": objective, "soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
+    given = {"soft_cap": soft_cap, "items": titles.items, "id": titles.joining["id"],
              "title": titles.title, "role": role, "norm": norm.norm, "norm_kind": norm.norm_kind}  # fmt: skip
     effort: dict[str, Any] = {"quick": quick, "n_gauges": gauges, "n_pairs": pairs, "n_lists": lists,
                               "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
+    reading, training = reading.without_training()
     gate = gating.gate(codes, quiet=output.quiet)
     picture.require_picture()
     inputs = [path, titles.items, gating.baseline, picture.ordering, *reading.files(path)]
@@ -110,7 +107,7 @@ def audit(
                 n_neighbours=top,
                 **effort,
                 show=show or (),
-                objective=objective,
+                **training,
                 soft_cap=soft_cap,
                 normalised=normalised,
                 final_norm=final_norm,

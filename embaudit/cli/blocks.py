@@ -13,7 +13,7 @@ from embaudit.cli.groups import grouped
 from embaudit.cli.terminal import Output, Workers
 
 
-@app.command(short_help="Take the cosine of two sets of tensors apart.")
+@app.command()
 @grouped
 def blocks(
     x: Annotated[

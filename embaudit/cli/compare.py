@@ -13,7 +13,7 @@ from embaudit.cli.reading import Given, Titles
 from embaudit.cli.terminal import Output, Workers
 
 
-@app.command(short_help="What a gauge explains between two trained models.")
+@app.command()
 @grouped
 def compare(
     before: Model,

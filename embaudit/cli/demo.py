@@ -10,7 +10,7 @@ from embaudit.cli.app import Quiet, Seed, app
 from embaudit.cli.terminal import make_console, progress_bars
 
 
-@app.command(short_help="The Netflix paper's argument on simulated data.")
+@app.command()
 def demo(
     *,
     users: Annotated[int, typer.Option(help="Users to simulate.", min=20)] = 20_000,

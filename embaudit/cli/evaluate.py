@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from embaudit.io import Joined
 
 
-@app.command(short_help="Which similarity finds known labels best?")
+@app.command()
 @grouped
 def evaluate(
     path: Model,

@@ -13,20 +13,20 @@ from embaudit.cli.terminal import make_console
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from embaudit.auditing.glossary import Entry
+    from embaudit.auditing.texts import Entry
 
 WIDTH = 80
 """Characters of a line, wherever it is read."""
 
 
-@app.command(short_help="Say what a code or a word of a report means.")
+@app.command()
 def explain(
     name: Annotated[
         list[str] | None, typer.Argument(help="A code such as EMB101, or a word such as gauge.", show_default=False)
     ] = None,
 ) -> None:
     """Say what a code or a word means, why it matters and what to do; without a name, list all of them."""
-    from embaudit.auditing.glossary import entry
+    from embaudit.auditing.texts import entry
 
     lines = _all() if not name else _one(entry(" ".join(name)))
     console = make_console(quiet=False)
@@ -44,7 +44,7 @@ def _one(found: Entry) -> Iterator[str]:
 
 def _all() -> Iterator[str]:
     """Write a line for each code, and the words in one paragraph."""
-    from embaudit.auditing.glossary import CODES, WORDS
+    from embaudit.auditing.texts import CODES, WORDS
 
     for code in CODES.values():
         yield fill(f"{code.name}  {code.title} ({code.severity})", WIDTH, subsequent_indent=" " * 8)

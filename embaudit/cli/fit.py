@@ -34,7 +34,7 @@ class Header(StrEnum):
     NO = "no"
 
 
-@app.command(short_help="Factorize a table of interactions in closed form.")
+@app.command()
 def fit(
     interactions: Annotated[Path, typer.Argument(help="CSV, TSV, .dat, Parquet or Arrow; may be gzipped.")],
     *,

@@ -13,27 +13,16 @@ from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Norm, Titles
 from embaudit.cli.terminal import Workers, make_console
 
-
-class Kind(StrEnum):
-    """What the vectors shall be."""
-
-    PREDICTION = "prediction"
-    BALANCED = "balanced"
-    LEFT_WHITENED = "left-whitened"
-    RIGHT_WHITENED = "right-whitened"
-    CENTRED = "centred"
-    FOLDED = "folded"
-    FOLDED_CENTRED = "folded-centred"
+Kind = StrEnum("Kind", [
+    ("PREDICTION", "prediction"), ("BALANCED", "balanced"), ("LEFT_WHITENED", "left-whitened"),
+    ("RIGHT_WHITENED", "right-whitened"), ("CENTRED", "centred"), ("FOLDED", "folded"),
+    ("FOLDED_CENTRED", "folded-centred")])  # fmt: skip
+"""What the vectors shall be."""
+Side = StrEnum("Side", [("LEFT", "left"), ("RIGHT", "right")])
+"""Whose vectors."""
 
 
-class Side(StrEnum):
-    """Whose vectors."""
-
-    LEFT = "left"
-    RIGHT = "right"
-
-
-@app.command(short_help="Write vectors whose cosine the predictions pin down.")
+@app.command()
 @grouped
 def fix(
     path: Model,

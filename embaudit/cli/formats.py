@@ -1,4 +1,4 @@
-"""`embaudit formats` and `embaudit doctor`: what can be read and written here, and whether results can be trusted."""
+"""`embaudit formats`: what can be read and written here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console
 
 
-@app.command(short_help="List the formats, or say how one file would be read.")
+@app.command()
 @grouped
 def formats(
     path: Annotated[Path | None, typer.Argument(help="A file to look at; no vectors are read.")] = None,
@@ -35,17 +35,3 @@ def formats(
          one.needs) for one in known()
     ]  # fmt: skip
     make_console(quiet=False).print(Grid("formats", "", headings, tuple(rows), words=tuple(range(7))).to_rich())
-
-
-@app.command(short_help="Show versions and check that results can be trusted.")
-def doctor() -> None:
-    """Show versions and check that this machine computes what embaudit promises."""
-    from embaudit.cli.diagnosis import promises, versions
-
-    console = make_console(quiet=False)
-    for name, value in versions().items():
-        console.print(f"{name:14} {value}", markup=False)
-    checks = promises()
-    for name, (kept, detail) in checks.items():
-        console.print(f"{'ok    ' if kept else 'FAILED'} {name}: {detail}", markup=False)
-    raise typer.Exit(0 if all(kept for kept, _ in checks.values()) else 1)

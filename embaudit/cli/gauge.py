@@ -13,7 +13,7 @@ from embaudit.cli.reading import Given
 from embaudit.cli.terminal import make_console, progress_bars
 
 
-@app.command(short_help="Write another model with the same predictions.")
+@app.command()
 @grouped
 def gauge(
     path: Model,

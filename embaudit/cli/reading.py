@@ -40,6 +40,8 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "counts": (Annotated[Path | None, typer.Option(help="File of the interactions behind each right row.")], None),
     "left_counts": (Annotated[Path | None, typer.Option(help="The same for the left rows.")], None),
     "link": (Annotated[Text, typer.Option(help="identity, softmax, cosine or ranking.")], None),
+    "compared": (Annotated[Text, typer.Option(help="Rows are compared with each other, by cosine or dot.")], None),
+    "objective": (Annotated[Text, typer.Option(help="How it was trained: product, factors, none, cosine, ...")], None),
     "inputs": (Annotated[Path | None, typer.Option(help="File of inputs that the head is multiplied with.")], None),
     "states": (Annotated[Path | None, typer.Option(help="File of states before its final norm.")], None),
     "load": (Annotated[list[str] | None, typer.Option(help="The same as NAME=VALUE, such as right=items.")], None),
@@ -98,6 +100,18 @@ class Given(Group):
         arrays = tuple(name for name in given if name not in codes)
         rest = {name: value for name, value in self.options.items() if name != "ignore"}
         return replace(self, options={**rest, "ignore": arrays} if arrays else rest), codes
+
+    def without_training(self) -> tuple[Given, dict[str, Any]]:
+        """Tell how the file is read from how it was trained, which an audit declares of a model and records.
+
+        Examples
+        --------
+        >>> Given("auto", {"objective": "cosine", "bias": "b"}).without_training()
+        (Given(kind='auto', options={'bias': 'b'}), {'objective': 'cosine', 'compared': None})
+        """
+        rest = dict(self.options)
+        training = {name: rest.pop(name, None) for name in ("objective", "compared")}
+        return replace(self, options=rest), training
 
     def files(self, path: Path) -> Iterator[str]:
         """Yield the files that are read beside the model."""

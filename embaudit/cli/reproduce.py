@@ -34,7 +34,7 @@ class Size(StrEnum):
     PAPER = "paper"
 
 
-@app.command(short_help="Draw the papers' figures with their numbers.")
+@app.command()
 def reproduce(
     name: Annotated[Name, typer.Argument(help="Which figure.", show_default=False)],
     *,

@@ -10,7 +10,7 @@ import typer
 from embaudit.cli.app import app
 
 
-@app.command(short_help="Print the JSON Schema of what --json writes.")
+@app.command()
 def schema(
     name: Annotated[
         str | None, typer.Argument(help="The command that writes: audit, blocks, compare, ...", show_default=False)

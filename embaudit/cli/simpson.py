@@ -15,7 +15,7 @@ from embaudit.cli.terminal import Output, progress_bars
 LISTED = 5
 
 
-@app.command(short_help="Find groupings that turn an association around.")
+@app.command()
 @grouped
 def simpson(
     table: Annotated[Path, typer.Argument(help="CSV, TSV or Parquet, one row a case.", show_default=False)],

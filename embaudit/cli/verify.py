@@ -13,7 +13,7 @@ from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
 from embaudit.cli.terminal import make_console, progress_bars
 
 
-@app.command(short_help="Recompute an audit from its JSON and compare.")
+@app.command()
 @grouped
 def verify(
     audit: Annotated[Path, typer.Argument(help="What `embaudit audit --json` wrote.", show_default=False)],

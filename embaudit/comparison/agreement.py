@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from embaudit.comparison.matching import Match
+    from embaudit.foundation.checked import Floats, Indices
     from embaudit.model import FactorModel
 
 ROWS = 512
@@ -71,7 +72,7 @@ def agreement(
     Parameters
     ----------
     before, after : FactorModel
-        With both sides.
+        With both sides, or of one table each.
     left, right : Match
         The shared entities.
     rng : numpy Generator
@@ -84,8 +85,8 @@ def agreement(
     Agreement
     """
     rows, columns = sample_rows(len(left), ROWS, rng), sample_rows(len(right), COLUMNS, rng)
-    one = before.take(left=left.before[rows], right=right.before[columns]).scores()
-    two = after.take(left=left.after[rows], right=right.after[columns]).scores()
+    one = _scores(before, left.before[rows], right.before[columns])
+    two = _scores(after, left.after[rows], right.after[columns])
     n = min(top_n, len(columns) - 1)
     softmax = all(isinstance(model.link, Softmax) for model in (before, after))
     divergence = _divergence(one, two) if softmax else None
@@ -103,6 +104,14 @@ def agreement(
         predicts=(before.predicts.title, after.predicts.title),
         same=alike and before.link == after.link and _same(before.link.level, one, two, centred),
     )
+
+
+def _scores(model: FactorModel, left: Indices, right: Indices) -> Floats:
+    """Compute the scores of some rows, of a model of one table those of its own rows against the right ones."""
+    if model.compared is None:
+        return model.take(left=left, right=right).scores()
+    some, places = np.unique(np.concatenate([left, right]), return_inverse=True)
+    return np.asarray(model.take(right=some).scores(places[: len(left)])[:, places[len(left) :]])
 
 
 def _comparable(

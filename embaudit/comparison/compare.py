@@ -101,7 +101,9 @@ def compare(
     by = {"right": by_row, "left": True if n_states else by_row}
     matches = {role: _limited(match(before, after, role, by_row=by[role], partial=partial), draw) for role in sides}
     found = pairing(before, after, matches)
-    predictions = agreement(before, after, matches["left"], matches["right"], rng=draw) if len(sides) == 2 else None
+    # Rows that are compared with each other stand on both sides of what is predicted.
+    left = matches.get("left") if None in (before.compared, after.compared) else matches["right"]
+    predictions = None if left is None else agreement(before, after, left, matches["right"], rng=draw)
     parts, fits = _gauges(found, predictions, draw)
     fewest = min(GROUPS, *map(len, matches.values()))
     groups = {role: draw_groups(len(shared), draw, most=fewest) for role, shared in matches.items()}

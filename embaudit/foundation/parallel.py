@@ -312,23 +312,31 @@ class _BlasLimit:
     """
 
     def __init__(self) -> None:
-        self.lock, self.holders, self.modules = threading.Lock(), 0, 0
+        self.lock, self.holders, self.modules = threading.Lock(), 0, (0, "")
         self.libraries: list[Any] = []
         self.before: list[int] = []
 
     def enter(self) -> None:
         with self.lock:
+            # A look takes a millisecond. A new library comes with new modules: the last one is new, or they are more.
+            if self.modules != (modules := (len(sys.modules), next(reversed(sys.modules)))):
+                self._look()
+                self.modules = modules
             if self.holders == 0:
-                # A look takes a millisecond, and a new library comes with new modules.
-                if self.modules != len(sys.modules):
-                    from threadpoolctl import ThreadpoolController
-
-                    self.libraries = ThreadpoolController().select(user_api="blas").lib_controllers
-                    self.modules = len(sys.modules)
                 self.before = [library.num_threads for library in self.libraries]
             self.holders += 1
             for library in self.libraries:
                 _set_threads(library, 1)
+
+    def _look(self) -> None:
+        """Find the libraries that are loaded by now; those that came while others are limited join them."""
+        from threadpoolctl import ThreadpoolController
+
+        known = {library.filepath for library in self.libraries}
+        for library in ThreadpoolController().select(user_api="blas").lib_controllers:
+            if library.filepath not in known:
+                self.libraries.append(library)
+                self.before.append(library.num_threads)
 
     def leave(self) -> None:
         with self.lock:

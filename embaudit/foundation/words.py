@@ -35,22 +35,6 @@ def two_decimals(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:.2f}"
 
 
-ONCE = "with copies counted once"
-"""How a figure over lists that hold one row of each group of copies is told from one over all rows."""
-
-
-def beside(share: float, without_twins: float, why: str = "") -> str:
-    """Write a share and behind it the one with copies counted once, where that is known and reads otherwise.
-
-    Examples
-    --------
-    >>> beside(0.5, 0.25), beside(0.5, 0.25, ONCE), beside(0.5, 0.501), beside(0.5, float("nan"))
-    ('50 % (25 %)', '50 % (25 % with copies counted once)', '50 %', '50 %')
-    """
-    first, second = percent(share), percent(without_twins)
-    return first if second in (first, "–") else f"{first} ({f'{second} {why}'.strip()})"
-
-
 def copied(count: int) -> str:
     """Count copies.
 
@@ -83,18 +67,6 @@ def cut(text: str, most: int) -> str:
     ('Heat (1995)', 'Heat …')
     """
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def cut_within(text: str, most: int) -> str:
-    """Shorten a text that is longer than so many characters, so that its end stays: names often differ there alone.
-
-    Examples
-    --------
-    >>> cut_within("layers.3.attention.weight[348]", 20), cut_within("head", 20)
-    ('layers.3.at…ght[348]', 'head')
-    """
-    end = (2 * most) // 5
-    return text if len(text) <= most else f"{text[: most - 1 - end]}…{text[-end:]}"
 
 
 def row_called(title: str, name: str) -> str:

@@ -246,7 +246,7 @@ class Gauge:
         """What stays the same for this model, whose free biases absorb translations."""
         # Where one side only is divided by its lengths, a common scale is not divided out of the other.
         require_model(model)
-        if len(model.link.unit_sides) == 1 and not self.is_isometry:
+        if model.link.needs_lengths and not self.is_isometry:
             return Equivalence.NOTHING
         return self._level(
             shifts_left=self.shifts_left and model.right_bias is None,
@@ -335,7 +335,11 @@ class Gauge:
         if level >= model.predicts:
             return
         why = f"preserves {level.title}" + (" only" if level else "")
-        if model.predicts is Equivalence.COSINES:
+        if model.compared is not None:
+            why += ": one map acts on both rows that are compared, so it must be orthogonal"
+        elif model.link == "unknown":
+            why += ': it changes the lengths of unit rows; say link="identity" if their dot products were trained'
+        elif model.predicts is Equivalence.COSINES:
             why += ": it changes the lengths that the cosine divides by"
         elif self.shifts_left and model.right_bias is None:
             why += f": shifting the {users}s adds a number to each {items} that only a free {items} bias could absorb"

@@ -47,7 +47,7 @@ class GaugeGroup(ABC):
 
     def preserves_in(self, model: FactorModel) -> Equivalence:
         """What every gauge of the set preserves in this model, whose free biases may absorb a shift."""
-        if len(model.link.unit_sides) == 1 and not self.fixes_lengths:
+        if model.link.needs_lengths and not self.fixes_lengths:
             return Equivalence.NOTHING
         return Equivalence.COSINES if self.fixes_cosines else self.preserves
 

@@ -59,7 +59,7 @@ def link_of(text: str) -> Link:
 
 
 def said(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
-    """Read the fields of a model that the metadata of a file name; vectors alone need no link.
+    """Read the fields of a model that the metadata of a file name; vectors alone need no link but one of their own.
 
     Examples
     --------
@@ -67,7 +67,9 @@ def said(metadata: Mapping[str, str], kind: Kind) -> dict[str, Any]:
     {'link': 'cosine'}
     """
     link, objective = metadata.get(LINK), metadata.get(OBJECTIVE)
-    fields = {"link": None if link is None or kind == "vectors" else link_of(link), "objective": objective}
+    told = None if link is None else link_of(link)
+    told = None if kind == "vectors" and told is not None and told.compares is None else told
+    fields = {"link": told, "objective": objective}
     return {name: value for name, value in fields.items() if value is not None}
 
 

@@ -17,7 +17,7 @@ def as_reading(given: FactorModel | AnyPath | object) -> tuple[FactorModel, Inta
     Examples
     --------
     >>> as_reading(FactorModel.from_vectors([[1.0, 2.0]]))
-    (FactorModel(1 items, rank 2, identity link, float64, no users), None)
+    (FactorModel(1 item, 2 dimensions, identity link, float64, no users), None)
     """
     if isinstance(given, (str, os.PathLike)):
         given = read(given)

@@ -67,7 +67,8 @@ class Intake:
     def of(self, model: FactorModel, *, said: Iterable[str] = ()) -> Intake:
         """Add what was assumed of a model: its link, where neither the source nor the caller (`said`) told it."""
         told = {part.became for part in self.parts} | set(said)
-        link = () if "link" in told or model.left_side is None else (f"the {model.link} link",)
+        known = model.link == "unknown" or (told & {"link", "objective"} and not model.link.is_assumed)
+        link = () if known or model.left_side is None else (f"the {model.link} link",)
         return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
 
     def beside(self, *parts: Part) -> Intake:

@@ -22,9 +22,10 @@ from embaudit.io.intake import Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, comparing
 
-ALWAYS = ("ids", "left_ids", "labels", "link", "objective", "left_counts", "right_counts", "inputs", "states")
+ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_counts", "right_counts", "inputs",
+          "states")  # fmt: skip
 """Options that every format takes."""
 OF_SIDES = ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
 """The fields of a model whose shapes an intake tells."""
@@ -51,9 +52,10 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         `ids` is an array of the file, a FILE or FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids`
         those of the left rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
-        `link` and `objective` are what the file cannot say; `inputs` are vectors that the head, or the vectors, are
-        multiplied with, or a file of them; `states` are states of a network before the final norm of its head, which
-        is applied to them, or a file of them.
+        `link` and `objective` are what the file cannot say; `compared` ("cosine" or "dot") says that the model compares
+        the rows of this one table with each other, as sentence encoders do;
+        `inputs` are vectors that the head, or the vectors, are multiplied with, or a file of them; `states` are states
+        of a network before the final norm of its head, which is applied to them, or a file of them.
 
     Raises
     ------
@@ -189,6 +191,9 @@ def finish(model: FactorModel, request: Request, source: Any) -> FactorModel:
         if given is not None:
             changes[f"{role}_counts"] = counts_of(given, model.side(role))
     changes = {name: value for name, value in changes.items() if value is not None}
+    if request.compared is not None and request.link is not None:
+        raise must_be("link", "left out beside compared, which says it", repr(request.link))
+    model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
     if request.states is not None:
         return with_states(model, request, source)
@@ -233,12 +238,13 @@ def with_inputs(model: FactorModel, inputs: Any) -> FactorModel:
     Examples
     --------
     >>> with_inputs(FactorModel.from_vectors([[1.0, 2.0]]), [[0.5, 0.5], [0.0, 1.0]])
-    FactorModel(2 inputs × 1 items, rank 2, identity link, float64)
+    FactorModel(2 inputs × 1 item, 2 dimensions, identity link, float64)
     """
     if model.left_side is not None:
         raise InputError(f"inputs must be left out here; the model has {model.title('left')}s of its own.")
     rows = _vectors(inputs) if isinstance(inputs, (str, os.PathLike)) else inputs
-    return model.replace(left=rows, roles=("input", model.title("right")))
+    link = None if model.link.is_assumed else model.link
+    return model.replace(left=rows, roles=("input", model.title("right")), link=link)
 
 
 def save(model: FactorModel | Draft, path: AnyPath, *, force: bool = False) -> None:

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeAlias, get_args
 
 from embaudit.errors import InputError, must_be
-from embaudit.model import FactorModel
+from embaudit.model import Comparison, FactorModel
 
 Kind: TypeAlias = Literal["auto", "factors", "head", "vectors"]
 Transpose: TypeAlias = Literal["none", "left", "right", "both"]
@@ -62,6 +62,8 @@ class Request:
     """States before the final norm of the head, or a file of them."""
     link: str | None = None
     """How scores become predictions, where the file does not say."""
+    compared: Comparison | None = None
+    """How a model of one table compares its rows with each other."""
     objective: str | None = None
     """Which training objective made the model."""
     ignore: tuple[str, ...] | None = None
@@ -122,7 +124,8 @@ def as_kind(model: FactorModel, kind: Kind) -> FactorModel:
     """
     if kind == "vectors":
         beside = {f"left_{name}": None for name in ("bias", "ids", "names", "counts")}
-        return model.replace(left=None, **beside, right_bias=None, offset=0.0, link="identity")
+        link = None if model.compared is None else model.link
+        return model.replace(left=None, **beside, right_bias=None, offset=0.0, link=link)
     if kind == "factors" and model.left_side is None:
         raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
     if kind == "head" and model.link != "softmax":

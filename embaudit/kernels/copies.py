@@ -1,68 +1,66 @@
-"""Rows of one direction, exactly or nearly: found by a hash, by products or a tree, then verified."""
+"""Rows of one direction, up to the rounding of their storage: found by a hash and a tree, then verified."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
+from embaudit.foundation.checked import Floats, Indices, Matrix
 from embaudit.foundation.parallel import one_blas_thread, parallel_map, row_blocks
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import PASS_BYTES, unit_rows
 
+SHORT_FORMATS = ((8, -133), (11, -24), (24, -149))
+"""bfloat16, float16, float32: binary digits of the significand, and the exponent of the smallest step."""
 CELLS = 2**20
 """Steps in which the hash counts along a drawn direction: coarser than rounding, finer than any tolerance."""
 MARKS = 4
 """Drawn directions along which it counts."""
 ODD = 0x9E3779B97F4A7C15 - 2**64
 """What brings these counts together in one number of 64 bits."""
-PRODUCTS = 8_000_000_000
-"""Multiplications up to which all pairs are multiplied: that takes less time than loading what makes a tree."""
-STRIP = 128
-"""Rows multiplied at a time with those from there on."""
-DIMENSIONS = (4, 8)
+DIMENSIONS = 8
 """Dimensions of the tree: more of them leave fewer candidates and cost more."""
-PROPOSED = 64
-"""Dimensions in which candidates of the tree are compared before all."""
-DEEP = 20_000
-"""Above so many rows only the cheaper tree is built."""
 CANDIDATES = 2_000_000
 """Pairs of rows that are near in the tree, at most: above it there are too many to verify."""
 LOOKED_AT = 256
-"""Rows from which the dimensions are chosen and the candidates counted."""
+"""Rows from which the dimensions are chosen, the format is read, and the candidates are counted."""
 
 
-def resolution(rank: int) -> float:
-    """How far rounding in float64 may bring a cosine of two rows from where it is.
+def spacing_of(block: Floats) -> float:
+    """Return the distance from 1 to the next number of the shortest format that holds all numbers of a block.
 
-    Examples
-    --------
-    >>> resolution(64) < 2e-14
-    True
-    """
-    return float((rank + 8) * np.finfo(np.float64).eps)
-
-
-def even_chance(rank: int, least: float) -> float:
-    """Compute how likely the cosine of two directions spread evenly over all dimensions exceeds `least`, above 0.
-
-    The share of a sphere that a cap covers (Li, Asian Journal of Mathematics and Statistics 4, 2011).
+    Formats are bfloat16, float16, float32 and float64; whole numbers were not rounded to any, and count as float64.
 
     Examples
     --------
-    >>> round(even_chance(3, 0.5), 12), even_chance(64, 0.9999) < 1e-100
-    (0.25, True)
+    >>> x = np.random.default_rng(0).normal(size=(9, 4))
+    >>> [spacing_of(x.astype(kind).astype(float)) for kind in (np.float16, np.float32, np.float64)]
+    [0.0009765625, 1.1920928955078125e-07, 2.220446049250313e-16]
     """
-    from scipy.special import betainc
+    exponents = np.frexp(block)[1]
+    if not (block == np.rint(block)).all():
+        for digits, least in SHORT_FORMATS:
+            units = block / np.ldexp(1.0, np.maximum(exponents - digits, least))
+            if (units == np.rint(units)).all():
+                return float(2.0 ** (1 - digits))
+    return float(np.finfo(np.float64).eps)
 
-    return 0.5 * float(betainc((rank - 1) / 2, 0.5, (1 - least) * (1 + least))) if rank > 1 else 0.5
 
+def resolution(rank: int, spacing: float = float(np.finfo(np.float64).eps)) -> float:
+    """Return how far rounding may bring the cosine of two rows of one direction from 1: `(8 + √k) ε + spacing² / 2`.
 
-def _are_few(n: int, rank: int) -> bool:
-    """Whether all pairs of rows are multiplied."""
-    return n**2 * rank <= PRODUCTS
+    Numbers rounded to a spacing lie half of it away at most, relative to each, so two rows of one direction are at most
+    an angle of `spacing` apart and their cosine is `spacing² / 2` below 1. Summing k products in a precision ε, that of
+    the storage but float32 at least, moves a cosine by ε times the root of k, and dividing by the lengths by some ε.
+
+    Examples
+    --------
+    >>> [f"{resolution(64, spacing):.1e}" for spacing in (2.0**-7, 2.0**-10, 2.0**-23, 2.0**-52)]
+    ['3.2e-05', '2.4e-06', '1.9e-06', '3.6e-15']
+    """
+    precision = min(spacing, float(np.finfo(np.float32).eps))
+    return float((8 + np.sqrt(rank)) * precision + spacing**2 / 2)
 
 
 def _along(x: Matrix, rows: Indices, basis: Floats) -> Floats:
@@ -114,8 +112,8 @@ def first_copies(x: Matrix, rows: Indices) -> Indices:
 def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     """Find every pair of some rows whose cosine exceeds `least`; None where too many come near it.
 
-    Few rows are all multiplied. Of more, rows that near lie within a distance `√(2 − 2 least)` of each other on the
-    sphere, hence in any few of its dimensions; a tree over these proposes the pairs, and each one is verified.
+    Rows that near lie within a distance `√(2 − 2 least)` of each other on the sphere, hence in any few of its
+    dimensions: a tree over these proposes the pairs, and each one is verified.
 
     Parameters
     ----------
@@ -136,76 +134,34 @@ def near_pairs(x: Matrix, rows: Indices, least: float) -> Indices | None:
     >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.001]]), np.arange(3), 0.9999).tolist()
     [[0, 2]]
     """
-    if _are_few(len(rows), x.shape[1]):
-        return _multiplied(x, rows, least)
-    points = _along(x, rows, _widest(x, rows))
-    reach = _reach(least)
-    some = _between(_spread(len(rows)))
-    for dimensions in DIMENSIONS if len(rows) <= DEEP else DIMENSIONS[:1]:
-        tree = _tree(points[:, :dimensions])
-        near = tree.query_ball_point(tree.data[some], reach, return_length=True)
-        if (near.mean() - 1) * len(rows) / 2 <= CANDIDATES:
-            pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
-            pairs = pairs[_within(points, pairs, reach)]
-            return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
-    return None
-
-
-def _reach(least: float) -> float:
-    """How far rows whose cosine exceeds `least` lie apart at most, and a little more."""
-    return float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
-
-
-def _multiplied(x: Matrix, rows: Indices, least: float) -> Indices | None:
-    """Compare all pairs, in order; None where more than `CANDIDATES` exceed the cosine."""
-    found: list[Indices] = [np.empty((0, 2), dtype=np.intp)]
-    unit, total = unit_rows(x[rows]), 0
-    # Cosines of their own verify the pairs, so that rounding here must leave none out.
-    bar = least - 2 * resolution(x.shape[1])
-
-    def strip(start: int) -> Indices:
-        marked = unit[start : start + STRIP] @ unit[start:].T > bar
-        return np.column_stack(np.nonzero(np.triu(marked, 1))) + start
-
-    for pairs in parallel_map(strip, range(0, len(rows), STRIP), in_threads=True):
-        total += len(pairs)
-        if total > CANDIDATES:
-            return None
-        found.append(pairs[pair_cosines(x, x, rows[pairs]) > least])
-    return np.concatenate(found)
-
-
-def _tree(points: Floats) -> Any:
     from scipy.spatial import cKDTree
 
-    return cKDTree(points)
+    if len(rows) < 2:
+        return np.empty((0, 2), dtype=np.intp)
+    tree = cKDTree(_along(x, rows, _widest(x, rows)))
+    # A little more than the distance: the few dimensions are rounded, too.
+    reach = float(np.sqrt(2 - 2 * least) * (1 + 1e-6) + 1e-12)
+    some = spread(len(rows))
+    # The rows between those that the dimensions were chosen by, which lie apart in these.
+    some = some if len(some) < LOOKED_AT else (some[:-1] + some[1:]) // 2
+    near = tree.query_ball_point(tree.data[some], reach, return_length=True)
+    if (near.mean() - 1) * len(rows) / 2 > CANDIDATES:
+        return None
+    pairs = tree.query_pairs(reach, output_type="ndarray").astype(np.intp)
+    return np.asarray(pairs[pair_cosines(x, x, rows[pairs]) > least])
 
 
-def _spread(n: int) -> Indices:
-    """Take a few places at equal distances."""
+def spread(n: int) -> Indices:
+    """Take a few of n places, at equal distances."""
     return np.unique(np.linspace(0, n - 1, min(n, LOOKED_AT)).astype(np.intp))
-
-
-def _between(some: Indices) -> Indices:
-    """Take the places between some: these lie apart in the dimensions, which were chosen by them."""
-    return some if len(some) < LOOKED_AT else (some[:-1] + some[1:]) // 2
-
-
-def _within(points: Floats, pairs: Indices, reach: float) -> Flags:
-    """Tell which pairs are as near in more dimensions than the tree has: of long rows few candidates are."""
-    near = np.empty(len(pairs), dtype=bool)
-    for part in row_blocks(len(pairs), 2 * points.shape[1]):
-        one, other = pairs[part].T
-        near[part] = np.square(points[one] - points[other]).sum(axis=1) <= reach**2
-    return near
 
 
 def _widest(x: Matrix, rows: Indices) -> Floats:
     """Find the few dimensions, as columns, in which some directions spread most."""
-    some = unit_rows(x[rows[_spread(len(rows))]])
+    some = unit_rows(x[rows[spread(len(rows))]])
     # Threads of the BLAS wait for each other longer than so few rows take.
     with one_blas_thread():
-        return np.asarray(np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:PROPOSED].T)
+        return np.asarray(np.linalg.svd(some - some.mean(axis=0), full_matrices=False)[2][:DIMENSIONS].T)
 
 
 def leaders(n: int, pairs: Indices) -> Indices:

@@ -46,7 +46,7 @@ class CosineSums:
         variances = (self.before_squared - self.before**2 / n) * (self.after_squared - self.after**2 / n)
         covariance = self.product - self.before * self.after / n
         # Below this the variance is the rounding of its own subtraction.
-        floor = (64 * np.finfo(float).eps * self.before_squared) * self.after_squared
+        floor = abs((64 * np.finfo(float).eps * self.before_squared) * self.after_squared)
         return float(np.clip(covariance / np.sqrt(variances), -1, 1)) if variances > floor else float("nan")
 
 

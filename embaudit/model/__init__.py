@@ -2,12 +2,14 @@
 
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
-from embaudit.model.links import Cosine, Identity, Link, Ranking, Sigmoid, Softmax
+from embaudit.model.links import Comparison, Cosine, Identity, Link, Ranking, Sigmoid, Softmax
+from embaudit.model.one_table import comparing, require_two_sides
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPPOSITE, Side, SideName
 
 __all__ = [
     "OPPOSITE",
+    "Comparison",
     "Cosine",
     "Equivalence",
     "FactorModel",
@@ -20,4 +22,6 @@ __all__ = [
     "SideName",
     "Sigmoid",
     "Softmax",
+    "comparing",
+    "require_two_sides",
 ]

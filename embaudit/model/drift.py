@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -86,17 +87,18 @@ def rounding_bound(before: FactorModel, after: FactorModel, condition_number: fl
     condition_number : float
         κ of the gauge.
     rows : array of int
-        The left rows compared.
+        The left rows compared; of a model of one table, its rows.
     """
     k = float(before.rank)
-    storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors("left"), before.right))
-    if "left" in before.link.unit_sides:
+    scored = before.link.scored_role
+    storage: float = max(float(np.finfo(x.dtype).eps) for x in (before.factors(scored), before.right))
+    if scored in before.link.unit_sides:
         return float(4 * (EPS * k**1.5 * condition_number + storage))
     sizes: list[float] = []
     biases = abs(before.offset)
     for model in (before, after):
         longest = 1.0 if "right" in model.link.unit_sides else float(model.right_side.norms.max())
-        sizes.append(float(model.side("left").norms[rows].max()) * longest)
+        sizes.append(float(model.side(scored).norms[rows].max()) * longest)
         if model.left_bias is not None:
             biases += float(np.abs(model.left_bias[rows]).max())
         if model.right_bias is not None:
@@ -142,6 +144,11 @@ class Sample:
         >>> some.model.n_left, some.model.n_right, some.exact
         (30, 10000, False)
         """
+        if model.compared is not None:
+            # The same rows stand on both sides of their products.
+            some = min(model.n_right, LONG_ROWS if model.rank > WIDE else isqrt(MAX_SCORES))
+            exact, rows = some == model.n_right, sample_rows(model.n_right, some, rng)
+            return cls(model if exact else model.take(right=rows), exact, None if exact else some)
         most, few = compared(model.n_left, model.n_right, model.rank)
         left = sample_rows(model.n_left, most, rng)
         right = sample_rows(model.n_right, few, rng) if few < model.n_right else None
@@ -174,7 +181,8 @@ class Sample:
         require_same_rows(self.model, after)
         # Of rows that stand for all models they serve each; of rows drawn for one model they would only be kept.
         scores = self.scores if self.exact or self.model.rank > WIDE else None
-        found = _drift(self.model, after, condition_number, np.arange(self.model.n_left), scores)
+        rows = np.arange(len(self.model.side(self.model.link.scored_role)))
+        found = _drift(self.model, after, condition_number, rows, scores)
         return replace(found, exact=self.exact, n_columns=self.n_columns)
 
 
@@ -216,7 +224,7 @@ def drift(
     False
     """
     require_same_rows(before, after)
-    n = before.n_left
+    n = len(before.side(before.link.scored_role))
     size = max(1, MAX_SCORES // before.n_right)
     draw = as_generator(rng)
     return _drift(before, after, condition_number, sample_rows(n, size, draw))
@@ -242,5 +250,5 @@ def _drift(
         max_rel=gap / scale if scale else gap,
         tolerance=rounding_bound(before, after, condition_number, rows),
         n_rows=len(rows),
-        exact=len(rows) == before.n_left,
+        exact=len(rows) == len(before.side(before.link.scored_role)),
     )

@@ -9,25 +9,20 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from embaudit.errors import InputError, must_be
-from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, as_rows, is_number
+from embaudit.errors import must_be
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, is_number
+from embaudit.foundation.words import counted
 from embaudit.kernels.moments import Moments
 from embaudit.kernels.rows import unit_rows
+from embaudit.model.agreement import assumed_link, require_nothing_of, require_sides
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.links import Link
+from embaudit.model.links import Comparison, Link
 from embaudit.model.objectives import require_agreement
 from embaudit.model.pairs import Pairs, Role
+from embaudit.model.scoring import scores_of
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
-
-
-def _require_nothing_of(title: str, given: dict[str, Any]) -> None:
-    """Refuse what belongs to rows that are not at hand."""
-    for field, value in given.items():
-        if value is not None:
-            raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
 
 
 def _titled(side: Side | None, title: str) -> Side | None:
@@ -44,8 +39,8 @@ class FactorModel:
         Users or inputs; None where only one side is at hand.
     right : array of shape (p, k)
         Items or labels.
-    link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}
-        How scores become predictions.
+    link : Link or {"identity", "softmax", "sigmoid", "cosine", "ranking"}, optional
+        How scores become predictions. None says that nobody told it: see `from_user_item`.
     left_bias, right_bias : array of shape (n,) and (p,), optional
         A bias that is given counts as free, so that a translation can be absorbed into it.
     offset : float
@@ -72,7 +67,7 @@ class FactorModel:
     --------
     >>> model = FactorModel.from_user_item([[1.0, 0.0], [1.0, 1.0]], [[2.0, 1.0], [0.0, 3.0], [1.0, 1.0]])
     >>> model
-    FactorModel(2 users × 3 items, rank 2, identity link, float64)
+    FactorModel(2 users × 3 items, 2 dimensions, identity link, float64)
     >>> model.scores([1])
     array([[3., 3., 2.]])
     """
@@ -99,7 +94,7 @@ class FactorModel:
         self,
         left: ArrayLike | None,
         right: ArrayLike,
-        link: str | Link = "identity",
+        link: str | Link | None = "identity",
         left_bias: ArrayLike | None = None,
         right_bias: ArrayLike | None = None,
         offset: float = 0.0,
@@ -116,23 +111,19 @@ class FactorModel:
     ) -> None:
         users, items = as_titles(roles)
         given = dict(zip(OPTIONAL, (left_bias, left_ids, left_names, left_counts, left_aside), strict=True))
-        _require_nothing_of(users, given if left is None else {})
+        require_nothing_of(users, given if left is None else {})
         known = dict(zip(OPTIONAL, (right_bias, right_ids, right_names, right_counts, right_aside), strict=True))
         right_side = Side(right, items, **known)
         left_side = None if left is None else Side(left, users, **given)
-        self._hold(left_side, right_side, Link.of(link), offset, (users, items), objective)
+        self._hold(left_side, right_side, link, offset, (users, items), objective)
 
     def _hold(
-        self, left: Side | None, right: Side, link: Link, offset: float, roles: tuple[str, str], objective: str | None
+        self, left: Side | None, right: Side, link: Any, offset: float, roles: tuple[str, str], objective: str | None
     ) -> Self:
-        if left is not None and left.shape[1] != right.shape[1]:
-            users, items = roles
-            raise InputError(
-                f"{users} and {items} factors must have the same number of columns; got {left.shape[1]} and "
-                f"{right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
-            )
         if not is_number(offset):
             raise must_be("offset", "a finite number", repr(offset))
+        link = assumed_link(objective, left, right) if link is None else Link.of(link)
+        require_sides(link, left, right, offset)
         require_agreement(objective, link, sides=1 if left is None else 2)
         for field, value in zip(fields(self), (left, right, link, float(offset), roles, objective), strict=True):
             object.__setattr__(self, field.name, value)
@@ -153,10 +144,13 @@ class FactorModel:
         item_names: ArrayLike | None = None,
         user_counts: ArrayLike | None = None,
         item_counts: ArrayLike | None = None,
-        link: str | Link = "identity",
+        link: str | Link | None = None,
         objective: str | None = None,
     ) -> Self:
         """Make a recommender's model: `score = user · item + user_bias + item_bias + offset`.
+
+        Without a link a dot product is assumed, or the cosine if that is the objective. Without either, rows of length
+        1 on both sides have the "unknown" link: dot products are cosines there, and a gauge has to keep both.
 
         Examples
         --------
@@ -194,9 +188,8 @@ class FactorModel:
 
         Examples
         --------
-        >>> head = FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]], labels=["cat", "dog"])
-        >>> head
-        FactorModel(2 labels, rank 2, softmax link, float64, no inputs)
+        >>> FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0]], labels=["cat", "dog"])
+        FactorModel(2 labels, 2 dimensions, softmax link, float64, no inputs)
         """
         return cls(
             left=embeddings,
@@ -209,25 +202,39 @@ class FactorModel:
         )
 
     @classmethod
-    def from_vectors(cls, vectors: ArrayLike, *, ids: ArrayLike | None = None) -> Self:
-        """Make a one-sided model: only vectors are at hand, what they were multiplied with is not.
+    def from_vectors(
+        cls, vectors: ArrayLike, *, ids: ArrayLike | None = None, compared: Comparison | None = None
+    ) -> Self:
+        """Make a model of one table of vectors.
+
+        Parameters
+        ----------
+        vectors, ids : array of shape (n, k) and (n,)
+            One row an entity, and what tells them apart.
+        compared : {"cosine", "dot"}, optional
+            How the model compares these rows with each other, as sentence encoders do: then what it predicts fixes
+            every cosine. By default they were multiplied with another side, which is not at hand.
 
         Examples
         --------
         >>> FactorModel.from_vectors([[1.0, 0.0], [0.6, 0.8]], ids=["a", "b"])
-        FactorModel(2 items, rank 2, identity link, float64, no users)
+        FactorModel(2 items, 2 dimensions, identity link, float64, no users)
+        >>> FactorModel.from_vectors([[1.0, 0.0], [3.0, 4.0]], compared="cosine").scores([0])
+        array([[1. , 0.6]])
         """
-        return cls(left=None, right=vectors, right_ids=ids)
+        link = None if compared is None else Link.comparing(compared)
+        return cls(left=None, right=vectors, right_ids=ids, link=link)
 
     def __repr__(self) -> str:
         users, items = self.roles
-        size = f"{self.n_right:,} {items}s"
-        if self.left is not None:
-            size = f"{self.n_left:,} {users}s × {size}"
+        left = [] if self.left is None else [counted(self.n_left, users)]
+        size = " × ".join([*left, counted(self.n_right, items)])
         sides = (self.left_side, self.right_side)
         biases = [f"{side.title} bias" for side in sides if side is not None and "bias" in side.given]
-        parts = [size, f"rank {self.rank}", f"{self.link} link", str(self.right_side.dtype), *biases]
-        return f"FactorModel({', '.join(parts + ([f'no {users}s'] if self.left is None else []))})"
+        link = f"{self.link} link" if self.compared is None else f"compared by {self.compared}"
+        missing = [f"no {users}s"] if self.left_side is None and self.compared is None else []
+        parts = [size, counted(self.rank, "dimension"), link, str(self.right_side.dtype), *biases, *missing]
+        return f"FactorModel({', '.join(parts)})"
 
     @property
     def rank(self) -> int:
@@ -248,6 +255,11 @@ class FactorModel:
     def predicts(self) -> Equivalence:
         """The level at which another model must agree to make the same predictions."""
         return self.link.predicts
+
+    @property
+    def compared(self) -> Comparison | None:
+        """How the rows are compared with each other, where that is what the model predicts; None for any other."""
+        return self.link.compares
 
     @property
     def free_shifts(self) -> tuple[SideName, ...]:
@@ -308,32 +320,18 @@ class FactorModel:
         return self.side(role).zero_rows
 
     def scores(self, rows: ArrayLike | slice | None = None) -> Floats:
-        """Compute the scores of selected left rows against all right ones, in float64.
+        """Compute the scores of selected left rows, or those of one table, against all right ones, in float64.
 
         Parameters
         ----------
         rows : slice or array of int, optional
-            Which left rows; all of them by default (then the result is n×p).
+            Which rows; all of them by default (then the result is n×p).
 
         Returns
         -------
         array of shape (len(rows), p)
         """
-        left = self.side("left")
-        rows = slice(None) if rows is None else rows
-        chosen = rows if isinstance(rows, slice) else as_rows(rows, len(left))
-        factors: dict[SideName, Matrix] = {"left": left.rows[chosen], "right": self.right}
-        block, right = (
-            unit_rows(x) if side in self.link.unit_sides else np.asarray(x, dtype=np.float64)
-            for side, x in factors.items()
-        )
-        scores: Floats = block @ right.T
-        if self.link.sees_biases:
-            # Each term that there is takes a pass over all scores, which is as long as their products.
-            biases = (self.offset or None, None if left.bias is None else left.bias[chosen][:, None], self.right_bias)
-            for bias in (one for one in biases if one is not None):
-                scores += bias
-        return scores
+        return scores_of(self.link, self.side(self.link.scored_role), self.right_side, self.offset, rows)
 
     def predictions(self, rows: ArrayLike | slice | None = None) -> NDArray[Any]:
         """Compute what the model predicts for selected left rows.
@@ -380,14 +378,16 @@ class FactorModel:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed and checked; what is not named is kept, with what is known of it.
 
-        Without left factors, what belongs to their rows goes with them.
+        Without left factors, what belongs to their rows goes with them. A named objective decides a link of no source.
         """
+        renewed = self.link.is_assumed and changes.get("objective") is not None
+        changes.setdefault("link", None if renewed else self.link)
         roles = as_titles(changes.pop("roles", self.roles))
         left, right = (self._changed(side, changes) for side in ("left", "right"))
         link, offset, objective = (changes.pop(x, getattr(self, x)) for x in ("link", "offset", "objective"))
         if changes:
             raise TypeError(f"a model has no field {', '.join(changes)}")
-        return self._of(*map(_titled, (left, right), roles), Link.of(link), offset, roles, objective)
+        return self._of(*map(_titled, (left, right), roles), link, offset, roles, objective)
 
     def _changed(self, role: SideName, changes: dict[str, Any]) -> Side | None:
         here: Side | None = getattr(self, f"{role}_side")
@@ -395,6 +395,6 @@ class FactorModel:
         if role in changes:
             of_side["rows"] = changes.pop(role)
         if role == "left" and of_side.get("rows", here) is None:
-            _require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
+            require_nothing_of(self.title(role), {field: x for field, x in of_side.items() if field != "rows"})
             return None
         return Side(title=self.title(role), **of_side) if here is None else here.replace(**of_side)

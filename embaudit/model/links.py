@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,8 @@ from embaudit.model.equivalence import Equivalence, largest_gap, log_softmax
 from embaudit.model.side import Sided, SideName
 
 T = TypeVar("T")
+Comparison: TypeAlias = Literal["cosine", "dot"]
+"""How a model compares the rows of one table with each other: by their cosine or their dot product."""
 
 
 class _Named(ABCMeta):
@@ -61,6 +63,23 @@ class Link(metaclass=_Named):
     """How far `gap` can grow where every score moves by 1: a log-probability, or an order, moves by up to 2."""
     sees_biases: ClassVar[bool] = True
     """Whether biases and offset enter the scores."""
+    compares: ClassVar[Comparison | None] = None
+    """How rows of the right side are compared with each other, where that is the prediction; there is no left side."""
+
+    @property
+    def is_assumed(self) -> bool:
+        """Whether nobody said it: neither a file nor the caller."""
+        return False
+
+    @property
+    def scored_role(self) -> SideName:
+        """The side whose rows are scored against the right ones: the right one itself in a model of one table."""
+        return "left" if self.compares is None else "right"
+
+    @property
+    def needs_lengths(self) -> bool:
+        """Whether a gauge must keep the lengths of rows: no other side makes up for a common scale."""
+        return len(self.unit_sides) == 1
 
     @property
     def unit_sides(self) -> tuple[SideName, ...]:
@@ -123,17 +142,47 @@ class Link(metaclass=_Named):
         """
         if isinstance(link, Link):
             return link
-        if not isinstance(link, str) or link not in _NAMED:
+        if not isinstance(link, str) or link not in _NAMED | _STORED:
             raise must_be("link", "one of " + ", ".join(_NAMED), repr(link))
-        return _NAMED[link]
+        return (_NAMED | _STORED)[link]
+
+    @staticmethod
+    def comparing(compared: Comparison) -> Link:
+        """Return the link of a model that compares the rows of one table with each other.
+
+        Raises
+        ------
+        InputError
+            For anything but "cosine" and "dot".
+
+        Examples
+        --------
+        >>> str(Link.comparing("dot"))
+        'compared-dot'
+        """
+        if not isinstance(compared, str) or compared not in ("cosine", "dot"):
+            raise must_be("compared", 'one of "cosine", "dot"', repr(compared))
+        return _STORED[f"compared-{compared}"]
 
 
 @dataclass(frozen=True, eq=False)
 class Identity(Link):
-    """The scores themselves (ratings, counts)."""
+    """The scores themselves (ratings, counts).
 
+    Parameters
+    ----------
+    is_assumed : bool
+        Whether it was taken for want of another word; it predicts the same and equals one that was given.
+    """
+
+    is_assumed: bool = False
     name = "identity"
     level = Equivalence.SCORES
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) or super().__eq__(other)
+
+    __hash__ = Link.__hash__
 
     def predict(self, scores: Floats) -> Floats:
         """Return the scores."""
@@ -227,27 +276,31 @@ class Sigmoid(Link):
         return 0.5 + 0.5 * np.tanh(scores / 2)
 
 
+class _Tied(Link):
+    """A link whose scores a gauge keeps only together with cosines: no shift is free, and predictions are scores."""
+
+    level = Equivalence.SCORES
+
+    predicts = Equivalence.COSINES
+
+    def predict(self, scores: Floats) -> Floats:
+        """Return the scores."""
+        return scores
+
+    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
+        """None: a shift changes lengths, or both rows of a product."""
+        return ()
+
+
 @dataclass(frozen=True, eq=False)
-class Cosine(Link):
+class Cosine(_Tied):
     """The cosine of the two vectors (a normalised two-tower model); biases and offset do not enter."""
 
     name = "cosine"
     level = Equivalence.COSINES
     noun = "predicted cosines"
     sees_biases = False
-
-    @property
-    def unit_sides(self) -> tuple[SideName, ...]:
-        """Both."""
-        return ("left", "right")
-
-    def predict(self, scores: Floats) -> Floats:
-        """Return the cosines, which the scores already are."""
-        return scores
-
-    def free_shifts(self, model: Sided) -> tuple[SideName, ...]:  # noqa: ARG002
-        """None: a shift changes the lengths that the cosine divides by."""
-        return ()
+    unit_sides = ("left", "right")
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,8 +316,51 @@ class Ranking(Link):
         return np.argsort(-scores, axis=1, kind="stable")
 
 
+@dataclass(frozen=True, eq=False)
+class Unknown(_Tied):
+    """Dot products of rows of length 1 with rows of length 1, of which nobody said whether training divided by lengths.
+
+    A dot product and a cosine are the same number there. A gauge has to keep both.
+    """
+
+    name = "unknown"
+    is_assumed = True
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedDot(_Tied):
+    """Products `x_i · x_j` of the rows of one table with each other: the Gram matrix `X Xᵀ`.
+
+    It fixes X up to an orthogonal map, hence every cosine. Products of different rows alone do so for generic rows if
+    n > k and `(n − k)² > n + k` (Ledermann's bound).
+    """
+
+    name = "compared-dot"
+    compares: ClassVar[Comparison | None] = "dot"
+    needs_lengths = True
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedCosine(_Tied):
+    """Cosines of the rows of one table with each other, as sentence encoders are trained on.
+
+    Where training compared them through a temperature, their order is fixed and their level is not: rows
+    `(√(1−b) x̂, √b)` with temperature `(1−b)τ` have cosines `(1−b)c + b` and the same softmax.
+    """
+
+    name = "compared-cosine"
+    level = Equivalence.COSINES
+    noun = "predicted cosines"
+    sees_biases = False
+    compares: ClassVar[Comparison | None] = "cosine"
+    needs_lengths = False
+    unit_sides = ("right",)
+
+
 Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID = Identity(), Softmax(), Sigmoid()
 Link.COSINE, Link.RANKING = Cosine(), Ranking()
 _NAMED: dict[str, Link] = {
     link.name: link for link in (Link.IDENTITY, Link.SOFTMAX, Link.SIGMOID, Link.COSINE, Link.RANKING)
 }
+_STORED: dict[str, Link] = {link.name: link for link in (ComparedCosine(), ComparedDot(), Unknown())}
+"""Links by the names that files hold, where people say `compared`, or nothing."""

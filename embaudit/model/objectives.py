@@ -224,7 +224,9 @@ def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     >>> [objective.name for objective in usual_objectives("identity")]
     ['product', 'factors', 'factors-counted', 'decoupled-decay', 'none']
     """
-    return tuple(row for row in OBJECTIVES.values() if str(link) in row.links and row.sides == 2)
+    # Rows of length 1 were trained by their dot products or by their cosines where nobody said which.
+    links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
+    return tuple(row for row in OBJECTIVES.values() if not {*links}.isdisjoint(row.links) and row.sides == 2)
 
 
 def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
@@ -250,8 +252,11 @@ def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
     if name is not None and not isinstance(name, str):
         raise must_be("objective", "one of " + ", ".join(OBJECTIVES), repr(name))
     row = OBJECTIVES.get(name or "")
+    fits = row is not None and (row.status, link.compares) == (Status.TRAINED, "cosine")
+    if row is not None and link.compares is not None and not fits:
+        raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
     alone = sides == 1 and str(link) == "identity"
-    if row is None or alone or (str(link) in row.links and sides <= row.sides):
+    if row is None or alone or fits or (str(link) in row.links and sides <= row.sides):
         return
     usual = ", ".join(other.name for other in usual_objectives(link))
     remedy = f"choose link {' or '.join(row.links)} for it" if row.sides == 2 else "it is for vectors of one side"

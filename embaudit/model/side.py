@@ -30,6 +30,10 @@ from embaudit.model.lazy_array import LazyArray
 T = TypeVar("T")
 SideName: TypeAlias = Literal["left", "right"]
 """The two sides of a model: users or inputs, items or labels."""
+UNIT = 1e-3
+"""Distance of the lengths of rows from 1 up to which they are unit rows: what rounding to a few digits leaves."""
+FIRST = 1_000
+"""Rows that are looked at before all of a large file."""
 OPPOSITE: dict[SideName, SideName] = {"left": "right", "right": "left"}
 """The side that each one is multiplied with."""
 Labels: TypeAlias = NDArray[Any] | None
@@ -97,6 +101,11 @@ def _index_of(rows: Any) -> Any:
         return None
     numbered = type(rows.index).__name__ == "RangeIndex" and (rows.index.start, rows.index.step) == (0, 1)
     return None if numbered else rows.index
+
+
+def _are_unit(norms: Floats) -> bool:
+    """Whether all rows that have a direction have length 1."""
+    return bool((np.abs(norms[norms > 0] - 1) <= UNIT).all())
 
 
 def _waits(field: str, given: Any) -> bool:
@@ -269,6 +278,16 @@ class Side:
         everyone = np.arange(len(self))
         kept = everyone if self.aside is None else np.flatnonzero(~self.aside)
         return kept if np.count_nonzero(self.norms[kept]) > 1 else everyone
+
+    @cached_property
+    def is_unit(self) -> bool:
+        """Whether some rows have a direction, and all of those have length 1."""
+        # Rows that wait in a large file are looked through only if the first ones, as a rule, do not settle it.
+        given = self._given("rows")
+        start = given.read() if isinstance(given, LazyArray) and given.on_disk else self.rows
+        if start is not None and not _are_unit(row_norms(np.asarray(start[:FIRST]))):
+            return False
+        return bool(self.norms.any()) and _are_unit(self.norms)
 
     @cached_property
     def median_length(self) -> float:

@@ -58,7 +58,7 @@ def stored_rows(side: Side, *, both: bool) -> Matrix:
     return np.column_stack([side.rows, side.bias.astype(side.rows.dtype), *constant])
 
 
-def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumns:
+def bias_columns(side: Side, lists: NeighbourLists, first: Indices | None = None, *, both: bool) -> BiasColumns:
     """Compare lists of nearest rows with those that count the bias in.
 
     Parameters
@@ -67,6 +67,8 @@ def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumn
         The rows and their bias.
     lists : NeighbourLists
         The nearest rows of some of them, without it.
+    first : array of int, optional
+        The row that stands for each in the lists, where rows are copies.
     both : bool
         Whether the other side has a bias too, so that a constant stands beside this one's.
 
@@ -77,7 +79,7 @@ def bias_columns(side: Side, lists: NeighbourLists, *, both: bool) -> BiasColumn
     BiasColumns(kept=0.3333333333333333, n_neighbours=1, n_rows=3, columns=1)
     """
     n = lists.indices.shape[1]
-    stored = neighbours(stored_rows(side, both=both), n, rows=lists.rows)
+    stored = neighbours(stored_rows(side, both=both), n, rows=lists.rows, first=first)
     return BiasColumns(lists.overlap(stored), n, len(lists.rows), 1 + both)
 
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from embaudit.foundation.checked import Floats, Matrix, Vector
+from embaudit.foundation.checked import Floats, Indices, Matrix, Vector
 from embaudit.kernels.nearest import NeighbourLists, neighbours
 from embaudit.kernels.passes import cached_blocks, each_chunk, in_order
 from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.model.side import Side
 from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.movements.twins import once
 
 SHORT = 1e-290
 """Length up to which rows are divided one by one: its inverse may overflow, and it has lost digits."""
@@ -73,7 +74,7 @@ def mean_row(side: Side) -> Vector:
     return np.asarray(np.mean(side.rows, axis=0, dtype=np.float64))
 
 
-def common_direction(side: Side, lists: NeighbourLists, centred: NeighbourLists | None = None) -> CommonDirection:
+def common_direction(side: Side, lists: NeighbourLists, first: Indices | None = None) -> CommonDirection:
     """Measure the common direction of the rows of a side.
 
     Parameters
@@ -82,8 +83,8 @@ def common_direction(side: Side, lists: NeighbourLists, centred: NeighbourLists 
         The rows.
     lists : NeighbourLists
         The nearest rows of some of them, as they are.
-    centred : NeighbourLists, optional
-        The nearest row of these less the mean row, where they were looked up.
+    first : array of int, optional
+        The row that stands for each in the lists, where rows are copies.
 
     Examples
     --------
@@ -93,10 +94,10 @@ def common_direction(side: Side, lists: NeighbourLists, centred: NeighbourLists 
     >>> round(found.mean_cosine, 3), round(found.offset, 3), found.centring.share
     (0.986, 0.996, 1.0)
     """
-    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean_row(side)) if centred is None else centred
-    assert centred.shift is not None
+    mean = mean_row(side)
+    centred = neighbours(side.rows, 1, rows=lists.rows, shift=-mean, first=first)
     return CommonDirection(
         mean_cosine(side.rows, side.norms),
-        float(np.linalg.norm(centred.shift)) / side.median_length if side.median_length else float("nan"),
-        NearestChanged.of(lists, centred, exact=len(lists.rows) == len(side.directed)),
+        float(np.linalg.norm(mean)) / side.median_length if side.median_length else float("nan"),
+        NearestChanged.of(lists, centred, exact=len(lists.rows) == len(once(side.directed, first))),
     )

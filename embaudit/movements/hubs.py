@@ -33,13 +33,15 @@ class Hubs:
     """Share of all places that they fill together."""
 
 
-def hubs(lists: NeighbourLists) -> Hubs:
+def hubs(lists: NeighbourLists, standing: Indices | None = None) -> Hubs:
     """Count how often rows occur in lists.
 
     Parameters
     ----------
     lists : NeighbourLists
         Of some or all rows, each of them full.
+    standing : array of int, optional
+        The rows that may occur in them, one of each group of copies; all rows by default.
 
     Examples
     --------
@@ -51,14 +53,15 @@ def hubs(lists: NeighbourLists) -> Hubs:
     >>> found.skewness, found.lists_with, found.filled
     (0.0, (0.01, 0.01), 0.01)
     """
-    occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))
+    standing = np.arange(len(lists.searched)) if standing is None else standing
+    occurs = np.bincount(lists.indices.ravel(), minlength=len(lists.searched))[standing]
     few = np.argsort(-occurs, kind="stable")[: min(MOST, max(1, len(occurs) // ONE_IN))]
     shares = occurs[few] / len(lists.rows)
     return Hubs(
         n_lists=len(lists.rows),
         top_n=lists.indices.shape[1],
         skewness=_skewness(occurs),
-        few=tuple(few.tolist()),
+        few=tuple(standing[few].tolist()),
         lists_with=tuple(shares.tolist()),
         filled=float(occurs[few].sum() / lists.indices.size),
     )

@@ -16,7 +16,7 @@ from embaudit.model import Role
 
 RECORD = (
     *("role", "mean_abs", "max_abs", "rms", "mean", "pearson", "spearman", "sign_flips", "top_n", "top_n_overlap"),
-    *("n_lists", "tied_lists", "overlap_without_twins", "n_lists_without_twins"),
+    *("n_lists", "tied_lists"),
     *("n_pairs", "n_all_pairs", "exact", "ci_low", "ci_high", "n_zero", "margins", "intervals"),
 )
 """Fields of the audit's movement records."""
@@ -59,15 +59,14 @@ class Movement(Drawn):
     top_n: int
     """N of the neighbour lists; 0 where there are none (left-right pairs)."""
     top_n_overlap: float
-    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists."""
+    """Mean share of a row's N nearest rows that stay among its N nearest, ties counted as kept; NaN without lists.
+
+    Lists are of one row of each group of copies, and hold such rows alone.
+    """
     n_lists: int
-    """Rows whose lists were compared."""
+    """Rows whose lists were compared: one of each group of copies."""
     tied_lists: float
     """Share of the lists that end in a tie, so that another choice of neighbours would be as good; NaN without."""
-    overlap_without_twins: float = float("nan")
-    """`top_n_overlap` of lists that hold one row of each group of twins; NaN where too few groups are left."""
-    n_lists_without_twins: int = 0
-    """Rows whose lists those are: one of each group."""
     margins: dict[str, float] = field(default_factory=dict)
     """Half the widths of the 95 % intervals of `mean`, `rms` and `pearson`, where these are of some rows; else none."""
     intervals: dict[str, tuple[float, float]] = field(default_factory=dict)

@@ -27,7 +27,7 @@ from embaudit.model import FactorModel, Pairs, Role, SideName
 from embaudit.model.drift import require_same_rows
 from embaudit.movements.moved import Movement
 from embaudit.movements.panel import WHOLE, Panel, Shot, margins
-from embaudit.movements.twins import twins
+from embaudit.movements.twins import once, standing_rows
 
 ASIDE = 5_000_000
 """Pairs up to which they are drawn aside: the rows drawn later are the same whether all pairs are visited or some."""
@@ -67,10 +67,9 @@ class _Plan:
     """How many there are."""
     top_n: int
     lists: NeighbourLists | None
+    """Lists of one row of each group of copies, and of such rows; None where too few are left."""
     first: Indices | None
-    """Which row stands for each of its twins; None where no rows are twins."""
-    alone: NeighbourLists | None
-    """The lists of one row of each group of twins, and of such rows; None where too few are left."""
+    """Which row stands for each of its copies; None where no rows are copies."""
 
     def ends(self, side: SideName) -> Indices:
         """Rows of a side that stand in the pairs."""
@@ -88,18 +87,10 @@ class _Plan:
 
     def overlap(self, rows: Rows, table: Floats | None) -> float:
         """Mean share of the listed neighbours that are kept where these are the rows, whose cosines may be at hand."""
-        return _overlap(self.lists, rows, None, table)
-
-    def overlap_without_twins(self, rows: Rows, table: Floats | None) -> float:
-        """The same of lists that hold one row of each group of twins."""
-        return _overlap(self.alone, rows, self.first, table)
-
-
-def _overlap(lists: NeighbourLists | None, rows: Rows, first: Indices | None, table: Floats | None) -> float:
-    if lists is None:
-        return float("nan")
-    now = neighbours(rows, lists.indices.shape[1], rows=lists.rows, first=first, table=table)
-    return lists.overlap(now, tie=tie_of(rows))
+        if self.lists is None:
+            return float("nan")
+        now = neighbours(rows, self.top_n, rows=self.lists.rows, first=self.first, table=table)
+        return self.lists.overlap(now, tie=tie_of(rows))
 
 
 class MovementProbe:
@@ -151,10 +142,11 @@ class MovementProbe:
         sides = Pairs(role).sides
         pairs, total = self._draw(role, self.n_pairs)
         self.drawn[role] = pairs
-        top_n, lists = self._neighbour_lists(role, self.model.side(sides[0]).directed, self.n_neighbours)
-        first, alone = (None, None) if lists is None else self._without_twins(sides[0], lists)
+        first = None if role == "cross" else standing_rows(self.model, role)
+        lists = self._neighbour_lists(role, first)
+        top_n = 0 if lists is None else lists.indices.shape[1]
         n_zero = sum(len(self.model.side(side).zero_rows) for side in sides)
-        return _Plan(role, sides, n_zero, pairs, total, top_n, lists, first, alone)
+        return _Plan(role, sides, n_zero, pairs, total, top_n, lists, first)
 
     def _draw(self, role: Role, size: int) -> tuple[NDArray[np.intp], int]:
         """Draw pairs of rows that have a direction, and count all."""
@@ -185,20 +177,15 @@ class MovementProbe:
             return Panel(self.model.factors(side))
         return Panel.of(self.model.factors(side), np.concatenate([plan.ends(side) for plan in plans]), self.rng)
 
-    def _neighbour_lists(self, role: Role, rows: Indices, n: int) -> tuple[int, NeighbourLists | None]:
-        n = min(n, len(rows) - 2)
-        if role == "cross" or n < 1:
-            return 0, None
-        size = min(self.n_lists, max(50, SEARCHED // len(rows)))
-        return n, neighbours(self.model.factors(role), n, rows=sample_rows(rows, size, self.rng))
-
-    def _without_twins(self, side: SideName, lists: NeighbourLists) -> tuple[Indices | None, NeighbourLists | None]:
-        found = twins(self.model, role=side)
-        if not found.copies.any():
-            return None, lists
-        n = min(lists.indices.shape[1], found.n_rows - int(found.copies.sum()) - 2)
-        rows = np.unique(found.first[lists.rows])
-        return found.first, neighbours(self.model.factors(side), n, rows=rows, first=found.first) if n > 0 else None
+    def _neighbour_lists(self, role: Role, first: Indices | None) -> NeighbourLists | None:
+        if role == "cross":
+            return None
+        rows = self.model.side(role).directed
+        n = min(self.n_neighbours, len(once(rows, first)) - 2)
+        if n < 1:
+            return None
+        drawn = sample_rows(rows, min(self.n_lists, max(50, SEARCHED // len(rows))), self.rng)
+        return neighbours(self.model.factors(role), n, rows=once(drawn, first), first=first)
 
     def measure(self, after: FactorModel) -> tuple[Movement, ...]:
         """Measure the movement of every role to another model of the same entities."""
@@ -214,8 +201,6 @@ class MovementProbe:
         role = plan.role
         changes = PairChanges(self.cosines[role], self._cosines(plan, now, table), plan.total, self.ranks[role])
         sums, without = self._sums(plan, now, table)
-        rows = now.searched(plan.sides[0])
-        overlap = plan.overlap(rows, table)
         low, high = changes.mean_abs_interval
         return Movement(
             role=plan.role,
@@ -236,9 +221,7 @@ class MovementProbe:
             spearman=changes.spearman,
             sign_flips=changes.sign_flips,
             top_n=plan.top_n,
-            top_n_overlap=overlap,
-            overlap_without_twins=overlap if plan.alone is plan.lists else plan.overlap_without_twins(rows, table),
-            n_lists_without_twins=0 if plan.alone is None else len(plan.alone.rows),
+            top_n_overlap=plan.overlap(now.searched(plan.sides[0]), table),
             n_lists=0 if plan.lists is None else len(plan.lists.rows),
             tied_lists=plan.tied,
             pairs=None if plan.exact else plan.pairs,

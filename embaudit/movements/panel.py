@@ -111,7 +111,7 @@ class Shot:
         x, y = self.unit[sides[0]], self.unit[sides[-1]]
         one, other = ends
         found = np.empty(len(one))
-        for part in row_blocks(len(one), 2 * x.shape[1], budget=CACHE_BYTES):
+        for part in row_blocks(len(one), 4 * x.shape[1], budget=CACHE_BYTES):  # beside the rows they are of
             both = (
                 rows.take(ends[part], axis=0).astype(np.float64, copy=False) for rows, ends in ((x, one), (y, other))
             )

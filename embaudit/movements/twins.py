@@ -1,4 +1,4 @@
-"""Twins: rows of one direction, exactly or nearly, that fill each other's lists of neighbours."""
+"""Twins: rows of one direction but for the rounding of their storage, that fill each other's lists of neighbours."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted, percent, visible
-from embaudit.kernels.copies import even_chance, first_copies, leaders, near_pairs, resolution
+from embaudit.kernels.copies import first_copies, leaders, near_pairs, resolution, spacing_of, spread
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
@@ -23,8 +23,6 @@ from embaudit.model import FactorModel, SideName
 from embaudit.model.side import Side
 from embaudit.model.sizes import require_model
 
-TOLERANCE = 1e-4
-"""Cosines above 1 less this are those of twins: no rounding of float16 or bfloat16 rows brings one below."""
 ROWS = 200_000
 """Rows of different directions up to which every near pair is looked for."""
 SAMPLE = 400
@@ -72,24 +70,11 @@ class Twins(Result):
     """(n,) the row that stands for each: the first of its group, itself where it has no twin."""
     alone: Flags = field(repr=False)
     """(n,) which rows were found to have no twin."""
-    chance: float = 0.0
-    """How likely two directions spread evenly over all dimensions are twins."""
     on_a_line: bool = False
     """Whether all cosines are 1 or −1: then no rows are called twins."""
 
     def __repr__(self) -> str:
         return f"Twins({counted(self.n_pairs, 'pair')} of {counted(self.n_rows, self.title)})"
-
-    @property
-    def beyond_chance(self) -> bool:
-        """Whether there are more twins than evenly spread directions have, by three standard deviations.
-
-        In two or three dimensions there is little room, and some rows lie near each other whatever they stand for.
-        """
-        if not self.exact:
-            return bool(self.ci_low > -np.expm1(-self.n_rows * self.chance))
-        expected = self.n_rows * (self.n_rows - 1) / 2 * self.chance
-        return bool(self.n_pairs > expected + 3 * np.sqrt(expected))
 
     @property
     def copies(self) -> Indices:
@@ -103,7 +88,7 @@ class Twins(Result):
 
     def explain(self) -> str:
         """Say how many rows are twins, and name some."""
-        above = f"a cosine above {1 - self.tolerance:.12g}"
+        above = f"cosine above 1−{self.tolerance:.2g}"
         if self.on_a_line:
             return f"All {self.title} rows lie on one line, so none are called copies."
         names = ", ".join(visible(name) for name in self.names) + ", …" * (self.largest > len(self.names))
@@ -116,16 +101,16 @@ class Twins(Result):
             between = f"{percent(self.ci_low)} to {percent(self.ci_high)}"
             return f"{between} of {self.n_rows:,} {self.title} rows have a copy ({above}), by a sample{known}."
         if not self.n_pairs:
-            return f"No two of {self.n_rows:,} {self.title} rows have {above}."
+            return f"No two of {self.n_rows:,} {self.title} rows have a {above}."
         return f"{percent(self.share)} of {self.n_rows:,} {self.title} rows have a copy ({above}): {found}."
 
 
-def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float = TOLERANCE, rng: RNG = 0) -> Twins:
-    """Find the rows of one side that are copies of each other, exactly or nearly.
+def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: float | None = None, rng: RNG = 0) -> Twins:
+    """Find the rows of one side that are copies of each other, but for the rounding of their storage.
 
-    Identical rows are found by a hash of their directions and verified. Near ones are found exactly among up to
-    200,000 different directions, where not too many rows crowd together; else the nearest rows of a sample are looked
-    up, and the share of rows with a twin has an interval. No p×p matrix is built.
+    Identical rows are found by a hash of their directions and verified, others by a tree over a few dimensions, which
+    is exact among up to 200,000 different directions, where not too many rows crowd together; else the nearest rows of
+    a sample are looked up, and the share of rows with a twin has an interval. No p×p matrix is built.
 
     Parameters
     ----------
@@ -133,8 +118,10 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
         The model; one side is enough.
     role : {"right", "left"}
         Which side.
-    tolerance : float
-        Twins have a cosine above `1 − tolerance`; what rounding in float64 can explain counts as nothing.
+    tolerance : float, optional
+        Twins have a cosine above `1 − tolerance`. By default it is what rounding explains, `(8 + √k) ε + spacing² / 2`
+        of k columns: the spacing is that of the shortest format that holds the numbers (2⁻⁷ for bfloat16, 2⁻¹⁰ for
+        float16), and ε the same, but that of float32 (2⁻²³) at most. What is less than float64 explains counts as 0.
     rng : numpy Generator or int
         Draws the sample, where one is needed.
 
@@ -152,21 +139,57 @@ def twins(model: FactorModel, *, role: SideName | str = "right", tolerance: floa
     >>> rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [1.0, 0.001], [1.0, 1.0]]
     >>> found = twins(FactorModel.from_vectors(rows, ids=list("abcde")))
     >>> found.n_pairs, found.n_groups, found.names, found.share
-    (3, 1, ('a', 'c', 'd'), 0.6)
-    >>> twins(FactorModel.from_vectors(rows), tolerance=0).n_pairs
-    1
+    (1, 1, ('a', 'c'), 0.4)
+    >>> twins(FactorModel.from_vectors(rows), tolerance=1e-4).n_pairs
+    3
     """
     require_model(model)
     role, draw = model.side_name(role), as_generator(rng)
-    if not is_number(tolerance) or not 0 <= tolerance < 1:
+    if tolerance is not None and (not is_number(tolerance) or not 0 <= tolerance < 1):
         raise must_be("tolerance", "a number from 0 to below 1", repr(tolerance))
     side = model.side(role)
-    if tolerance != TOLERANCE or not isinstance(rng, int):
-        return _twins(side, role, tolerance, draw)
+    if tolerance is not None or not isinstance(rng, int):
+        return _twins(side, role, copy_tolerance(side) if tolerance is None else tolerance, draw)
     found = _FOUND.setdefault(side, {})
     if rng not in found:
-        found[rng] = _twins(side, role, tolerance, draw)
+        found[rng] = _twins(side, role, copy_tolerance(side), draw)
     return found[rng]
+
+
+def copy_tolerance(side: Side) -> float:
+    """Return how far below 1 the rounding of their storage may bring the cosine of two rows of one direction.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).normal(size=(9, 4)).astype(np.float16)
+    >>> f"{copy_tolerance(Side(x, 'item')):.1e}", f"{copy_tolerance(Side(x / np.float64(3), 'item')):.1e}"
+    ('1.7e-06', '2.2e-15')
+    """
+    rows = side.directed[spread(len(side.directed))] if len(side.directed) else side.directed
+    return resolution(side.rows.shape[1], spacing_of(np.asarray(side.rows[rows], dtype=np.float64)))
+
+
+def standing_rows(model: FactorModel, role: SideName) -> Indices | None:
+    """Return for each row of a side the one that stands for it in lists of neighbours; None where no rows are copies.
+
+    Examples
+    --------
+    >>> standing_rows(FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]]), "right").tolist()
+    [0, 1, 0]
+    """
+    found = twins(model, role=role)
+    return found.first if found.copies.any() else None
+
+
+def once(rows: Indices, first: Indices | None) -> Indices:
+    """Replace rows by those that stand for them, each one once and in order.
+
+    Examples
+    --------
+    >>> once(np.array([1, 2, 3]), np.array([0, 0, 2, 3])).tolist(), once(np.array([1, 2]), None).tolist()
+    ([0, 2, 3], [1, 2])
+    """
+    return rows if first is None else np.unique(first[rows])
 
 
 _FOUND: WeakKeyDictionary[Side, dict[int, Twins]] = WeakKeyDictionary()
@@ -198,7 +221,6 @@ def _twins(side: Side, role: SideName, tolerance: float, draw: np.random.Generat
         ci_high=high,
         first=frozen(first),
         alone=frozen(alone),
-        chance=even_chance(x.shape[1], least),
         on_a_line=line,
     )
 

@@ -26,12 +26,12 @@ from embaudit.io import as_model, norm_of
 from embaudit.io.files import AnyPath
 from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.kernels.rows import unit_rows
-from embaudit.model import Equivalence, FactorModel, SideName
+from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
 from embaudit.model.objectives import Linear, kept_objective
 from embaudit.model.sizes import require_ordinary_size
-from embaudit.remedy.folded_words import folded_words
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
+from embaudit.remedy.words import folded_words
 from embaudit.softmax.folding import Convention, centred_form, require_norm
 
 Kind: TypeAlias = Literal[
@@ -107,6 +107,7 @@ def fix(
     if final_norm is not None and not isinstance(final_norm, FinalNorm):
         raise must_be("final_norm", "a FinalNorm", repr(final_norm))
     given, model, draw = model, as_model(model), as_generator(rng)
+    require_two_sides(model, "other vectors")
     role = None if role is None else model.side_name(role)
     both = as_ not in ("prediction", *FOLDED) and model.left is not None
     roles: tuple[SideName, ...] = (role,) if role else ("left", "right") if both else ("right",)
@@ -179,6 +180,11 @@ def _less(centre: Vector) -> RowMap:
 
 
 def _require_scores(model: FactorModel, kind: str) -> None:
+    if model.link == "unknown" and kind != "prediction":
+        raise EquivalenceError(
+            "a model of rows of length 1 must say whether dot products or cosines were trained; got neither; name the "
+            "link (--link identity) or the objective (--objective cosine)."
+        )
     if model.predicts is Equivalence.COSINES and kind != "prediction":
         raise EquivalenceError(
             f'a model that predicts cosines must keep its lengths and angles; got as "{kind}"; use as "prediction".'

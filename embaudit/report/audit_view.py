@@ -10,16 +10,15 @@ import numpy as np
 
 from embaudit._version import __version__
 from embaudit.auditing.alone import in_titles, said_of
-from embaudit.auditing.claims.claim import Kind
-from embaudit.auditing.claims.heads import origin_matters
-from embaudit.auditing.claims.predicted import ALIKE
-from embaudit.auditing.claims.training import UNKNOWN, cases
 from embaudit.auditing.equivalents import WORST
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.glossary import CODES, WORDS
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.identification import cases
+from embaudit.auditing.findings.predicted import ALIKE
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts
+from embaudit.auditing.texts import CODES, WORDS
 from embaudit.canonical.equivalents import CANONICAL, PREDICTS
-from embaudit.foundation.words import ONCE, copied, in_typical_rows, percent
+from embaudit.foundation.words import copied, in_typical_rows, percent
 from embaudit.model import Pairs
 from embaudit.report.certified_curve_display import CertifiedCurveDisplay
 from embaudit.report.convention_grid import convention_grid
@@ -51,7 +50,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from embaudit.auditing import Audit
-    from embaudit.auditing.claims import Claim
     from embaudit.auditing.finding import Finding
     from embaudit.model import Role
     from embaudit.movements.levels import Levels
@@ -125,7 +123,6 @@ class AuditView:
     said_of_head: tuple[str, ...]
     parts: tuple[tuple[str, str], ...]
     """What was read, and what it became."""
-    claims: tuple[Claim, ...]
     facts: tuple[tuple[str, str], ...]
     glossary: tuple[tuple[str, str, str], ...]
     """Words, what they mean, and an example."""
@@ -134,11 +131,6 @@ class AuditView:
     def severity(self) -> str:
         """Of the gravest finding."""
         return self.audit.worst.title if self.audit.worst is not None else ""
-
-    @property
-    def n_issues(self) -> int:
-        """How many findings are issues."""
-        return sum(finding.severity is Severity.ISSUE for finding in self.findings)
 
 
 def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
@@ -183,7 +175,6 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         conventions=(*norm, *heads),
         said_of_head=() if audit.head is None else tuple(head_sentences(audit.head)),
         parts=() if audit.intake is None else tuple(read_parts(audit.intake)),
-        claims=audit.claims,
         facts=tuple(_facts(audit)),
         glossary=tuple((w.name, in_titles(model, w.meaning), in_titles(model, w.example)) for w in WORDS.values()),
     )
@@ -194,7 +185,7 @@ def _key(audit: Audit) -> Iterator[str]:
     grid, model = movement_grid(audit.evidence), audit.evidence.model
     yield from key(audit, grid)
     if RANGE in grid.headings:
-        yield "A range holds all that one cosine can be; its width is told of the median pair."
+        yield "A range holds all that one cosine can be; its width is that of the median pair."
     met = [one for one in audit.evidence.equivalents if named(audit.evidence, one) in sources(audit.evidence)]
     for one, side in product(met, model.sides):
         if one.kind == CANONICAL and one.exponent == PREDICTS[side]:
@@ -204,8 +195,8 @@ def _key(audit: Audit) -> Iterator[str]:
 
 
 def advice_of(audit: Audit) -> str:
-    """Return the last statement of the verdict, which says what to do; nothing where the check failed."""
-    return audit.statements[-1].text if audit.predictions_hold else ""
+    """Return what to do; nothing where the check failed."""
+    return audit.answer.advice
 
 
 def _steps(audit: Audit, asked: Asked | None) -> Iterator[tuple[str, str]]:
@@ -216,16 +207,16 @@ def _steps(audit: Audit, asked: Asked | None) -> Iterator[tuple[str, str]]:
 
 
 def _is_open(audit: Audit) -> bool:
-    return any(claim.name == "training" and claim.kind is Kind.UNDECIDED for claim in audit.claims)
+    return audit.model.objective is None and any(one.code == "EMB102" for one in audit.findings)
 
 
 def _said(audit: Audit) -> Iterator[str]:
-    """Yield the statements before the advice, and of the other side what is good; training has a table of its own."""
-    for one in audit.statements[: len(audit.statements) - audit.predictions_hold]:
-        yield UNKNOWN if one.claims == ("training",) and _is_open(audit) else one.text
-    for claim in audit.claims:
-        if claim.about in ("agrees", "differs") and claim.role != audit.evidence.role and (claim.value or 0.0) < ALIKE:
-            yield claim.text
+    """Yield the notes of the verdict, and of the other side what is good; findings have cards of their own."""
+    yield from (one.text for one in audit.reasons if one.severity is Severity.NOTE)
+    for one in audit.conclusions:
+        near = one.code in ("cosines_agree", "cosines_near") and (one.value or 0.0) < ALIKE
+        if near and one.role != audit.evidence.role:
+            yield one.text
 
 
 def _on_movement(audit: Audit) -> Iterator[str]:
@@ -240,8 +231,6 @@ def _on_movement(audit: Audit) -> Iterator[str]:
             "Models that were searched for are measured here over the pairs and lists of all others. On the few that "
             "they were searched for they do more: the next section tells of those."
         )
-    if any(ONCE in grid.note for grid in movement_grids(audit)):
-        yield f"Figures in brackets are {ONCE}: go by these, since copies stay beside each other in every model."
 
 
 def _on_limits(audit: Audit) -> Iterator[str]:
@@ -300,7 +289,7 @@ SHORT = ("gauge", "κ", "budget", "role", "exponent", "certified", "equal model"
 def _short(audit: Audit, explained: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Explain the words of the top of the page, of its findings and of its tables."""
     met = [audit.verdict, str(audit.answer), *explained, "budget"]
-    met += [f"{one.title} {one.explanation} {one.remedy}" for one in audit.findings]
+    met += [f"{one.title} {one.text} {one.remedy}" for one in audit.findings]
     met += [*sentences(audit), *(" ".join((grid.caption, *grid.headings)) for grid in grids(audit))]
     for line in definitions(audit.model, met, SHORT):
         word, _, meaning = line.partition(": ")

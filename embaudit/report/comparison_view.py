@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.comparison.change import EACH, PARTS
 from embaudit.comparison.fates import OUTCOMES
 from embaudit.foundation.words import counted

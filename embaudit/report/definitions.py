@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.alone import in_titles
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

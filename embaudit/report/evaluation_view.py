@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.evaluation.measures import MEASURES
 from embaudit.foundation.words import counted
 from embaudit.report.grid import Grid

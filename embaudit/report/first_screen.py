@@ -16,9 +16,9 @@ import numpy as np
 
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
-from embaudit.auditing.claims.heads import origin_matters
-from embaudit.auditing.claims.predicted import seen_of
 from embaudit.auditing.finding import Severity
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.writing import seen_of
 from embaudit.auditing.limits import LENGTH, SHIFT, holds_shifts, shifted_sides
 from embaudit.foundation.words import copied, counted, cut, in_typical_rows, percent, row_called
 from embaudit.model import Equivalence, Pairs
@@ -56,8 +56,6 @@ SEEN, PROVEN = "most seen in equal models", f"proven while axes stretch up to κ
 """What stands over the columns of the table."""
 SHIFTED = f"proven: κ ≤ {KAPPA}, shift ≤ {LENGTH:g} row (lists {str(SHIFT).lstrip('0')})"
 """The same where rows may be shifted besides, in typical rows."""
-ANSWERED = {"chosen", "one-side"}
-"""Claims of the answer that say what the first finding about identification would say again."""
 ROUNDING = 1e-6
 """Largest figure up to which rounding may be all that moved."""
 COLUMN = WIDTH // 2 - 2
@@ -74,7 +72,7 @@ def first_screen(audit: Audit, asked: Asked) -> str:
     >>> from embaudit.report.next_steps import Asked
     >>> model = FactorModel.from_user_item([[1.0], [2.0]], [[1.0], [-3.0], [2.0]])
     >>> print(first_screen(audit(model), Asked("model.npz")).splitlines()[2])
-    YES: every model with the same predictions has the same item-item cosines.
+    YES: item-item cosines are the same in every model of rank 1 with the same
     """
     answer, table, below = _answer(audit, asked.path), _tabulated(audit), [*_commands(audit, asked)]
     room = HEIGHT - len(answer) - len(table) - len(below)
@@ -95,7 +93,7 @@ def _answer(audit: Audit, path: str) -> list[str]:
     sides = " × ".join(counted(len(model.side(side)), model.title(side)) for side in model.sides)
     n_aside = 0 if model.right_aside is None else int(model.right_aside.sum())
     aside = f" ({n_aside:,} set aside)" if n_aside else ""
-    title = shorten(f"{path}: {sides}{aside}, rank {model.rank}", WIDTH, placeholder=" …")
+    title = shorten(f"{path}: {sides}{aside}, {counted(model.rank, 'dimension')}", WIDTH, placeholder=" …")
     intake = audit.intake
     told = intake is not None and intake.format != OWN and len(intake.parts) + len(intake.left_over) > 1
     read = [shorten(intake.line(), WIDTH, placeholder=" …")] if intake is not None and told else []
@@ -105,8 +103,8 @@ def _answer(audit: Audit, path: str) -> list[str]:
 
 def _findings(audit: Audit) -> Sequence[Finding]:
     """List the gravest findings first; those that say again what the answer says only among themselves."""
-    said = {*audit.answer.claims} | ({"identification"} if ANSWERED & {*audit.answer.claims} else set())
-    new = [one for one in audit.findings if one.claim.name not in said]
+    answered = {*audit.answer.findings} | ({"EMB102"} if "one_side" in audit.answer.findings else set())
+    new = [one for one in audit.findings if one.code not in answered]
     return new or audit.findings
 
 
@@ -233,7 +231,7 @@ def _width(evidence: Evidence, role: Role) -> float:
 def _certified(evidence: Evidence, role: Role) -> float:
     for found in evidence.limits.certificates:
         if found.role == role and holds_shifts(evidence.model, role, found.group):
-            return (found.entries_without_twins or found.entries)[KAPPA]
+            return found.entries[KAPPA]
     return np.nan
 
 
@@ -250,7 +248,7 @@ def _lost(evidence: Evidence, role: Role) -> _Most:
 
 
 def _gone(record: Movement) -> float:
-    return 1 - record.overlap_without_twins if record.top_n else float("nan")
+    return 1 - record.top_n_overlap if record.top_n else float("nan")
 
 
 def _table(grid: Grid, proven: str) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from embaudit.auditing.alone import is_alone
 from embaudit.auditing.answer import Word
-from embaudit.auditing.claims.predicted import seen_of
+from embaudit.auditing.findings.writing import seen_of
 from embaudit.model import Equivalence
 from embaudit.model.objectives import Status, usual_objectives
 
@@ -79,7 +79,7 @@ def next_steps(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     >>> for what, command in next_steps(found, Asked("v.npy")):
     ...     print(f"{what}: {command}")
     with the other side (put its file's name for OTHER-SIDE.npy): embaudit audit v.npy --left OTHER-SIDE.npy
-    if you trained with the same weight decay on both sides: embaudit audit v.npy --objective factors
+    if training compared these rows with each other: embaudit audit v.npy --compared cosine
     to read every table and finding: embaudit audit v.npy --full
     """
     yield from _missing(audit, asked)
@@ -131,6 +131,8 @@ def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
     chosen = next((row.name for row in usual_objectives(model.link) if row.status is Status.CHOSEN), None)
     if not audit.predictions_hold or word is Word.YES:
         return
+    if model.link == "unknown":
+        yield "if training compared cosines", asked.audit("--objective", "cosine")
     if model.left is not None:
         left = audit.evidence.role == "left"
         side, title = (("--role", "left") if left else (), model.title("left" if left else "right"))
@@ -148,9 +150,11 @@ def _deciding(audit: Audit, asked: Asked) -> Iterator[tuple[str, str]]:
 
 
 def _declaring(audit: Audit, asked: Asked, chosen: str) -> Iterator[tuple[str, str]]:
-    """Yield the training to declare; weight decay on both sides leaves no orthonormal columns."""
+    """Yield what to declare of training: rows compared with each other, or weight decay; not of orthonormal columns."""
     alone, traits = is_alone(audit.model), audit.evidence.traits
-    if alone and any(found.is_unit for found in traits):
-        yield "if you trained by cosine", asked.audit("--objective", "cosine")
-    elif not (alone and any(found.orthonormal for found in traits)):
+    if alone and any(found.orthonormal for found in traits):
+        return
+    if alone and audit.head is None:
+        yield "if training compared these rows with each other", asked.audit("--compared", "cosine")
+    else:
         yield "if you trained with the same weight decay on both sides", asked.audit("--objective", chosen)

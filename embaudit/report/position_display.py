@@ -57,7 +57,7 @@ class PositionDisplay(Display):
         conditions = np.exp([log_condition(where.form, e) for e in exponents])
         users, items = where.roles
         n_left, n_right = where.form.left.n_rows, where.form.right.n_rows
-        title = f"{n_left:,} {users}s × {n_right:,} {items}s, rank {where.rank}"
+        title = f"{n_left:,} {users}s × {n_right:,} {items}s, {where.rank} dimensions"
         return cls(exponents, conditions, where.exponent, float(np.exp(where.distance)), title)
 
     def frame(self) -> pd.DataFrame:

@@ -8,14 +8,12 @@ import numpy as np
 
 from embaudit._version import __version__
 from embaudit.auditing.alone import said_of
-from embaudit.auditing.claims.heads import origin_matters
-from embaudit.auditing.claims.limits import unseen_too
-from embaudit.auditing.claims.movement import of_drawn
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.limits import unseen_too
+from embaudit.auditing.findings.movement import of_drawn
 from embaudit.auditing.limits import holds_shifts, shifted_sides
 from embaudit.canonical.equivalents import CANONICAL
 from embaudit.foundation.words import (
-    ONCE,
-    beside,
     copied,
     counted,
     drawn_of,
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 
     from embaudit.auditing import Audit
     from embaudit.auditing.evidence import Evidence
-    from embaudit.auditing.head_evidence import HeadEvidence
+    from embaudit.auditing.head_evidence import HeadReport
     from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
     from embaudit.model import FactorModel, SideName
@@ -76,12 +74,8 @@ def _movement_row(title: str, visits: list[Visit], top_n: int, at_hand: FactorMo
         percent(mean("sign_flips")),
         "–" if np.isnan(spearman) else f"{spearman:.3f}",
     ]
-    cells += [beside(mean("top_n_overlap"), mean("overlap_without_twins"))] if top_n else []
+    cells += [percent(mean("top_n_overlap"))] if top_n else []
     return (*cells, f"{max(record.max_abs for record in drifts):.0e}")
-
-
-def _kept(record: Movement) -> str:
-    return beside(record.top_n_overlap, record.overlap_without_twins)
 
 
 def _movement_note(records: Sequence[Movement], drawn: str) -> str:
@@ -90,7 +84,6 @@ def _movement_note(records: Sequence[Movement], drawn: str) -> str:
     if record.top_n:
         note += f"; lists of {counted(record.n_lists, 'row')}"
         note += f", {percent(record.tied_lists)} of them end in a tie" if record.tied_lists else ""
-        note += f"; in brackets {ONCE}" if any("(" in _kept(one) for one in records) else ""
     return note + (f"; {counted(record.n_zero, 'row')} without direction left out" if record.n_zero else "")
 
 
@@ -146,9 +139,7 @@ def _limit_row(
             ]
         )
     if certificate is not None:
-        nothing = float("nan")
-        once = certificate.entries_without_twins.get(kappa, nothing)
-        cells.append(beside(certificate.entries.get(kappa, nothing), once))
+        cells.append(percent(certificate.entries.get(kappa, float("nan"))))
     return tuple(cells)
 
 
@@ -170,7 +161,6 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
             note += f", {percent(certificate.tied_share)} of entries tied"
         by_kappa = {k: {s.group: s for s in found if s.max_condition == k} for k in sorted(kappas)}
         rows = tuple(_limit_row(kappa, by_kappa[kappa], groups, certificate) for kappa in by_kappa)
-        note += f". In brackets {ONCE}" if any("(" in row[-1] for row in rows) else ""
         note += f".{unseen_too(audit.evidence).removesuffix('.')}" if audit.evidence.fibre.unseen else ""
         title = f"{Pairs(role).titled(model)} cosines: how far they could move"
         yield Grid(
@@ -195,10 +185,10 @@ def attack_sentences(evidence: Evidence) -> list[str]:
 
 def unattacked_sentences(audit: Audit) -> list[str]:
     """Say where no attack was made."""
-    return [claim.text for claim in audit.claims if claim.name == "reached:none"]
+    return [one.text for one in audit.conclusions if one.code == "not_searched"]
 
 
-def head_grids(head: HeadEvidence) -> Iterator[Grid]:
+def head_grids(head: HeadReport) -> Iterator[Grid]:
     """Yield what only a softmax head has: the effect of its mean row, and the shortest shifts of pairs of labels."""
     change, moved = head.neighbours, head.centred.movement
     first = f"top-1 changed (of {change.n_rows:,} labels)"
@@ -231,7 +221,7 @@ def head_grids(head: HeadEvidence) -> Iterator[Grid]:
         )
 
 
-def head_sentences(head: HeadEvidence) -> list[str]:
+def head_sentences(head: HeadReport) -> list[str]:
     """Say which labels can lead, and what was done to one pair."""
     sentences = [head.argmax.explain()]
     for made in head.constructions:

@@ -23,7 +23,7 @@ from embaudit.model.final_norm import FinalNorm
 from embaudit.movements.movement import QUERIES, share_of
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
-from embaudit.movements.twins import TOLERANCE, twins
+from embaudit.movements.twins import copy_tolerance, twins
 from embaudit.softmax.folding import Convention, conventions
 from embaudit.softmax.panel import only_labels
 
@@ -174,7 +174,7 @@ def norm_evidence(
     n = min(n_neighbours, int((head.right_side.norms > 0).sum()) - 1)
     lists = _lists(rows, n, asked)
     every = np.intersect1d(head.right_side.asked, head.right_side.directed)
-    exact, single = len(asked) == len(every), _without_copies(lists[STORED])
+    exact, single = len(asked) == len(every), _without_copies(lists[STORED], copy_tolerance(head.right_side))
     cosines = {name: unit @ unit.T for name, x in rows.items() for unit in [unit_rows(x[alive], none=0)]}
     return NormEvidence(
         norm=norm,
@@ -226,9 +226,9 @@ def _drifts(
     return tuple(drift(stored, other, condition_number=float(sizes.max() / sizes.min())) for other in others)
 
 
-def _without_copies(lists: NeighbourLists) -> Indices:
+def _without_copies(lists: NeighbourLists, tolerance: float) -> Indices:
     """Return the places of labels whose nearest one has another direction; of all labels where there are none such."""
-    single = np.flatnonzero(~(lists.cosines[:, 0] >= 1 - TOLERANCE))
+    single = np.flatnonzero(~(lists.cosines[:, 0] > 1 - tolerance))
     return single if len(single) else np.arange(len(lists.rows))
 
 

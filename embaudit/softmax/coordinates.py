@@ -19,7 +19,7 @@ from embaudit.foundation.checked import Flags, Floats, Indices, Matrix, Vector, 
 from embaudit.foundation.parallel import parallel_map, row_blocks
 from embaudit.kernels.moments import Moments, moments
 from embaudit.kernels.passes import float64_blocks
-from embaudit.kernels.rows import row_norms
+from embaudit.kernels.rows import row_norms, unit_rows
 from embaudit.kernels.screened import ROUNDOFF
 from embaudit.kernels.stretch import WIDE
 from embaudit.model import FactorModel, Softmax
@@ -153,7 +153,7 @@ class LabelCoordinates:
 
 
 def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> LabelCoordinates:
-    """Whiten the label rows of a softmax head, streamed.
+    """Whiten the label rows of a softmax head, as it multiplies them, streamed.
 
     Parameters
     ----------
@@ -174,6 +174,8 @@ def label_coordinates(model: FactorModel, *, summary: Moments | None = None) -> 
     """
     require_softmax(model, "what labels can do")
     rows = model.right if summary is not None else of_ordinary_size(model.right)
+    if "right" in model.link.unit_sides:  # what the head multiplies its inputs with
+        rows, summary = unit_rows(model.right, none=0), None
     lengths = model.right_side.norms if rows is model.right else None
     summary = moments(rows) if summary is None else summary
     whitening = np.sqrt(model.n_right) * _inverse_root(summary)

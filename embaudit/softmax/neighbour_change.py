@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 
 from embaudit.foundation.checked import Indices, Vector
-from embaudit.kernels.nearest import NeighbourLists, neighbours
+from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
 from embaudit.movements.nearest_changed import NearestChanged
 from embaudit.movements.neighbourhoods import Neighbourhood, by_name
-from embaudit.movements.twins import twins
+from embaudit.movements.twins import once, standing_rows, twins
 
 SHOWN = 5
 """Neighbours shown side by side."""
-SPARE = 6
-"""Neighbours listed beyond those asked for: copies may fill so many places."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +23,7 @@ class NeighbourChange:
     """What a translation does to the nearest labels."""
 
     n_rows: int
-    """Labels whose neighbours were compared, among all labels."""
+    """Labels whose neighbours were compared, among all labels: one of each group of copies, as in the lists."""
     exact: bool
     """Whether these were all labels with a direction."""
     top1_changed: float
@@ -40,10 +38,6 @@ class NeighbourChange:
     """Mean share of a label's N nearest that are no longer among them."""
     examples: tuple[Neighbourhood, ...]
     """A few labels with their neighbours before and after, those that changed most first; twins come last."""
-    top1_changed_without_twins: float = float("nan")
-    """`top1_changed` of lists that hold one label of each group of twins, and of such labels."""
-    top_n_changed_without_twins: float = float("nan")
-    """`top_n_changed` of the same; NaN where there is one group only."""
     asked: tuple[int, ...] = ()
     """The labels whose neighbours were compared."""
 
@@ -66,31 +60,18 @@ def neighbour_change(
     >>> change.top1_changed
     1.0
     """
-    found = twins(model)
-    lists = _before_and_after(
-        model, np.union1d(rows, found.first[rows]), shift, n + (SPARE if found.copies.any() else 0)
-    )
-    before, after = (one.of(np.searchsorted(one.rows, rows)).first(n) for one in lists)
+    copies, first = twins(model), standing_rows(model, "right")
+    labels = once(rows, first)
+    n = min(n, len(once(model.right_side.directed, first)) - 1)
+    if n < 1:  # all labels are copies of one
+        nothing = float("nan")
+        return NeighbourChange(len(labels), exact, nothing, nothing, nothing, 0, nothing, (), tuple(labels.tolist()))
+    before, after = (neighbours(model.right, n, rows=labels, first=first, shift=moved) for moved in (None, shift))
     one, others = NearestChanged.of(before, after, exact=exact), 1 - before.overlap(after)
-    alone, top1, top_n = (before, after), one.share, others
-    if found.copies.any():
-        standing = np.unique(found.first[rows])
-        was, now = (one.of(np.searchsorted(one.rows, standing)).among(found.first, n) for one in lists)
-        alone = was, now
-        several = bool((alone[0].indices >= 0).any())
-        top1 = NearestChanged.of(*alone, exact=True).share if several else float("nan")
-        top_n = 1 - alone[0].overlap(alone[1]) if several else float("nan")
-    lost = np.count_nonzero((alone[0].indices >= 0) & ~alone[0].kept_in(alone[1]), axis=1)
-    other = ~alone[0].first(1).kept_in(alone[1].first(1))[:, 0]
-    most = np.lexsort((-lost - other, ~found.alone[alone[0].rows]))[:n_examples]
-    examples = by_name(model.names("right"), *(lists.of(most).first(SHOWN) for lists in alone), first=found.first)
-    return NeighbourChange(
-        len(rows), exact, one.share, one.ci_low, one.ci_high, n, others, examples, top1, top_n, tuple(rows.tolist())
-    )
-
-
-def _before_and_after(
-    model: FactorModel, rows: Indices, shift: Vector, n: int
-) -> tuple[NeighbourLists, NeighbourLists]:
-    most = min(n, model.n_right - 1)
-    return neighbours(model.right, most, rows=rows), neighbours(model.right, most, rows=rows, shift=shift)
+    lost = np.count_nonzero((before.indices >= 0) & ~before.kept_in(after), axis=1)
+    other = ~before.first(1).kept_in(after.first(1))[:, 0]
+    most = np.lexsort((-lost - other, ~copies.alone[labels]))[:n_examples]
+    shown = (lists.of(most).first(SHOWN) for lists in (before, after))
+    examples = by_name(model.names("right"), *shown, first=copies.first)
+    asked = tuple(labels.tolist())
+    return NeighbourChange(len(labels), exact, one.share, one.ci_low, one.ci_high, n, others, examples, asked)

@@ -207,6 +207,7 @@ class LinearEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             user_ids=user_ids,
             item_ids=item_ids,
             item_names=item_names,
+            link="identity",
             objective=self._objective_name,
         )
 

@@ -212,7 +212,7 @@ class GaugeGroupContract:
                 refused = False
             except EquivalenceError:
                 refused = True
-            stretched = len(link.unit_sides) == 1 and not gauge.is_isometry
+            stretched = link.needs_lengths and not gauge.is_isometry
             assert refused == (gauge.preserves < model.predicts or stretched)
 
     @LAW

@@ -23,12 +23,11 @@ def test_the_record_of_an_attack():
         "role": "right", "objective": "movement", "max_condition": 3.0, "achieved": 0.25, "bound": 0.75, "gap": 0.5,
         "n_items": 3,
     }  # fmt: skip
-    lists = attack("neighbours", role="left", lost_without_twins=0.125)
+    lists = attack("neighbours", role="left")
     assert lists.to_dict() == {
         "role": "left", "objective": "neighbours", "max_condition": 3.0, "achieved": 0.25, "bound": 0.75, "gap": 0.5,
-        "n_items": 3, "lost_without_twins": 0.125,
+        "n_items": 3,
     }  # fmt: skip
-    assert attack("neighbours", Orthogonal(2)).to_dict()["lost_without_twins"] is None
     assert attack("neighbours", Orthogonal(2)).to_dict()["max_condition"] is None
     assert repr(attack()) == "Attack(movement of right: 0.25 achieved, at most 0.75)"
     assert repr(lists) == "Attack(neighbours of left: 0.25 achieved, at most 0.75)"
@@ -44,8 +43,6 @@ def test_the_record_of_an_attack():
          "on average. Proven: by at most 0.75."),
         ({"objective": "neighbours"}, "κ = 3 was sought for 3 right-right lists. It drives out 25 % of their entries. "
          "Proven: at most 75 %."),
-        ({"objective": "neighbours", "lost_without_twins": 0.5}, "κ = 3 was sought for 3 right-right lists. It drives "
-         "out 25 % (50 % with copies counted once) of their entries. Proven: at most 75 %."),
         ({"objective": "neighbours", "bound": 1.0}, "κ = 3 was sought for 3 right-right lists. It drives out 25 % of "
          "their entries. More is not ruled out."),
         ({"objective": "neighbours", "bound": 1.0, "group": GeneralLinear(2, max_condition=1.0)}, "κ = 1 was sought "

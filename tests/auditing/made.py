@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from embaudit.auditing.claims import Kind, Scope
 from embaudit.auditing.evidence import Evidence
 from embaudit.auditing.fibre import Fibre, Freedom
-from embaudit.auditing.head_evidence import HeadEvidence
+from embaudit.auditing.finding import Kind, Scope
+from embaudit.auditing.head_evidence import HeadReport
 from embaudit.canonical.equivalents import EquivalentModel
 from embaudit.gauges import Gauge
 from embaudit.model import Equivalence, FactorModel
@@ -103,7 +103,7 @@ def projector(n_labels: int = 20, rank: int = 3) -> ProjectorCosines:
     return ProjectorCosines(np.zeros((1, 2), dtype=int), np.zeros(1), n_labels, rank)
 
 
-def head(model: FactorModel = HEAD, **fields: Any) -> HeadEvidence:
+def head(model: FactorModel = HEAD, **fields: Any) -> HeadReport:
     """Head whose mean row is half a typical row long and decides the neighbours."""
     known = {
         "affine_rank": 3, "n_panel": 5, "n_inputs": 256, "n_zero": 0, "n_aside": 0, "mean_norm": 1.0,
@@ -112,16 +112,16 @@ def head(model: FactorModel = HEAD, **fields: Any) -> HeadEvidence:
         "constructions": (Construction(("cat", "dog"), 0.8, -1.0, -1.0, 0.9, 1e-15),), "shifts": (opposite(),),
         "argmax": argmax(), "projector": projector(), "logit_agreement": None, "panel": None, "chosen": (0, 1),
     }  # fmt: skip
-    return HeadEvidence(model=model, **known | fields)
+    return HeadReport(model=model, **known | fields)
 
 
-def of_head(found: HeadEvidence | None = None, **fields: Any) -> Evidence:
+def of_head(found: HeadReport | None = None, **fields: Any) -> Evidence:
     """Evidence of a head alone."""
     found = head() if found is None else found
     return Evidence(found.model, head=found, **{"fibre": fibre()} | fields)
 
 
-def quiet(mean_norm: float = 0.2, **fields: Any) -> HeadEvidence:
+def quiet(mean_norm: float = 0.2, **fields: Any) -> HeadReport:
     """Head whose mean row decides nothing."""
     known = {"centred": equal_head("mean row removed", "centring", 0.01), "neighbours": change(0.01)}
     return head(mean_norm=mean_norm, **known | fields)

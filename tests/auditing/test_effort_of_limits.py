@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from limited import limits
 from models import random_model
 
 from embaudit.attacks import Attack
 from embaudit.auditing import limits as module
-from embaudit.auditing.limits import Limits, LimitSearch, limits
+from embaudit.auditing.effort import Effort
+from embaudit.auditing.limits import Limits, LimitSearch
 from embaudit.gauges import Gauge
 from embaudit.model import FactorModel
 
@@ -125,10 +127,11 @@ def test_only_what_can_move_is_bounded(searches, model, bounded):
 def test_lists_of_one_row_of_each_twins_leave_one_to_exclude(others, n):
     rows = np.random.default_rng(0).standard_normal((others + 1, 2))
     model = FactorModel.from_vectors(rows[[*range(others + 1), 0]])
-    search = LimitSearch(model, ("right",), (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0), n_starts=1, n_steps=1)
-    first = search._groups("right")
-    assert first.tolist() == [*range(others + 1), 0]
-    found = search._without_twins("right", first, np.array([1, others + 1]), 9, None)
-    assert (found and found.n) == n
-    if found:
-        assert found.rows.tolist() == [0, 1]
+    search = LimitSearch(
+        model, ("right",), (1.0, 2.0), 2.0, 9, 9, np.random.default_rng(0), Effort(n_starts=1, n_steps=1)
+    )
+    certificates = list(search.certificates("right"))
+    assert [one.top_n for one in certificates] == ([] if n is None else [n])
+    for one in certificates:
+        assert one.found.rows.tolist() == list(range(others + 1))
+        assert (one.n_rows, one.exact) == (others + 1, True)

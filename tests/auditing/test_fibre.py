@@ -7,8 +7,8 @@ import pytest
 from models import random_model
 
 from embaudit.auditing import fibre as module
-from embaudit.auditing.claims import Kind
 from embaudit.auditing.fibre import Freedom, fibre_of
+from embaudit.auditing.finding import Kind
 from embaudit.canonical.pinned import pinned_test
 from embaudit.canonical.pinning import Moved, Pinning
 from embaudit.model import FactorModel, Softmax

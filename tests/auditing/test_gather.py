@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from models import random_model
 
 from embaudit.auditing import evidence as module
+from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import PROBES, default_roles, gather, require_roles, with_probes
 from embaudit.auditing.objectives import with_objective
-from embaudit.auditing.predicted import by_prediction
-from embaudit.canonical import identified_cosines
 from embaudit.errors import InputError
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import FactorModel
 from embaudit.movements.bias_columns import beside_bias
-from embaudit.movements.movement import MovementProbe
 
 pytestmark = pytest.mark.usefixtures("without_attacks")
 SMALL = random_model(n=9, p=8, k=3)
@@ -60,16 +56,11 @@ def test_a_side_that_is_missing_is_drawn_at_the_scale_of_the_other():
     np.testing.assert_allclose(nothing.left, np.random.default_rng(0).standard_normal((256, 2)))
 
 
-def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
-    made = {}
-    real_comparison = module.by_prediction
-    monkeypatch.setattr(module, "by_prediction", lambda probe, **o: made.update(o) or real_comparison(probe, **o))
-    found = gather(SMALL, n_gauges=1, n_pairs=20, n_neighbours=2, n_lists=7)
-    assert (made["side"], made["n"]) == ("right", 2)
+def test_what_is_predicted_is_compared_on_the_pairs_and_lists_of_all_other_models():
+    found = gather(SMALL, effort=Effort(n_gauges=1, n_pairs=20, n_lists=7), n_neighbours=2)
     visited = next(record for _, record in found.visits("right"))
     beside = found.predicted.of("right")
     assert (beside.n_pairs, beside.top_n, beside.n_lists) == (20, 2, 7)
-    # The very pairs and lists, so that one figure can be held against the other.
     assert beside.pairs is visited.pairs
     assert beside.lists is visited.lists
 
@@ -77,14 +68,18 @@ def test_what_is_predicted_is_compared_as_the_rest_is(monkeypatch):
 def test_neighbours_are_laid_beside_those_with_the_bias_and_a_constant_where_both_sides_have_one():
     model = SMALL.replace(right_bias=np.arange(float(SMALL.n_right)))
     for one, both in ((model, False), (model.replace(left_bias=np.zeros(SMALL.n_left)), True)):
-        found = gather(one, groups=["orthogonal"], roles=["right"], n_gauges=1, n_neighbours=2, show=["3", "6"])
+        found = gather(
+            one, groups=["orthogonal"], roles=["right"], effort=Effort(n_gauges=1), n_neighbours=2, show=["3", "6"]
+        )
         assert found.beside_bias == beside_bias(one.right_side, np.array([3, 6]), 2, both=both)
-    assert gather(model, groups=["orthogonal"], roles=["left"], about="left", n_gauges=1).beside_bias == ()
-    assert gather(SMALL, groups=["orthogonal"], roles=["right"], n_gauges=1).beside_bias == ()
+    assert (
+        gather(model, groups=["orthogonal"], roles=["left"], about="left", effort=Effort(n_gauges=1)).beside_bias == ()
+    )
+    assert gather(SMALL, groups=["orthogonal"], roles=["right"], effort=Effort(n_gauges=1)).beside_bias == ()
 
 
 def test_neighbours_are_shown_where_lists_changed_most():
-    found = gather(SMALL, n_gauges=3, n_neighbours=2, show=["3", "5"])
+    found = gather(SMALL, effort=Effort(n_gauges=3), n_neighbours=2, show=["3", "5"])
     assert found.chosen
     assert [example.name for example in found.examples] == ["3", "5"]
     assert all(len(example.before) == len(example.after) == 2 for example in found.examples)
@@ -114,58 +109,15 @@ def test_the_longest_twentieth_is_shown():
 
 
 def test_one_side_alone_has_no_position_and_is_checked_on_probes():
-    found = gather(FactorModel.from_vectors(ROWS), n_gauges=1)
+    found = gather(FactorModel.from_vectors(ROWS), effort=Effort(n_gauges=1))
     assert found.position is None
     assert {record.n_rows for record in found.drift} == {256}
     assert found.model.left is None
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_gauges": 0}, "n_gauges must be an integer from 1 to 10000; got 0"),
-        ({"n_pairs": 0}, "n_pairs must be an integer from 1 to 100000000; got 0"),
-        ({"n_lists": 0}, "n_lists must be an integer from 1 to 100000; got 0"),
-        ({"n_starts": 0}, "n_starts must be an integer from 1 to 1000; got 0"),
-        ({"n_steps": -1}, "n_steps must be an integer from 0 to 10000; got -1"),
-        ({"n_neighbours": 0}, "n_neighbours must be an integer >= 1; got 0"),
-        ({"rng": -1}, "rng must be an integer >= 0; got -1"),
-        ({"max_condition": "a"}, "max_condition must be a finite number >= 1; got a"),
-        ({"roles": ["label"]}, "role must be one of right, left, cross; got 'label'"),
-        ({"roles": []}, "roles must be one or more of right, left, cross; got none"),
-        ({"show": ["nothing"]}, "got 'nothing'"),
-    ],
-)
-def test_parameters_outside_their_sets_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
-        gather(SMALL, **options)
-
-
-def test_rows_of_extraordinary_size_are_refused_before_anything_is_computed(monkeypatch):
-    monkeypatch.setattr(module, "equivalent_models", lambda *_, **__: pytest.fail("too late"))
-    with pytest.raises(InputError, match=r"between 1e-100 and 1e\+100 long"):
-        gather(SMALL.replace(right=1e200 * np.array(SMALL.right)))
-
-
-def test_of_a_head_evidence_is_gathered_besides(monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "head_evidence", lambda *a, **o: asked.append((a, o)) or SimpleNamespace(verified=True))
-    model = FactorModel.from_softmax(ROWS)
-    found = gather(model, n_gauges=1, n_neighbours=3, max_condition=4.0, rng=6)
-    ((args, options),) = asked
-    assert args == (model,)
-    assert options.pop("rng").random() == np.random.default_rng(6).random()
-    sizes = {"n_labels": 2_048, "n_pairs": 20_000, "n_gauges": 1, "n_lists": 400}
-    assert options == {"n_neighbours": 3, "max_condition": 4.0, **sizes}
-    assert found.head.verified
-    assert found.model is model
-    assert gather(model.replace(link=Softmax(soft_cap=2.0)), n_gauges=1).head is not None
-    assert gather(FactorModel.from_vectors(ROWS), n_gauges=1).head is None
-
-
 def test_what_was_asked_about_is_shown_and_answered():
     names = [f"user {i}" for i in range(9)]
-    found = gather(SMALL.replace(left_names=names), n_gauges=1, about="left", show=["user 7"])
+    found = gather(SMALL.replace(left_names=names), effort=Effort(n_gauges=1), about="left", show=["user 7"])
     assert (found.role, found.about) == ("left", "left")
     assert [example.name for example in found.examples] == ["user 7"]
     assert [example.name for example in found.predicted.examples] == ["user 7"]
@@ -183,38 +135,6 @@ def test_a_shown_row_is_no_twin_where_that_can_be():
     assert module._long_rows(FactorModel.from_vectors(x), "right", 3, draw).tolist() == [4, 5, 6]
     assert module._long_rows(FactorModel.from_vectors(x), "right", 9, draw).tolist() == [4, 5, 6]
     assert module._long_rows(FactorModel.from_vectors(x[:4]), "right", 3, draw).tolist() == [0, 2]
-
-
-def test_traits_are_compared_in_the_equal_model_where_lists_change_most(monkeypatch):
-    given = {}
-    real = module.all_traits
-    monkeypatch.setattr(module, "all_traits", lambda *a, **o: given.update(o) or real(*a, **o))
-    found = gather(SMALL, groups=["linear", "diagonal"], n_gauges=3)
-    kept = [(record.top_n_overlap, one.name) for one, record in found.visits("right")]
-    assert given["equal"]["right"].name == min(kept)[1]
-
-
-def test_rows_that_no_prediction_sees_are_left_out_of_both_sides_of_the_comparison():
-    draw = np.random.default_rng(0)
-    left, right = draw.standard_normal((9, 3)) * [1, 1, 0], draw.standard_normal((12, 3))
-    right[4] = [0, 0, 2]
-    model = FactorModel.from_user_item(left, right)
-    found = by_prediction(MovementProbe(model, ["right"]), side="right", rows=np.arange(12), n=3).of("right")
-    seen = np.delete(np.arange(12), 4)
-    pairs = [(i, j) for i in seen for j in seen if i < j]
-    before, after = model.cosines("right", pairs), identified_cosines(model, role="right", pairs=pairs)
-    assert (found.n_zero, found.n_pairs) == (1, 55)
-    assert found.mean_abs == pytest.approx(np.abs(after - before).mean(), abs=1e-9)
-
-
-def test_two_rows_of_a_side_make_a_pair_and_one_across_needs_one_of_each():
-    def roles(left, right):
-        return default_roles(FactorModel(left, right))
-
-    assert roles([[1.0, 2.0]], [[1.0, 0.0], [0.0, 1.0]]) == ("right", "cross")
-    assert roles([[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.0]]) == ("left", "cross")
-    assert roles([[1.0, 2.0], [2.0, 1.0]], [[0.0, 0.0]]) == ("left",)
-    assert roles([[1.0, 2.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]) == ("right", "cross")
 
 
 def test_a_declared_objective_is_that_of_the_model_and_cosines_are_compared_where_it_trained_them():

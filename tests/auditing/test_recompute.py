@@ -78,8 +78,8 @@ def example(record):
     return record["neighbours"]["examples"][0]
 
 
-def claim(record, name):
-    return next(one for one in record["claims"] if one["name"].startswith(name))
+def note(record, code):
+    return next(one for one in record["notes"] if one["code"] == code)
 
 
 def one_row_ten_times(record):
@@ -102,18 +102,18 @@ FORGED = {
     "a tolerance": lambda r: r["drift"][0].update(tolerance=r["drift"][0]["tolerance"] * 2),
     "a failed check": lambda r: r["drift"][0].update(ok=False),
     "a quantile": lambda r: r["movement"][0]["quantiles"].update({"0.5": 0.9}),
-    "Infinity": lambda r: claim(r, "moved").update(value=float("inf")),
-    "NaN": lambda r: claim(r, "moved").update(value=float("nan")),
-    "a huge integer": lambda r: claim(r, "moved").update(value=10**400),
-    "nothing for a number": lambda r: claim(r, "moved").update(value=None),
-    "a scope": lambda r: claim(r, "drawn")["scope"].update(whole=True),
-    "a budget": lambda r: claim(r, "range")["scope"].update(max_condition=3.0),
-    "a kind": lambda r: claim(r, "drawn").update(kind="proven"),
-    "a text": lambda r: claim(r, "moved").update(text="Nothing moves."),
+    "Infinity": lambda r: note(r, "moved").update(value=float("inf")),
+    "NaN": lambda r: note(r, "moved").update(value=float("nan")),
+    "a huge integer": lambda r: note(r, "moved").update(value=10**400),
+    "nothing for a number": lambda r: note(r, "moved").update(value=None),
+    "a scope": lambda r: note(r, "drawn")["scope"].update(whole=True),
+    "a budget": lambda r: note(r, "range")["scope"].update(max_condition=3.0),
+    "a kind": lambda r: note(r, "drawn").update(kind="proven"),
+    "a text": lambda r: note(r, "moved").update(text="Nothing moves."),
     "a change in a text": lambda r: r.update(verdict=re.sub("(?<=largest change )[^)]*", "0.1", r["verdict"])),
-    "an extra claim": lambda r: r["claims"].append(r["claims"][0]),
-    "no claims": lambda r: r.update(claims=[]),
-    "claims swapped": lambda r: r["claims"].reverse(),
+    "an extra note": lambda r: r["notes"].append(r["notes"][0]),
+    "no notes": lambda r: r.update(notes=[]),
+    "notes swapped": lambda r: r["notes"].reverse(),
     "no findings": lambda r: r.update(findings=[]),
     "findings twice": lambda r: r.update(findings=r["findings"] * 2),
     "a code": lambda r: r["findings"][0].update(code="EMB102"),
@@ -133,7 +133,7 @@ FORGED = {
     "a removed key": lambda r: r["movement"][0].pop("rms"),
     "a removed room": lambda r: r.pop("certificates"),
     "an unknown key": lambda r: r.update(signature="mine"),
-    "an unknown key within": lambda r: r["claims"][0].update(checked=True),
+    "an unknown key within": lambda r: r["notes"][0].update(checked=True),
     "one row ten times": one_row_ten_times,
     "neighbours swapped": neighbours_swapped,
     "a shorter list": lambda r: example(r)["before"].pop(),
@@ -142,9 +142,9 @@ FORGED = {
     "an entry of three": lambda r: example(r)["before"][0].append(1),
     "no list": lambda r: example(r).update(before="film 1"),
     "a list in place of an object": lambda r: r.update(model=[]),
-    "an object in place of a list": lambda r: r.update(claims={}),
+    "an object in place of a list": lambda r: r.update(notes={}),
     "a version": lambda r: r.update(embaudit_version="0.0.1"),
-    "a schema": lambda r: r.update(schema_version=3),
+    "a schema": lambda r: r.update(schema_version=2),
 }
 
 
@@ -198,7 +198,7 @@ def test_the_first_difference_is_named(record, checked):
     (rms,) = [one["rms"] for one in record["movement"][:1]]
     assert str(checked(forged).difference) == f"movement[0].rms: the file says 9.0; it is {rms}."
     for name, sentence in {
-        "no claims": f"claims: the file says a list of 0; it is a list of {len(record['claims'])}.",
+        "no notes": f"notes: the file says a list of 0; it is a list of {len(record['notes'])}.",
         "a removed key": "movement[0].rms: the file says nothing; it is 0.",
         "an unknown key": 'signature: the file says "mine"; it is nothing.',
         "a version": f'embaudit_version: the file says "0.0.1"; it is "{ea.__version__}"; verify it with the version '
@@ -214,11 +214,11 @@ def test_rounding_ties_and_folders_may_differ(record, checked):
     for drift in other["drift"]:
         drift["max_abs"], drift["max_rel"] = drift["tolerance"] / 3, 0
     other["input"]["source"] = "/models/m.npz"
-    text = other["claims"][0]["text"]
+    text = note(other, "predictions")["text"]
     before, _, after = text.partition("largest change ")
-    other["claims"][0]["text"] = f"{before}largest change 1e-14{after[after.index(')') :]}"
-    assert other["claims"][0]["text"] != text or "1e-14" in text
-    other["claims"][0]["value"] = 1e-14
+    note(other, "predictions")["text"] = f"{before}largest change 1e-14{after[after.index(')') :]}"
+    assert note(other, "predictions")["text"] != text or "1e-14" in text
+    note(other, "predictions")["value"] = 1e-14
     verified = checked(other)
     assert verified.ok, verified.explain()
 

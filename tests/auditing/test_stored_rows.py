@@ -6,10 +6,11 @@ import os
 
 import numpy as np
 import pytest
+from limited import limits
 from models import random_model
 
 from embaudit.auditing import audit
-from embaudit.auditing.limits import holds_shifts, limits
+from embaudit.auditing.limits import holds_shifts
 from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
@@ -32,9 +33,7 @@ def flat_users():
 
 
 def proven(found):
-    return [
-        claim for claim in found.claims if claim.kind == "proven" and claim.about in ("bound", "range", "certified")
-    ]
+    return [one for one in found.conclusions if one.kind == "proven" and one.code in ("bound", "range", "certified")]
 
 
 def test_no_proven_bound_lies_below_what_a_stretch_of_equal_users_does():
@@ -42,17 +41,16 @@ def test_no_proven_bound_lies_below_what_a_stretch_of_equal_users_does():
     moved = movement(model, Gauge.diagonal([1, 1.4, 2]).act(model), role="right").mean_abs
     assert moved > 0.1
     found = audit(model, max_condition=KAPPA, **EFFORT)
-    bounds = [claim for claim in proven(found) if claim.about == "bound" and claim.role.startswith("movement:right")]
-    assert bounds
-    assert all(claim.value >= moved for claim in bounds)
+    (bound,) = [one for one in proven(found) if (one.code, one.role) == ("bound", "right") and "cosines" in one.rows]
+    assert bound.value >= moved
 
 
 def test_bounds_beside_components_that_no_prediction_sees_name_their_set():
     told = proven(audit(flat_users(), **EFFORT))
-    assert {claim.about for claim in told} == {"bound", "range", "certified"}
-    assert all("gauges of 4 columns within κ = " in claim.text for claim in told)
-    assert all(claim.text.endswith(UNSEEN) for claim in told)
-    assert not any(UNSEEN in claim.text for claim in proven(audit(random_model(k=4), **EFFORT)))
+    assert {one.code for one in told} == {"bound", "range", "certified"}
+    assert all("gauges of 4 columns within κ = " in one.text for one in told)
+    assert all(one.text.endswith(UNSEEN) for one in told)
+    assert not any(UNSEEN in one.text for one in proven(audit(random_model(k=4), **EFFORT)))
 
 
 def test_certified_entries_and_ranges_are_of_the_stored_rows():
@@ -68,15 +66,15 @@ def test_certified_entries_and_ranges_are_of_the_stored_rows():
 
 def test_where_rows_may_be_shifted_nothing_linear_is_called_proven():
     told = proven(audit(equal_users(), **EFFORT))
-    right = [claim for claim in told if ":right" in claim.name]
-    assert {claim.about for claim in right} == {"bound", "range", "certified"}
-    for claim in right:
-        assert "affine gauges" in claim.text
-        assert "typical row" in claim.text
-        assert (claim.scope.max_condition is None, claim.scope.max_shift is None) == (False, False)
-    assert any("linear gauges" in claim.text for claim in told if claim.role.startswith("left"))
+    right = [one for one in told if one.role == "right"]
+    assert {one.code for one in right} == {"bound", "range", "certified"}
+    for one in right:
+        assert "affine gauges" in one.text
+        assert "typical row" in one.text
+        assert (one.scope.max_condition is None, one.scope.max_shift is None) == (False, False)
+    assert any("linear gauges" in one.text for one in told if one.role == "left")
     both = random_model(k=3, biases=("left_bias", "right_bias"))
-    assert not [claim for claim in proven(audit(both, **EFFORT)) if ":cross" in claim.name]
+    assert not [one for one in proven(audit(both, **EFFORT)) if one.role == "cross"]
 
 
 # An adversary

@@ -10,7 +10,8 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from embaudit.auditing.head_report import head_report
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.heads import head_report
 from embaudit.model import FactorModel
 
 START = 0.3
@@ -44,9 +45,7 @@ def free():
 def test_with_decay_on_all_labels_the_mean_row_is_zero_and_the_audit_explains_it(decayed):
     report = head_report(decayed, n_gauges=1)
     assert report.offset < 1e-3
-    assert not report.alarms
-    assert "Weight decay on all labels puts it there" in report.verdict
-    assert "so does gradient descent from zero; the probabilities alone do not" in report.verdict
+    assert not origin_matters(report)
 
 
 def test_without_decay_the_mean_row_stays_where_it_started(free):
@@ -54,7 +53,6 @@ def test_without_decay_the_mean_row_stays_where_it_started(free):
     assert np.allclose(np.mean(free.right, axis=0), START, atol=1e-6)
     assert report.offset == pytest.approx(START * 8 / report.median_norm, rel=1e-5)
     assert report.offset > 0.01
-    assert "Weight decay" not in report.verdict
 
 
 def test_another_start_without_decay_is_a_translation_and_nothing_else(free):
@@ -70,5 +68,5 @@ def test_another_start_without_decay_is_a_translation_and_nothing_else(free):
 def test_the_translated_head_predicts_the_same_digits_and_alarms(decayed):
     report = head_report(decayed.replace(right=decayed.right + START), n_gauges=1)
     assert report.verified
-    assert report.alarms
+    assert origin_matters(report)
     assert report.centred.change < 1e-12

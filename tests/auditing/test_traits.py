@@ -1,29 +1,37 @@
-"""Traits of rows, and the findings drawn from them: what triggers each, and what lies just below."""
+"""Traits of rows: what is measured, of which rows, and what random or real rows are like."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from models import random_model
+from scipy.sparse import csr_matrix
 
-from embaudit import audit
-from embaudit.auditing.checks.twins import twin_rows
-from embaudit.auditing.equivalents import equivalent_models
+from embaudit import FactorPenaltyMF, ProductPenaltyMF, audit, load
 from embaudit.auditing.evidence import Evidence
-from embaudit.auditing.finding import Severity
-from embaudit.auditing.traits import all_traits
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.findings import conclusions
+from embaudit.auditing.traits import ALIKE, all_traits, traits_of
 from embaudit.model import FactorModel
 
-SMALL = {"n_gauges": 1, "n_pairs": 50}
+TRAITS = ("EMB401", "EMB403", "EMB404", "EMB407")
 
 
-def evidence_of(model, roles=("right",)):
-    """Evidence that has nothing but traits."""
-    return Evidence(model, None, traits=all_traits(model, roles, rng=np.random.default_rng(0)))
+def of(rows, role="right", **given):
+    model = rows if isinstance(rows, FactorModel) else FactorModel.from_vectors(rows)
+    return traits_of(model, role, rng=np.random.default_rng(0), **given)
+
+
+def told(model):
+    """Return what is found of the rows of both sides, with its severity."""
+    traits = all_traits(model, model.sides, rng=np.random.default_rng(0))
+    found = conclusions(Evidence(model, fibre_of(model, ("right",)), traits=traits))
+    return {one.code: one.severity.title for one in found if one.code in TRAITS}
 
 
 def with_copies(n, n_copies):
-    """`n` vectors, the last `n_copies` of which are copies of the first ones."""
+    """Return vectors the last of which are copies of the first ones."""
     x = np.random.default_rng(0).standard_normal((n, 9))
     return FactorModel.from_vectors(np.vstack([x[: n - n_copies], x[:n_copies]]))
 
@@ -32,10 +40,8 @@ def test_every_side_that_is_asked_about_and_has_cosines_has_traits():
     model = random_model(n=5, p=4)
     rng = np.random.default_rng(0)
     for roles, sides in (
-        (("right",), ["right"]),
-        (("cross",), ["left", "right"]),
-        (("right", "left"), ["right", "left"]),
-    ):
+        (("right",), ["right"]), (("cross",), ["left", "right"]), (("right", "left"), ["right", "left"]),
+    ):  # fmt: skip
         assert [one.role for one in all_traits(model, roles, rng=rng)] == sides
     one = model.replace(left=model.left[:1])
     assert [one.role for one in all_traits(one, ("cross",), rng=rng)] == ["right"]
@@ -46,77 +52,27 @@ def test_every_side_that_is_asked_about_and_has_cosines_has_traits():
 
 @pytest.mark.usefixtures("without_attacks")
 def test_an_audit_holds_the_traits_of_the_whole_model(monkeypatch):
-    monkeypatch.setattr("embaudit.auditing.evidence.PANEL", 20)
-    found = audit(FactorModel.from_softmax(random_model(p=40, k=3).right), **SMALL)
+    monkeypatch.setattr("embaudit.auditing.heads.PANEL", 20)
+    found = audit(FactorModel.from_softmax(random_model(p=40, k=3).right), n_gauges=1, n_pairs=50)
     assert found.evidence.model.n_right == 20
     (record,) = found.to_dict()["traits"]
-    assert {"twins", "levels"} < set(record)
     assert (record["role"], record["n_rows"], record["twins"]["n_rows"]) == ("right", 40, 40)
     assert record["levels"]["n_pairs"] == 40 * 39 // 2
 
 
-def test_twins_are_told_in_full():
-    (finding,) = twin_rows(evidence_of(with_copies(8, 1)))
-    assert finding.to_dict() == {
-        "code": "EMB401",
-        "severity": "issue",
-        "title": "25 % of item rows are copies of another row; count them once",
-        "explanation": "25 % of 8 item rows have a copy (a cosine above 0.9999): 1 pair, 1 group, the largest of 2 "
-        "rows (0, 7). Such rows fill each other's lists of neighbours.",
-        "remedy": "Look at a few groups: items that training hardly touched stay copies, and so does what is listed "
-        "twice. Show one of each group, and read figures with copies counted once.",
-        "value": 0.25,
-        "claim": "twins:right",
-    }
-    assert finding.claim.to_dict() | {"text": "", "scope": ""} == {
-        "name": "twins:right", "kind": "measured", "subject": "item rows", "scope": "", "text": "", "value": 0.25,
-        "evidence": "traits", "witness": False,
-    }  # fmt: skip
-    assert str(finding.claim.scope) == "the model at hand"
-
-
-def test_where_copies_come_from_depends_on_the_model():
-    rows = with_copies(8, 1).right
-    pairs = FactorModel.from_user_item(rows[::-1], rows), FactorModel.from_softmax(rows, embeddings=rows[::-1])
-    items, labels = ([found.remedy for found in twin_rows(evidence_of(one, ("right", "left")))] for one in pairs)
-    begin, end = "Look at a few groups: ", " Show one of each group, and read figures with copies counted once."
-    listed = "with the same few interactions end as copies, and so does what is listed twice."
-    assert items == [f"{begin}{title} {listed}{end}" for title in ("items", "users")]
-    assert labels == [
-        f"{begin}labels that training hardly touched, such as unused tokens, stay copies.{end}",
-        f"{begin}inputs that are given twice are copies.{end}",
-    ]
-
-
 @pytest.mark.parametrize(
-    ("n", "n_copies", "severity"),
-    [(8, 1, Severity.ISSUE), (9, 1, Severity.TIP), (200, 1, Severity.TIP), (201, 1, None), (50, 0, None)],
+    ("n", "n_copies", "found"),
+    [(8, 1, "issue"), (9, 1, "tip"), (200, 1, "tip"), (201, 1, None), (50, 0, None)],
 )
-def test_a_tip_from_one_row_in_a_hundred_an_issue_from_a_quarter(n, n_copies, severity):
-    found = [finding.severity for finding in twin_rows(evidence_of(with_copies(n, n_copies)))]
-    assert found == ([] if severity is None else [severity])
+def test_copies_are_a_tip_from_one_row_in_a_hundred_and_an_issue_from_a_quarter(n, n_copies, found):
+    assert told(with_copies(n, n_copies)) == ({} if found is None else {"EMB401": found})
 
 
-def test_twins_by_chance_are_no_finding():
-    plane = random_model(p=60, k=2)
-    traits = evidence_of(plane).traits
-    assert traits[0].twins.share > 0.1
-    assert list(twin_rows(evidence_of(plane))) == []
-
-
-def test_hubs_and_tails_are_those_of_the_rows_without_their_copies_too():
-    model = random_model(n=40, p=120, k=5).replace(right_counts=np.arange(1.0, 121))
-    order = np.r_[np.arange(120), np.repeat(np.arange(30), 3)]
-    copied = model.take(right=order)
-    equal = next(made for made in equivalent_models(model, groups=["linear"], n_gauges=1, rng=0))
-    whole, alone = (
-        all_traits(one, ("right",), equal={"right": equal}, rng=np.random.default_rng(0))[0] for one in (copied, model)
-    )
-    assert whole.hubs_without_twins == alone.hubs
-    assert whole.hubs != alone.hubs
-    assert whole.tail_without_twins == alone.tail
-    assert whole.tail != alone.tail
-    assert alone.hubs_without_twins is alone.tail_without_twins is None
+def test_lists_are_as_long_as_asked_and_leave_a_row_out():
+    model = random_model(0, n=None, p=100)
+    (usual,) = all_traits(model, ("right",), rng=np.random.default_rng(0))
+    assert usual.hubs.top_n == of(model).hubs.top_n == 10
+    assert of(model, n_neighbours=200).hubs.top_n == 98
 
 
 def test_biases_kept_as_columns_are_looked_at_on_the_right_alone():
@@ -124,3 +80,56 @@ def test_biases_kept_as_columns_are_looked_at_on_the_right_alone():
     right, left = all_traits(model, ["right", "left"], rng=np.random.default_rng(0))
     assert right.bias_columns.columns == 2
     assert left.bias_columns is None
+
+
+@pytest.mark.parametrize(("off", "unit"), [(9e-4, True), (-9e-4, True), (1.1e-3, False)])
+def test_unit_rows_are_so_within_a_thousandth(off, unit):
+    x = np.random.default_rng(0).standard_normal((9, 3))
+    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x[2] *= 1 + off
+    found = of(np.vstack([x, np.zeros(3)]))
+    assert found.is_unit == unit
+    assert found.off_unit == pytest.approx(abs(off), rel=1e-9)
+
+
+def spread(s, scale=1.0):
+    """Return five rows with these singular values, of columns that are equally long."""
+    k = len(s)
+    turn = np.array([[1, 1], [1, -1]]) / np.sqrt(2) if k == 2 else np.linalg.qr(np.vander(np.arange(1.0, k + 1)))[0]
+    left = np.linalg.qr(np.random.default_rng(0).standard_normal((5, k)))[0]
+    return scale * left @ np.diag(s) @ turn.T
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_columns_are_orthonormal_but_for_a_scale_within_a_thousandth(scale):
+    assert of(spread([1.0, 1 - 0.9995 * ALIKE], scale)).orthonormal is True
+    assert of(spread([1.0, 1 - 1.0005 * ALIKE], scale)).orthonormal is False
+    assert of(spread([1.0, 1.0, 1.0], scale)).orthonormal is True
+    # Columns that are not equally long, and none that could be told by its length.
+    assert of(spread([1.0, 1.0], scale) * [1, 1.1]).orthonormal is False
+    circle = np.exp(2j * np.pi * np.arange(6) / 6)
+    flat = np.column_stack([np.ones(6), circle.real, circle.imag]) * scale
+    assert of(flat * [1, np.sqrt(2), np.sqrt(2)]).orthonormal is True
+    # Two of three directions are alike, the third is shorter; columns are equally long.
+    assert of(flat * [0.9, np.sqrt(2), np.sqrt(2)] @ np.linalg.qr(np.vander([1.0, 2.0, 4.0]))[0]).orthonormal is False
+    assert of(np.eye(3) * scale).orthonormal is False, "no more rows than columns"
+
+
+@pytest.mark.parametrize(("p", "k"), [(500, 8), (2000, 50), (300, 100), (120, 400)])
+def test_random_rows_are_like_nothing(p, k):
+    assert told(random_model(1, n=40, p=p, k=k)) == {}
+    assert told(random_model(2, n=None, p=p, k=k, dtype=np.float32)) == {}
+
+
+@pytest.mark.parametrize("objective", [FactorPenaltyMF, ProductPenaltyMF])
+def test_factors_of_movielens_are_copies_of_each_other_and_like_nothing_else(shared_data, objective):
+    ratings = pd.read_csv(shared_data("ml-latest-small") / "ratings.csv")
+    rows, columns = (ratings[name].astype("category").cat.codes for name in ("userId", "movieId"))
+    matrix = csr_matrix((ratings["rating"], (rows, columns)))
+    model = objective(50, alpha=5.0, random_state=0).fit(matrix).model(matrix)
+    assert set(told(model)) == {"EMB401"}
+
+
+@pytest.mark.parametrize("name", ["heads-charrnn/shakespeare", "heads-charrnn/charlotte_bronte", "head-doodlenet-345"])
+def test_real_heads_are_like_nothing(shared_data, name):
+    assert told(load(shared_data(name) / "head.npz")) == {}

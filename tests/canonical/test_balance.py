@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from embaudit.canonical import at_exponent, position
-from embaudit.canonical.balance import BALANCED, balance_condition, counted_balance
+from embaudit.canonical.balance import BALANCED, balance, balanced_maps
 from embaudit.model import FactorModel
 
 
@@ -45,11 +45,11 @@ def ratings():
 def test_each_kind_of_decay_obeys_its_own_law_and_breaks_the_other(ratings, counted):
     p, q, seen = als(ratings, 3, 0.05, counted=counted)
     model = FactorModel.from_user_item(p, q, user_counts=seen.sum(axis=1), item_counts=seen.sum(axis=0))
-    plain, weighted = balance_condition(p, q, 3), counted_balance(model, 3)
+    plain, weighted = balance(p, q).condition_number, balanced_maps(model, counted=True).condition_number
     own, other = (weighted, plain) if counted else (plain, weighted)
     assert own == pytest.approx(1, abs=1e-5)
     assert other > 1.01
-    assert counted_balance(model.replace(right_counts=None), 3) is None
+    assert balanced_maps(model.replace(right_counts=None), counted=True) is None
 
 
 def test_the_condition_is_that_of_the_gauge_an_optimiser_finds(ratings):
@@ -61,7 +61,7 @@ def test_the_condition_is_that_of_the_gauge_an_optimiser_finds(ratings):
         return np.sum((p @ m) ** 2) + np.sum((q @ np.linalg.inv(m).T) ** 2)
 
     m = minimize(penalty, np.eye(2).ravel(), method="BFGS", options={"gtol": 1e-9}).x.reshape(2, 2)
-    assert balance_condition(p, q, 2) == pytest.approx(np.linalg.cond(m), rel=1e-6)
+    assert balance(p, q).condition_number == pytest.approx(np.linalg.cond(m), rel=1e-6)
 
 
 def test_a_rescaled_model_is_off_by_its_rescaling(ratings):
@@ -69,7 +69,7 @@ def test_a_rescaled_model_is_off_by_its_rescaling(ratings):
     turn = np.linalg.qr(np.random.default_rng(3).standard_normal((3, 3)))[0]
     for stretch in ([1.0, 1.0, 1.0], [1.0, 1.3, 2.0]):
         m = turn @ np.diag(stretch)
-        assert balance_condition(p @ m, q @ np.linalg.inv(m).T, 3) == pytest.approx(max(stretch), rel=1e-5)
+        assert balance(p @ m, q @ np.linalg.inv(m).T).condition_number == pytest.approx(max(stretch), rel=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +130,17 @@ def test_one_number_tells_balanced_from_not(counting, off):
         f"nearly balanced, each latent direction shared out equally between users and items within κ = {off:.3f}"
         in where.explain()
     ) == (off < BALANCED)
+
+
+def test_balanced_maps_keep_every_score_and_leave_equal_gram_matrices(counting):
+    """A direction that one side lacks has no score, so none is left of it."""
+    blind = counting.replace(left=counting.left * [1, 1, 0])
+    for model, counted, rank in ((counting, False, 3), (counting, True, 3), (blind, False, 2)):
+        maps = balanced_maps(model, counted=counted).linear
+        p, q = model.left @ maps["left"], model.right @ maps["right"]
+        np.testing.assert_allclose(p @ q.T, model.left @ model.right.T, atol=1e-9)
+        weights = (model.left_counts, model.right_counts) if counted else (1.0, 1.0)
+        grams = [x.T @ (x * np.reshape(w, (-1, 1))) for x, w in zip((p, q), weights, strict=True)]
+        np.testing.assert_allclose(*grams, atol=1e-9)
+        assert p.shape[1] == rank
+    assert balanced_maps(counting.replace(left=0 * counting.left)) is None

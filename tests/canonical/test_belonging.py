@@ -20,12 +20,6 @@ TAKES = {
 ANOTHER = "form must be the canonical form of this model; got {}; leave it out, or make it by canonical_form(model)."
 
 
-def same(found, expected):
-    if isinstance(expected, dict):
-        return found == expected
-    return np.allclose(found, expected, rtol=0, atol=1e-12)
-
-
 def refusal(function, *given):
     with pytest.raises(InputError) as raised:
         function(*given)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import embaudit as ea
-from embaudit.canonical import normalisation_test
-from embaudit.canonical.equivalents import EquivalentModel
-from embaudit.canonical.form import canonical_form
+from embaudit.canonical.form import EXPONENTS, canonical_form, prediction_map
 from embaudit.canonical.habits import Habit, recognise
+from embaudit.canonical.identified import prediction_view
 from embaudit.canonical.reduction import reduced
 from embaudit.errors import InputError
 
@@ -53,25 +52,27 @@ def test_habits_are_told_by_the_directions_that_both_sides_have(left, right, hab
     assert recognise(canonical_form(ea.FactorModel(p, q))) is habit
 
 
-@pytest.mark.parametrize("size", [1e-12, 0.5, 1 - 1e-12])
-def test_a_witness_of_free_lengths_keeps_them_within_its_bounds(size):
-    rows = np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0]])
-    test = normalisation_test(ea.FactorModel.from_vectors(rows))
-    assert (test.rank, test.needed, test.n_rows) == (2, 3, 3)
-    moved = rows @ test.witness(size)
-    np.testing.assert_allclose(np.linalg.norm(moved, axis=1), np.linalg.norm(rows, axis=1), rtol=1e-12)
-    cosine = moved[0] @ moved[1] / np.prod(np.linalg.norm(moved[:2], axis=1))
-    assert abs(cosine) == pytest.approx(size, rel=1e-3)
+def test_prediction_vectors_are_those_of_the_map_of_their_side():
+    left, right = np.random.default_rng(2).standard_normal((2, 9, 3))
+    model = ea.FactorModel(left, right)
+    form = canonical_form(model)
+    for role, rows, other in (("right", right, left), ("left", left, right)):
+        found = prediction_view(model, form, role)
+        whole = rows @ prediction_map(form, role)
+        np.testing.assert_allclose(np.vstack([found[:4], found[4:]]), whole, rtol=1e-9)
+        scores = other @ rows.T
+        np.testing.assert_allclose(whole @ whole.T, scores.T @ scores, rtol=1e-9, atol=1e-9)
+    with pytest.raises(InputError) as refused:
+        prediction_map(form, "cross")
+    assert str(refused.value) == """role must be one of "left", "right"; got 'cross'."""
 
 
-@pytest.mark.parametrize("size", [0.0, 1.0, -0.5, 1.5, np.nan])
-def test_a_witness_beyond_its_bounds_is_refused(size):
-    with pytest.raises(InputError, match="size must be above 0 and below 1"):
-        normalisation_test(ea.FactorModel.from_vectors(np.eye(2))).witness(size)
-
-
-def test_without_a_gauge_or_a_shift_nothing_is_shifted():
-    model = ea.FactorModel.from_softmax([[3.0, 4.0]])
-    assert EquivalentModel("one", "kind", "one", 1.0, 2.0, None, None).shift_in(model) == 0.0
-    still = EquivalentModel("one", "kind", "one", 1.0, 0.0, ea.gauges.Gauge.identity(2), None)
-    assert still.shift_in(model.replace(right=[[0.0, 0.0]])) == 0.0
+def test_a_position_is_a_table_of_all_gauges():
+    model = ea.FactorModel(*np.random.default_rng(3).standard_normal((2, 9, 3)))
+    found = ea.position(model)
+    frame = found.to_frame()
+    assert frame.index.name == "gauge"
+    assert frame.index.tolist() == [*found.distances, "nearest"]
+    assert frame["exponent"].tolist() == [*(EXPONENTS[name] for name in found.distances), found.exponent]
+    wanted = np.exp([*found.distances.values(), found.distance])
+    np.testing.assert_allclose(frame["condition"], wanted, rtol=1e-15)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from models import random_model
 
-from embaudit.canonical import EXPONENTS, at_exponent, canonical_form
+from embaudit.canonical import EXPONENTS, at_exponent, canonical_form, reduced
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, GeneralLinear
 from embaudit.model import FactorModel, Link
@@ -129,8 +129,12 @@ def test_directions_that_no_prediction_sees_are_split_off(side):
 
 
 def test_vanishing_scores_are_refused():
-    with pytest.raises(InputError, match="the scores must differ from zero"):
-        canonical_form(FactorModel.from_user_item([[1.0, 0.0]], [[0.0, 1.0]]))
+    turn = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    for left, right in (([[1.0, 0.0]], [[0.0, 1.0]]), (turn[:1] * [[1.0], [2.0]], turn[1:] * [[1.0], [3.0]])):
+        with pytest.raises(InputError, match="the scores must differ from zero"):
+            canonical_form(FactorModel(left, right))
+        with pytest.raises(InputError, match="the scores must differ from zero"):
+            reduced(FactorModel(left, right))
 
 
 @pytest.mark.parametrize("exponent", [-0.1, 1.1])

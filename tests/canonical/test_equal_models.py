@@ -8,7 +8,6 @@ import pytest
 from embaudit.canonical.equivalents import EquivalentModel, canonical_models
 from embaudit.canonical.identified import identified_factors
 from embaudit.canonical.lifts import span_of
-from embaudit.canonical.normalisation import normalisation_test
 from embaudit.gauges import Gauge
 from embaudit.model import FactorModel
 
@@ -65,13 +64,6 @@ def test_what_says_nothing_spans_nothing():
     np.testing.assert_allclose(np.abs(first.held[:, 0]), [1, 0, 0], atol=1e-12)
     many = span_of(np.vstack([[[0.6, 0.8]], np.tile([1.0, 0.0], (20, 1))]), np.eye(2))
     assert many.rank == 2, "the first row counts, however many follow it"
-
-
-def test_one_column_is_pinned_by_one_row():
-    found = normalisation_test(FactorModel.from_vectors([[2.0], [3.0]]))
-    assert (found.rank, found.needed, found.n_rows, found.firmness, found.is_pinned) == (1, 1, 2, 1.0, True)
-    with_zero = normalisation_test(FactorModel.from_vectors([[0.0], [0.0]]))
-    assert (with_zero.rank, with_zero.is_pinned, with_zero.firmness) == (0, False, 0.0)
 
 
 def test_rows_that_all_but_vanish_in_centring_become_zero():

@@ -151,7 +151,8 @@ def test_a_missing_side_may_pin_what_the_other_leaves():
     assert pinned_test(FactorModel(None, rows(9, 3), link="cosine")).status == "pinned"
     found = pinned_test(FactorModel(None, rows(5, 3), link="cosine"))
     assert (found.status, found.rank, found.needed, found.witness) == ("undecided", 5, 6, None)
-    assert "which the other side may fix. 5 of 6 numbers" in found.explain()
+    assert "which the other side may fix; 1 more item row in general position would" in found.explain()
+    assert "5 of 6 numbers" in found.explain()
 
 
 @pytest.mark.parametrize("bias", [None, np.arange(7.0)])
@@ -166,6 +167,13 @@ def test_what_the_other_side_does_not_have_is_free(link, bias):
     assert model.link.gap(model.scores(), twin.scores()) < 1e-13
     assert changes(model.right, twin.right).max() == pytest.approx(found.moved["right"].max_abs)
     assert found.largest > 0.1
+
+
+def test_one_row_makes_no_pair_that_moves():
+    found = pinned_test(FactorModel([[1.0, 0.0, 0.0]], rows(7, 3), link="cosine"))
+    assert found.status == "free"
+    assert (found.moved["left"].n_pairs, found.moved["left"].max_abs) == (0, 0.0)
+    assert found.moved["right"].n_pairs == 21
 
 
 def test_rows_that_leave_dimensions_empty():
@@ -195,6 +203,45 @@ def test_what_is_too_large_says_so():
     assert (pinned_test(wide).status, pinned_test(wide).witness) == ("free", None)
     assert pinned_test(FactorModel(None, rows(200, 70) * (np.arange(70) < 20), link=UNIT)).status == "undecided"
     assert "Up to 8,400" in pinned_test(FactorModel(rows(80, 70), rows(200, 70), link="cosine")).explain()
+
+
+@pytest.mark.parametrize(("n", "k"), [(2, 2), (7, 4), (1, 3)])
+def test_as_many_rows_more_as_are_missing_decide(n, k):
+    """Copies, rows of zeros and lengths count for nothing, and one row less leaves it open."""
+    x = np.vstack([rows(n, k), 3 * rows(n, k), np.zeros((2, k))])
+    found = pinned_test(FactorModel(None, x, link="cosine"))
+    missing = k * (k + 1) // 2 - n
+    assert (found.status, found.rows_missing, found.to_dict()["rows_missing"]) == (
+        "undecided",
+        *[{"right": missing}] * 2,
+    )
+    assert f"; {missing} more item row{'s' * (missing > 1)} in general position would decide it." in found.explain()
+    for more, status in ((missing - 1, "undecided"), (missing, "pinned")):
+        later = pinned_test(FactorModel(None, np.vstack([x, rows(more, k, 9)]), link="cosine"))
+        assert (later.status, bool(later.rows_missing)) == (status, status == "undecided")
+
+
+def test_of_two_sides_the_one_that_lacks_fewer_rows_is_named():
+    corner, skew = np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
+    found = pinned_test(FactorModel(corner, skew, link="cosine"))
+    assert (found.status, found.rows_missing) == ("undecided", {"left": 1, "right": 1})
+    decided = pinned_test(FactorModel(np.vstack([corner, [[0.6, 0.8]]]), skew, link="cosine"))
+    assert (decided.status, decided.rows_missing) == ("pinned", {})
+    assert pinned_test(cosine_model(30, 30, 16)).rows_missing == {}  # free, with an equal model at hand
+
+
+@pytest.mark.parametrize(
+    ("k", "needed", "ends"),
+    [
+        (64, 2_080, "more item rows in general position would decide it"),
+        (384, 73_920, "a proof by one side would take "),
+    ],
+)
+def test_wide_rows_name_the_number_that_is_missing(k, needed, ends):
+    found = pinned_test(FactorModel(None, rows(40, k), link="cosine"))
+    assert (found.needed, found.rows_missing) == (needed, {"right": needed - 40})
+    assert f"{needed - 40:,} more item rows" in found.explain()
+    assert ends in found.explain()
 
 
 def test_twin_and_arguments_are_refused_where_there_is_nothing():

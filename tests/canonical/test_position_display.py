@@ -32,5 +32,5 @@ def test_curve_and_mark():
     assert y.min() >= mark.get_ydata()[0] - 1e-5
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert "nearest: 0.70" in texts[1]
-    assert display.ax_.get_title() == "40 users × 30 items, rank 4"
+    assert display.ax_.get_title() == "40 users × 30 items, 4 dimensions"
     plt.close(display.figure_)

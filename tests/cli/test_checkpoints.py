@@ -139,20 +139,6 @@ def test_vectors_of_a_checkpoint_have_no_norm(embaudit, folder):
     assert json.loads(Path("a.json").read_text())["final_norm"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--norm", "absent"), "norm must be the name of a tensor of "),
-        (("--norm-kind", "batch"), "the kind of a norm must be rms or layer; got 'batch'."),
-        (("--norm", "lm_head.weight"), "the norm lm_head.weight must be one number a dimension; got shape (40, 5)"),
-    ],
-)
-def test_what_is_no_norm_is_bad_input(embaudit, folder, options, words):
-    result = embaudit("audit", folder, *FEW, *options)
-    assert result.code == 2
-    assert words in result.err
-
-
 @pytest.mark.usefixtures("without_attacks")
 def test_a_norm_of_another_width_is_left_unless_it_is_named(embaudit, folder):
     save_file({"lm_head.weight": HEAD, "model.norm.weight": GAIN[:4]}, folder / "model.safetensors")

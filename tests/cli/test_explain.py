@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from embaudit.auditing.glossary import CODES, WORDS
+from embaudit.auditing.texts import CODES, WORDS
 
 
 def test_a_code_is_explained_within_eighty_columns(embaudit):

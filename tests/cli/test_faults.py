@@ -39,12 +39,15 @@ def model(tmp_path):
 @contextmanager
 def no_room():
     """Let no file grow beyond 1,000 bytes, as long as nothing but the work writes: what tests print may be a file."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before, bytecode = resource.getrlimit(resource.RLIMIT_FSIZE), sys.dont_write_bytecode
+    # A module imported meanwhile would leave the beginning of its bytecode, on which the next command dies.
+    sys.dont_write_bytecode = True
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        sys.dont_write_bytecode = bytecode
 
 
 def refused(result, *words):

@@ -169,12 +169,12 @@ def test_the_other_side_is_asked_for_where_a_file_beside_can_hold_it(embaudit, m
     np.save("v.npy", model.right)
     wanted, *others = commands(embaudit("audit", "v.npy", "--gauges", 1).out)
     assert wanted == ["embaudit", "audit", "v.npy", "--left", "OTHER-SIDE.npy"]
-    assert [words[-1] for words in others] == ["factors", "--full"]
+    assert [words[-1] for words in others] == ["cosine", "--full"]
     refused = embaudit(*wanted[1:])
     assert refused.code == 2
     assert "a file that exists; got OTHER-SIDE.npy" in refused.err
     np.save("OTHER-SIDE.npy", model.left)
-    assert "v.npy: 40 users × 20 items, rank 3\n" in embaudit(*wanted[1:], "--gauges", 1).out
+    assert "v.npy: 40 users × 20 items, 3 dimensions\n" in embaudit(*wanted[1:], "--gauges", 1).out
 
 
 @pytest.mark.usefixtures("without_attacks")

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
 
-from embaudit.comparison.change import _split, role_change
+from embaudit.comparison.change import role_change
 from embaudit.comparison.fates import (
     OUTCOMES,
     PARTNERS,
     SEARCHED,
     TIED,
     Path,
-    _searched,
     draw_pairs,
     fates,
     mean_size,
@@ -28,13 +26,6 @@ from embaudit.comparison.matching import Match, Pairing
 from embaudit.kernels.intervals import draw_groups
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import pair_cosines
-from embaudit.model import FactorModel
-
-COMPARE = import_module("embaudit.comparison.compare")
-
-
-def vectors(n=9, k=3, seed=0, **fields):
-    return FactorModel.from_vectors(np.random.default_rng(seed).standard_normal((n, k)), **fields)
 
 
 def path(*versions, forward=True):
@@ -126,14 +117,6 @@ def test_what_refitting_changes_is_measured_on_all_pairs(forward, zero):
         np.testing.assert_allclose(effect, expected[name], atol=1e-12)
 
 
-def test_former_neighbours_are_those_of_the_first_model_as_it_is():
-    x, *others = np.random.default_rng(0).standard_normal((5, 9, 3))
-    former = neighbours(x, 3, rows=np.arange(4)).indices
-    fate, listed = _searched(path(x, *others), np.arange(4), 3, {})
-    np.testing.assert_array_equal(listed, former)
-    assert (fate.sum(axis=0) == 1).all()
-
-
 def test_each_row_of_a_half_is_paired_with_others_of_it():
     assert PARTNERS == 32
     pairs = draw_pairs(40, np.random.default_rng(0))
@@ -142,23 +125,6 @@ def test_each_row_of_a_half_is_paired_with_others_of_it():
     assert len({tuple(pair) for pair in pairs}) == len(pairs)
     assert np.bincount(pairs.ravel()).tolist() == [64] * 40
     assert len(draw_pairs(5, np.random.default_rng(0))) == 20
-
-
-def test_a_change_is_split_into_parts_that_add_up():
-    total, seen, remainder = (
-        np.array([0.5, 0.5, 0.5, 0.2]),
-        np.array([0.3, 0.6, 0.1, 0.2]),
-        np.array([0.1, 0.1, 0.3, 0.4]),
-    )
-    hidden = _split(total, seen, remainder, hides=True)
-    np.testing.assert_allclose(hidden["remainder"], [0.1, 0.1, 0.3, 0.2])
-    np.testing.assert_allclose(hidden["unseen"], [0.2, 0, 0.2, 0])
-    np.testing.assert_allclose(hidden["gauge"], [0.2, 0.4, 0, 0])
-    np.testing.assert_array_equal(hidden["total"], total)
-    open_ = _split(total, seen, remainder, hides=False)
-    assert open_["unseen"].tolist() == [0, 0, 0, 0]
-    np.testing.assert_allclose(open_["gauge"], [0.4, 0.4, 0.2, 0])
-    assert np.isnan(_split(np.array([np.nan]), seen[:1], remainder[:1], hides=False)["unseen"]).all()
 
 
 def test_the_change_of_a_row_is_the_mean_over_all_its_pairs():

@@ -11,11 +11,13 @@ from models import random_model
 
 from embaudit.comparison import compare
 from embaudit.comparison.change import serving
-from embaudit.comparison.fits import Fold, fit_gauge, folds, held_out_error, unexplained
+from embaudit.comparison.fits import fit_gauge, folds, held_out_error, unexplained
 from embaudit.comparison.matching import Pairing
+from embaudit.comparison.rounded import Given
 from embaudit.errors import InputError
 from embaudit.gauges import GeneralLinear
 from embaudit.model import FactorModel
+from embaudit.model.final_norm import FinalNorm
 
 COMPARE = import_module("embaudit.comparison.compare")
 
@@ -140,10 +142,6 @@ def test_halves_are_judged_by_what_was_fitted_on_the_others():
         assert error[group] == pytest.approx(np.mean(left))
 
 
-def fold_of(chosen, groups=("rotation", "diagonal", "linear")):
-    return Fold({}, {}, dict.fromkeys(groups), chosen)
-
-
 def test_a_side_of_many_entities_is_sampled(monkeypatch):
     monkeypatch.setattr(COMPARE, "ROWS", 20)
     found = compare(vectors(21), vectors(21)).changes["right"]
@@ -195,3 +193,19 @@ def test_a_gauge_that_brings_cosines_no_nearer_is_not_kept():
     real = Pairing({"right": (x, moved)}, {"right": (x, moved)}, ("rotation", "linear"), (), True)
     good = [replace(fold, chosen="linear") for fold in folds(real.fitted, draw, ("rotation", "linear"), ())]
     assert serving(real, good, draw) is good
+
+
+@pytest.mark.parametrize(("users", "items", "groups"), [(25, 30, 20), (25, 9, 9), (10, 30, 10)])
+def test_as_many_groups_are_left_out_as_the_smaller_side_has_rows_and_at_most_twenty(users, items, groups):
+    model, other = (random_model(seed, n=users, p=items, k=2) for seed in (0, 1))
+    for role, change in compare(model, other).changes.items():
+        assert change.role == role
+        assert {len(values) for values in change.replicates.values()} == {groups}
+
+
+def test_a_head_behind_a_norm_keeps_what_its_shift_adds_to_the_logits():
+    draw = np.random.default_rng(0)
+    rows, gain, shift, states = (draw.standard_normal(size) for size in ((6, 3), 3, 3, (4, 3)))
+    norm = FinalNorm("layer", gain, shift)
+    found = Given(FactorModel.from_softmax(rows, np.arange(6.0)), norm).behind(states).model
+    np.testing.assert_allclose(found.scores(), (gain * states + shift) @ rows.T + np.arange(6.0), atol=1e-12)

@@ -80,40 +80,27 @@ def refused(one, two, role="right", **options):
 
 
 def test_a_join_by_row_is_refused_until_asked_for_and_needs_as_many_rows():
-    assert refused(vectors(), vectors(), by_row=False) == (
-        "item ids must be in the first model, to find its rows in the second model; got none; add them with ids "
-        "(--ids), or join by the order of the rows with by_row (--by-row) if that is what they share."
-    )
-    assert refused(vectors(ids=list("abcdefghi")), vectors()) == (
-        "item ids must be in both models or in neither; the second has none; add them to it with ids (--ids), or join "
-        "by the order of the rows with by_row (--by-row) if that is what they share."
-    )
+    named, plain = vectors(ids=list("abcdefghi")), random_model(n=9, p=9, k=3)
+    assert refused(vectors(), vectors(), by_row=False).startswith("item ids must be in the first model, to find its")
+    assert "the second has none; add them to it with ids (--ids), or join by the order" in refused(named, vectors())
     other = vectors().replace(roles=("reader", "book"))
-    assert refused(vectors(ids=list("abcdefghi")), other).startswith("item ids must be in both models or in neither;")
-    plain = random_model(n=9, p=9, k=3)
-    assert refused(plain.replace(left_ids=range(9)), plain, "left") == (
-        "user ids must be in both models or in neither; the second has none; add them to it with left_ids "
-        "(--left-ids), or join by the order of the rows with by_row (--by-row) if that is what they share."
-    )
-    for one, two in ((vectors(ids=list("abcdefghi")), vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
+    assert refused(named, other).startswith("item ids must be in both models or in neither;")
+    users = refused(plain.replace(left_ids=range(9)), plain, "left")
+    assert "user ids must be in both models" in users
+    assert "left_ids (--left-ids)" in users
+    for one, two in ((named, vectors(ids=list("jklmnopqr"))), (vectors(), vectors())):
         found = match(one, two, "right", by_row=True)
         assert (found.before.tolist(), found.after.tolist(), found.by_ids) == ([*range(9)], [*range(9)], False)
-    assert refused(vectors(9, ids=range(9)), vectors(10), by_row=True) == (
-        "items joined by row must be as many on both sides; got 9 in the first model and 10 in the second model; join "
-        "them by id."
-    )
+    assert "got 9 in the first model and 10" in refused(vectors(9, ids=range(9)), vectors(10), by_row=True)
 
 
 def test_row_numbers_are_no_ids_of_another_world():
     rows, movies = range(20), [*range(1, 16), 50, 60, 70, 80, 90]
-    expected = (
-        "item ids must be of one kind on both sides; got row numbers 0 to 19 in the {} model and ids such as 50 in the "
-        "{} model; give both the same ids, or join by the order of the rows with by_row (--by-row) if that is what "
-        "they share."
-    )
-    assert refused(vectors(20, ids=rows), vectors(20, ids=movies)) == expected.format("first", "second")
-    assert refused(vectors(20, ids=movies), vectors(20, ids=rows), partial=True) == expected.format("second", "first")
-    assert refused(vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies)) == expected.format("first", "second")
+    expected = "got row numbers 0 to 19 in the {} model and ids such as 50 in the {} model; give both the same ids"
+    first, second = expected.format("first", "second"), expected.format("second", "first")
+    assert first in refused(vectors(20, ids=rows), vectors(20, ids=movies))
+    assert second in refused(vectors(20, ids=movies), vectors(20, ids=rows), partial=True)
+    assert first in refused(vectors(20, ids=list(map(str, rows))), vectors(20, ids=movies))
     # Some of the rows that the other counts, or more than it counts, are of its own world.
     assert len(match(vectors(20, ids=rows), vectors(15, ids=movies[:15]), "right")) == 15
     assert len(match(vectors(20, ids=rows), vectors(21, ids=[*rows, 99]), "right")) == 20
@@ -124,10 +111,7 @@ def test_less_than_half_is_refused_until_asked_for():
     one, half, less = (vectors(20, ids=range(5, 25)), vectors(20, ids=range(15, 35)), vectors(20, ids=range(16, 36)))
     assert len(match(one, half, "right")) == 10
     assert len(match(one, less, "right", partial=True)) == 9
-    assert refused(one, less) == (
-        "at least half of the items of the smaller model must be found in the other; got 9 of 20; check the ids, or go "
-        "on with those that match with partial (--partial)."
-    )
+    assert "must be found in the other; got 9 of 20; check the ids, or go on with those" in refused(one, less)
     assert "got 8 of 20;" in refused(one, vectors(20, ids=range(17, 37)))
     with pytest.raises(InputError, match="at least half of the items"):
         compare(one, less)
@@ -147,10 +131,7 @@ def test_one_id_of_two_titles_is_refused():
     assert len(match(titled(), vectors(10, ids=ids), "right")) == 10
     untitled = titled().replace(right_names=["1", *names[1:]])
     assert len(match(titled(), untitled, "right")) == len(match(untitled, titled(), "right")) == 10
-    assert refused(titled(), titled(2, 5)) == (
-        "the items of one id must be of one title in both models; got 2 with two, such as 'Film 2' and 'Other 2' for "
-        "3; compare models of the same ids, or leave these out with partial (--partial)."
-    )
+    assert "got 2 with two, such as 'Film 2' and 'Other 2' for 3; compare models" in refused(titled(), titled(2, 5))
     assert match(titled(), titled(2, 5), "right", partial=True).before.tolist() == [0, 1, 3, 4, 6, 7, 8, 9]
     assert len(match(titled(), titled(*range(10)), "right", by_row=True)) == 10
 

@@ -116,7 +116,7 @@ def test_every_file_of_settings_is_one(page, folder, typed):
         assert settings
         settings = settings.get("tool", {}).get("embaudit", settings)
         if "baseline" in settings:
-            Path(settings["baseline"]).write_text(json.dumps({"schema_version": 2, "findings": []}))
+            Path(settings["baseline"]).write_text(json.dumps({"schema_version": 3, "findings": []}))
         Path("embaudit.toml").write_text(block.text)
         np.save("vectors.npy", np.random.default_rng(0).standard_normal((20, 3)))
         typed("embaudit audit vectors.npy --gauges 1 --quiet --fail-on never --objective none", "")

@@ -14,10 +14,10 @@ from pages import ALONE, DOCS, PAGES, ROOT, anchors, links, prose
 from reading import too_long
 
 import embaudit as ea
-from embaudit.auditing.glossary import CODES, WORDS
-from embaudit.auditing.objectives import OBJECTIVES
+from embaudit.auditing.texts import CODES, WORDS
 from embaudit.io import formats
 from embaudit.io.catalogue import PACKAGES
+from embaudit.model.objectives import OBJECTIVES
 
 TEXTS = {page: path.read_text(encoding="utf-8") for page, path in PAGES.items()}
 AWAY = ("https://arxiv.org/abs/", "https://kexue.fm/archives/", "https://grouplens.org/datasets/")

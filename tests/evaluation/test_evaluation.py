@@ -86,20 +86,6 @@ def test_top_is_a_stable_sort(values, n):
     assert Largest(1, n).add(scores[None]).columns[0].tolist() == np.argsort(-scores, kind="stable")[:n].tolist()
 
 
-def test_labels_in_any_form_are_the_same():
-    forms = [
-        GENRES,
-        [None if not g else g.split("|") for g in GENRES],
-        [set() if not g else set(g.split("|")) for g in GENRES],
-        pd.Series([g or np.nan for g in GENRES]),
-        [(g or "(no genres listed)").replace("|", ";") for g in GENRES],
-    ]
-    tables = [as_truth(f, 12, separator=";" if i == 4 else "|").table.toarray() for i, f in enumerate(forms)]
-    for table in tables:
-        np.testing.assert_array_equal(table, tables[0])
-    assert as_truth([1, 2, 1], 3).labels == ("1", "2")
-
-
 def test_the_prediction_cosine_does_not_move_with_the_gauge_and_the_raw_one_does():
     draw = np.random.default_rng(0)
     clusters = np.repeat(np.arange(3), 20)
@@ -164,19 +150,6 @@ def test_intervals_hold_the_mean_and_shrink_with_the_queries():
         assert ((frame["ci_low"] <= frame["value"]) & (frame["value"] <= frame["ci_high"])).all()
         widths.append((frame["ci_high"] - frame["ci_low"]).mean())
     assert widths[0] / widths[1] == pytest.approx(4, rel=0.5)
-
-
-def test_intervals_cover_the_truth_about_as_often_as_they_say():
-    """The precision over all queries is inside the interval of a sample of them in most of the draws."""
-    draw = np.random.default_rng(2)
-    clusters = draw.integers(3, size=600)
-    model = FactorModel.from_vectors(np.eye(3)[clusters] + 0.8 * draw.standard_normal((600, 3)))
-    whole = evaluate_similarities(model, clusters).value("cosine")
-    inside = 0
-    for seed in range(40):
-        row = evaluate_similarities(model, clusters, n_queries=60, rng=seed).to_frame().iloc[0]
-        inside += row["ci_low"] <= whole <= row["ci_high"]
-    assert inside >= binom.ppf(0.01, 40, 0.95)
 
 
 def test_one_side_and_a_model_of_cosines_have_fewer_similarities():
@@ -308,16 +281,3 @@ def test_where_all_rests_on_one_pair_nothing_is_known():
     assert (frame["ci_low"] == 0).all()
     assert (frame["ci_high"] == 1).all()
     assert (frame["difference_ci_low"][3:] == -1).all()
-
-
-def test_a_verdict_says_that_the_best_was_picked():
-    text = evaluate_similarities(make(), GENRES, n=3).explain()
-    assert "picked the best of" in text or "No other similarity" in text
-
-
-def test_too_few_labels_and_factors_out_of_all_size_are_refused_in_words():
-    labels = ["A", "B", *[None] * 10]
-    with pytest.raises(InputError, match="the items that have a label and a direction must be at least 3; got 2"):
-        evaluate_similarities(make(), labels, n=1)
-    with pytest.raises(InputError, match="longest of the item factors must be between"):
-        evaluate_similarities(FactorModel.from_vectors(make().right * 1e200), GENRES)

@@ -77,7 +77,11 @@ def test_an_audit_by_command_is_that_of_threads(cluster, embaudit, tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--dask", "127.0.0.1:1"], "--dask must be HOST:PORT of a Dask scheduler that answers; got '127.0.0.1:1'."),
+        pytest.param(  # which is waited for
+            ["--dask", "127.0.0.1:1"],
+            "--dask must be HOST:PORT of a Dask scheduler that answers; got '127.0.0.1:1'.",
+            marks=pytest.mark.slow,
+        ),
         (["--dask", "dask://a"], "--dask must be HOST:PORT of a Dask scheduler; got 'dask://a'."),
         (["--dask", "a:1", "--jobs", 2], "--jobs must be left out beside --dask; got 2."),
         (["--executor", "threads:2"], "--executor is gone; use --jobs N or --dask HOST:PORT."),

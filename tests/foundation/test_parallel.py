@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -190,6 +191,25 @@ def test_the_last_of_several_threads_restores_the_limit_in_any_order():
     assert blas() == {1}, "another thread still holds it"
     parallel._blas_limit.leave()
     assert blas() == {2}
+
+
+def test_a_library_that_comes_while_others_are_limited_is_limited_too():
+    """FAISS brings a BLAS on OpenMP, which starts with all processors whatever OPENBLAS_NUM_THREADS says."""
+    script = (
+        "import threadpoolctl, numpy\n"
+        "from embaudit.foundation.parallel import _blas_limit\n"
+        "def limits(): return {pool['num_threads'] for pool in threadpoolctl.threadpool_info() if pool['user_api'] == 'blas'}\n"
+        "_blas_limit.enter()\n"
+        "import faiss\n"
+        "late = limits()\n"
+        "_blas_limit.enter()\n"
+        "held = limits()\n"
+        "_blas_limit.leave(), _blas_limit.leave()\n"
+        "print(late == {1, 2}, held == {1}, limits() == late)\n"
+    )
+    host = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "2"}
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=host)
+    assert run.stdout.split() == ["True"] * 3
 
 
 def test_two_audits_at_once_leave_the_host_as_it_was():

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from embaudit.errors import InputError
-from embaudit.foundation.checked import as_count, as_list, as_rows, as_seed
+from embaudit.foundation.checked import as_seed
 from embaudit.foundation.inputs import inputs_noted, note_input, noted_inputs
 from embaudit.foundation.parallel import row_blocks
 from embaudit.foundation.plain import frame_of, plain
-from embaudit.foundation.words import beside, copied, counted, listed, percent, visible
+from embaudit.foundation.words import copied, counted, listed, percent, visible
 
 
 @dataclass
@@ -62,7 +61,6 @@ def test_counts_copies_and_names():
     assert [counted(n, "row") for n in (0, 1, 1000)] == ["0 rows", "1 row", "1,000 rows"]
     assert [listed("abcd"[:n], 2) for n in range(5)] == ["", "a", "a, b", "a, b and 1 more", "a, b and 2 more"]
     assert [copied(n) for n in (0, 1, 1000)] == ["0 copies", "1 copy", "1,000 copies"]
-    assert beside(0.5, 0.25, "alone") == "50 % (25 % alone)"
     assert [visible(name) for name in ("", "a ", " a", "a b", "a\tb")] == ["''", "'a '", "' a'", "a b", r"'a\tb'"]
 
 
@@ -76,27 +74,6 @@ def test_files_are_noted_while_a_command_works():
         note_input(Path("c"))
         assert noted_inputs() == {Path("a"), Path("c")}
     assert noted_inputs() == frozenset()
-
-
-def test_counts_lists_and_rows_are_checked():
-    assert as_count(np.int64(3), "n", most=3) == 3
-    assert as_count(0, "n", least=0) == 0
-    for bad in (0, 4, True, 2.0):
-        with pytest.raises(InputError, match=r"^n must be an integer from 1 to 3; got"):
-            as_count(bad, "n", most=3)
-    with pytest.raises(InputError, match=r"^names must be a list, such as \[1\]; got 3\.$"):
-        as_list(3, "names", "[1]")
-    assert as_list(iter("ab"), "names", "") == ["a", "b"]
-    for bad in ([True], [0.0], [[0]], [3], [-1]):
-        with pytest.raises(InputError, match=r"^rows must be"):
-            as_rows(bad, 3)
-    assert as_rows([], 3).dtype == np.intp
-    with pytest.raises(
-        InputError, match=r"rows must be a vector of integers; got bool of shape \(1,\); np.flatnonzero"
-    ):
-        as_rows([True], 3)
-    with pytest.raises(InputError, match=r"rows must be a vector of integers; got float64 of shape \(1,\)\.$"):
-        as_rows([0.5], 3)
 
 
 def test_seeds_are_kept_and_drawn_ones_can_be_given_again():

@@ -20,6 +20,8 @@ import pytest
 import embaudit as ea
 from embaudit.cli import main
 
+pytestmark = pytest.mark.slow
+
 NUMBER = int(os.environ.get("EMBAUDIT_KILLED", "14"))
 SEED = int(os.environ.get("EMBAUDIT_KILLED_SEED", "0"))
 WAYS = (signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, "full")
@@ -59,6 +61,7 @@ def run_until_stopped(folder, arguments, way, moment):
             nothing = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nothing, 1)
             os.dup2(nothing, 2)
+            sys.dont_write_bytecode = True  # half of it would stay when the run is stopped
             if way == "full":
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (int(moment), resource.RLIM_INFINITY))

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from records import open_records
 from scipy import stats
 
 import embaudit.gauges
@@ -352,7 +351,3 @@ def test_lengths_are_numbers_from_0(budget: object) -> None:
 def test_sides_are_left_or_right() -> None:
     with pytest.raises(InputError, match=r"^side must be one of \"left\", \"right\"; got 'up'\.$"):
         Translation(2, side="up")
-
-
-def test_records_are_closed() -> None:
-    assert open_records("gauges") == set()

@@ -28,6 +28,8 @@ def movielens(objective: str) -> ea.FactorModel:
     return model.replace(left_counts=table.counts("left"), right_counts=table.counts("right"))
 
 
+MARKS = ("gauge", "role", "name", "subject", "objective", "max_condition", "max_shift")
+"""Keys that tell the records of a list apart; findings are told apart by their code."""
 MODELS = {
     "movielens-product": lambda: movielens("product"),
     "movielens-factors": lambda: movielens("factors"),
@@ -56,7 +58,7 @@ def leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(value, f"{path}.{key}" if path else str(key))
     elif isinstance(node, list):
         for number, value in enumerate(node):
-            marks = ("gauge", "role", "code", "name", "subject", "objective", "max_condition", "max_shift")
+            marks = ("code",) if isinstance(value, dict) and "code" in value else MARKS
             named = isinstance(value, dict) and [str(value[mark]) for mark in marks if mark in value]
             yield from leaves(value, f"{path}[{'|'.join(named) if named else number}]")
     else:

@@ -7,16 +7,10 @@ import re
 import statistics
 from pathlib import Path
 
-import pytest
-
 PACKAGE = Path(__file__).parents[2] / "embaudit"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-NAMES = [str(path.relative_to(PACKAGE)) for path in MODULES]
-
-
-@pytest.fixture(params=MODULES, ids=NAMES)
-def module(request):
-    return request.param
+TEXTS = {path: path.read_text(encoding="utf-8") for path in MODULES}
+TREES = {path: ast.parse(text) for path, text in TEXTS.items()}
 
 
 def functions(tree):
@@ -33,41 +27,39 @@ def test_the_top_of_the_package_is_an_overview():
 
 
 def test_files_and_functions_are_short_as_a_rule():
-    texts = [path.read_text() for path in MODULES]
-    assert statistics.median(text.count("\n") for text in texts) <= 125
-    bodies = [body_lines(function) for text in texts for function in functions(ast.parse(text))]
+    assert statistics.median(text.count("\n") for text in TEXTS.values()) <= 125
+    bodies = [body_lines(function) for tree in TREES.values() for function in functions(tree)]
     assert statistics.median(bodies) <= 4
 
 
-def test_files_and_functions_are_small(module):
-    text = module.read_text()
-    assert text.count("\n") <= 400
-    for function in functions(ast.parse(text)):
-        assert body_lines(function) <= 40, function.name
+def test_files_and_functions_are_small():
+    assert [path for path, text in TEXTS.items() if text.count("\n") > 400] == []
+    long = [(path, node.name) for path, tree in TREES.items() for node in functions(tree) if body_lines(node) > 40]
+    assert long == []
 
 
-def test_every_module_and_public_function_is_documented(module):
-    tree = ast.parse(module.read_text())
-    assert ast.get_docstring(tree), "a module says what it is"
-    for node in tree.body:
-        public = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-        overloaded = public and any("overload" in ast.dump(decorator) for decorator in node.decorator_list)
-        if public and not overloaded:
-            assert ast.get_docstring(node), node.name
+def is_public(node):
+    public = isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+    return public and not any("overload" in ast.dump(decorator) for decorator in node.decorator_list)
 
 
-def test_no_loose_ends(module):
-    text = module.read_text()
+def test_every_module_and_public_function_is_documented():
+    assert [path for path, tree in TREES.items() if not ast.get_docstring(tree)] == [], "a module says what it is"
+    public = [(path, node) for path, tree in TREES.items() for node in tree.body if is_public(node)]
+    assert [(path, node.name) for path, node in public if not ast.get_docstring(node)] == []
+
+
+def test_no_loose_ends():
     for pattern in (
         r"\b(TODO|FIXME|XXX|HACK)\b",
         r"raise NotImplementedError",
         r"type: ignore(?!\[)",
         r"noqa(?!:)",
         r"allow_pickle=True",
+        r"np\.random\.(seed|rand|randn|randint|normal|uniform)\(",
     ):
-        assert not re.search(pattern, text), pattern
-    assert not re.search(r"np\.random\.(seed|rand|randn|randint|normal|uniform)\(", text), "global randomness"
-    assert module.name not in ("utils.py", "base.py", "helpers.py", "common.py")
+        assert [path for path, text in TEXTS.items() if re.search(pattern, text)] == [], pattern
+    assert not {path.name for path in MODULES} & {"utils.py", "base.py", "helpers.py", "common.py"}
 
 
 def test_no_test_is_left_out_for_a_package_that_the_lock_may_hold():

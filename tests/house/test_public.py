@@ -46,18 +46,6 @@ def test_models_paths_and_objects_are_taken_alike(name, path):
     assert all(other == wanted for other in others)
 
 
-@pytest.mark.parametrize("name", TAKERS)
-def test_what_is_no_model_is_refused_in_one_sentence(name, tmp_path):
-    for given, words in (
-        (tmp_path / "no.npz", "no.npz"),
-        (RIGHT, "fitted model of a known library; got ndarray"),
-        (3, "got int"),
-    ):
-        with pytest.raises(ea.InputError, match=words) as refused:
-            TAKERS[name](given)
-        assert "\n" not in str(refused.value)
-
-
 def test_an_audit_names_the_path_it_was_given(path):
     options = {"n_gauges": 1, "n_pairs": 100}
     assert ea.audit(path, **options).source == str(path)
@@ -145,7 +133,6 @@ SIDES = {
     "identified_factors": lambda role: ea.identified_factors(MODEL, role),
     "plot_heatmap": lambda role: ea.plot_heatmap(MODEL, axes(), role=role).frame().to_numpy(),
     "plot_prediction_cosines": lambda role: ea.plot_prediction_cosines(MODEL, axes(), role=role).predicted,
-    "normalisation_test": lambda role: ea.normalisation_test(MODEL, role=role),
     "levels": lambda role: ea.levels(MODEL, role=role).to_dict(),
     "side": lambda role: MODEL.side(role).labels,
     "twins": lambda role: ea.twins(MODEL, role=role).to_dict(),

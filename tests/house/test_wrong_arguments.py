@@ -140,7 +140,6 @@ CALLS = {
     ea.movement: {"before": MODEL, "after": MODEL, "n_neighbours": 2},
     ea.movement(MODEL, MODEL, n_neighbours=2).plot: {},
     ea.neighbours: {"x": RIGHT, "n": 2},
-    ea.normalisation_test: {"model": MODEL},
     ea.pinned_test: {"model": MODEL.replace(link="cosine", right_bias=None)},
     ea.position: {"model": MODEL},
     ea.position(MODEL).plot: {},

@@ -102,6 +102,7 @@ REPEATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REPEATED)
 def test_one_long_text_within_others(tmp_path, kind):
     one, arrow_type = REPEATED[kind]

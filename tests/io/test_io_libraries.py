@@ -221,7 +221,7 @@ def test_tied_embeddings_serve_as_head_unless_there_is_one(tmp_path: Path, tied:
     save_file({**body, "lm_head.weight": Y}, tmp_path / "model.safetensors")
     np.testing.assert_array_equal(load(tmp_path).right, Y)
     chosen = load(tmp_path / "model.safetensors", weight="model.layers.0.mlp.weight", kind="vectors")
-    assert chosen.link is Link.IDENTITY
+    assert chosen.link == Link.IDENTITY
     with pytest.raises(InputError, match="weight must be one of"):
         load(tmp_path, weight="lm_head")
 

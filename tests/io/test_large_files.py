@@ -76,7 +76,6 @@ ENTRIES: dict[str, Callable[[ea.FactorModel], Any]] = {
 OF_HEADS: dict[str, Callable[[ea.FactorModel], Any]] = {
     "head_report": ea.head_report,
     "probe_inputs": ea.probe_inputs,
-    "normalisation_test": lambda head: ea.normalisation_test(head.replace(link=ea.Softmax(unit_rows=True))),
 }
 
 
@@ -196,7 +195,9 @@ def test_opening_reads_no_vectors(suffix: str, tmp_path: Path, monkeypatch: pyte
     ):
         monkeypatch.setattr(name, noted(asked, pkgutil.resolve_name(name)))
     found = read(path)
-    assert repr(found.model).startswith(f"FactorModel(9 {'labels' if suffix == '.safetensors' else 'items'}, rank 3, ")
+    assert repr(found.model).startswith(
+        f"FactorModel(9 {'labels' if suffix == '.safetensors' else 'items'}, 3 dimensions, "
+    )
     assert (found.model.n_right, found.model.rank, len(found.model.right_side)) == (9, 3, 9)
     assert found.model.right_side.dtype == np.float32
     assert {part.became: part.shape for part in found.intake.parts}["right"] == (9, 3)

@@ -40,7 +40,7 @@ def test_a_linear_layer_is_a_head_and_an_embedding_is_none() -> None:
     np.testing.assert_array_equal(head.right_bias, B)
     assert head.link is Link.SOFTMAX
     assert from_object(imitation(*LINEAR, weight=Tensor(ITEMS), bias=None)).right_bias is None
-    assert from_object(layer, kind="vectors").link is Link.IDENTITY
+    assert from_object(layer, kind="vectors").link == Link.IDENTITY
     embedding = imitation("torch.nn.modules.sparse.Embedding", MODULE, weight=Tensor(ITEMS))
     vectors = from_object(embedding, item_names=list("abcdefgh"))
     assert (vectors.link, vectors.roles, vectors.names("right")[7]) == (Link.IDENTITY, ("user", "item"), "h")

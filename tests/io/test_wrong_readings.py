@@ -165,7 +165,7 @@ def test_inputs_are_read_from_a_file(tmp_path: Path) -> None:
     pd.DataFrame(inputs, columns=["a", "b"]).to_csv(tmp_path / "x.csv", index=False)
     for given in (tmp_path / "x.npy", str(tmp_path / "x.csv"), inputs):
         model = load(tmp_path / "m.npz", inputs=given)
-        assert repr(model) == "FactorModel(2 inputs × 3 labels, rank 2, softmax link, float64, label bias)"
+        assert repr(model) == "FactorModel(2 inputs × 3 labels, 2 dimensions, softmax link, float64, label bias)"
         np.testing.assert_array_equal(model.scores(), inputs @ ROWS.T + [1.0, 2.0, 3.0])
     np.savez(tmp_path / "two.npz", P=ROWS, Q=ROWS)
     with pytest.raises(InputError, match=r"inputs must be left out here; the model has users of its own"):

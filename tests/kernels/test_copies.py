@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from embaudit.kernels import copies
-from embaudit.kernels.copies import first_copies, near_pairs, resolution
+from embaudit.kernels.copies import first_copies, near_pairs, resolution, spacing_of
 from embaudit.kernels.pairs import pair_cosines
 from embaudit.kernels.rows import unit_rows
 
@@ -23,17 +23,9 @@ def pairs_of(x, least):
     return np.argwhere(np.triu(unit @ unit.T > least, 1)).tolist()
 
 
-@pytest.fixture
-def by_tree(monkeypatch):
-    monkeypatch.setattr(copies, "PRODUCTS", 0)
-
-
 @pytest.mark.parametrize("k", [2, 3, 6, 30])
 @pytest.mark.parametrize("least", [0.9999, 0.99, 0.5])
-@pytest.mark.parametrize("products", [0, 10**9])
-def test_near_pairs_are_those_of_all_pairs(k, least, products, monkeypatch):
-    monkeypatch.setattr(copies, "PRODUCTS", products)
-    monkeypatch.setattr(copies, "STRIP", 50)
+def test_near_pairs_are_those_of_all_pairs(k, least):
     x = crowded(k=k)
     wanted = pairs_of(x, least)
     assert len(wanted) > 20
@@ -46,40 +38,27 @@ def test_only_the_rows_named_are_compared_by_their_places():
     assert sorted(near_pairs(x, rows, 0.9999).tolist()) == pairs_of(x[rows], 0.9999)
 
 
-@pytest.mark.parametrize("products", [4 * 40 * 40, 4 * 40 * 40 - 1])
-def test_few_rows_are_multiplied_and_more_are_put_in_a_tree(products, monkeypatch):
-    monkeypatch.setattr(copies, "PRODUCTS", products)
-    built = []
-    tree = copies._tree
-    monkeypatch.setattr(copies, "_tree", lambda points: built.append(points.shape) or tree(points))
-    assert len(near_pairs(np.repeat(np.eye(4), 10, axis=0), np.arange(40), 0.9999)) == 180
-    assert built == ([] if products == 6_400 else [(40, 4)])
-
-
-def test_products_give_up_where_too_many_pairs_are_near(monkeypatch):
-    x = np.repeat(np.eye(5), 4, axis=0)
-    monkeypatch.setattr(copies, "CANDIDATES", 30)
-    assert near_pairs(x, np.arange(20), 0.9999).shape == (30, 2)
-    monkeypatch.setattr(copies, "CANDIDATES", 29)
-    assert near_pairs(x, np.arange(20), 0.9999) is None
-
-
-@pytest.mark.usefixtures("by_tree")
-def test_where_too_many_come_near_more_dimensions_are_tried_and_then_none(monkeypatch):
-    rows = np.arange(300)
+def test_where_too_many_come_near_none_are_verified(monkeypatch):
     x = np.random.default_rng(0).standard_normal((300, 40))
-    built = []
-    tree = copies._tree
-    monkeypatch.setattr(copies, "_tree", lambda points: built.append(points.shape[1]) or tree(points))
-    assert near_pairs(x, rows, 0.98).tolist() == []
-    assert built == [4]
+    assert near_pairs(x, np.arange(300), 0.98).tolist() == []
     monkeypatch.setattr(copies, "CANDIDATES", 500)
-    assert near_pairs(x, rows, 0.98).tolist() == []
-    assert built == [4, 4, 8]
-    monkeypatch.setattr(copies, "DEEP", 299)
-    assert near_pairs(x, rows, 0.98) is None
-    monkeypatch.setattr(copies, "DEEP", 300)
-    assert near_pairs(x[:, :3] ** 2, rows, 0.5) is None
+    assert near_pairs(x[:, :3] ** 2, np.arange(300), 0.5) is None
+    assert near_pairs(x, np.arange(1), 0.5).tolist() == near_pairs(x, np.arange(0), 0.5).tolist() == []
+
+
+@pytest.mark.parametrize("digits", [8, 11, 24])
+def test_the_spacing_is_that_of_the_shortest_format_that_holds_all_numbers(digits):
+    draw = np.random.default_rng(0)
+    numbers, exponents = np.frexp(draw.standard_normal((40, 7)))
+    x = np.ldexp(np.rint(np.ldexp(numbers, digits)), exponents - digits)
+    assert spacing_of(x) == spacing_of(np.vstack([x, np.zeros((1, 7))])) == 2.0 ** (1 - digits)
+    x[3, 2] = 1 + 2.0**-digits
+    assert spacing_of(x) == {8: 2.0**-10, 11: 2.0**-23, 24: 2.0**-52}[digits]
+    assert spacing_of(np.rint(9 * x)) == 2.0**-52
+    # Below the smallest ordinary number of a format its steps no longer shrink.
+    tiny = np.array([[0.5, 2.0**-24, 3 * 2.0**-24]])
+    assert spacing_of(tiny) == 2.0**-7
+    assert spacing_of(np.float16([[0.1, 7e-8]]).astype(float)) == 2.0**-10
 
 
 def test_first_copies_are_rows_of_one_direction_whatever_their_length():
@@ -99,13 +78,11 @@ def test_a_cosine_as_far_from_1_as_rounding_brings_one_is_that_of_a_copy():
 
 
 def test_copies_are_found_outside_the_dimensions_of_the_tree(monkeypatch):
-    monkeypatch.setattr(copies, "PRODUCTS", 0)
     monkeypatch.setattr(copies, "LOOKED_AT", 4)
     x = np.zeros((13, 20))
     x[::4, :4] = np.eye(4)  # the rows looked at
     others = np.flatnonzero(~x.any(axis=1))
     x[others, 4 + np.arange(9) % 6] = np.arange(1, 10)
-    assert np.abs(x[others] @ copies._widest(x, np.arange(13))).max() < 1e-12
     expected = np.arange(13)
     expected[others[6:]] = others[:3]
     assert first_copies(x, np.arange(13)).tolist() == expected.tolist()

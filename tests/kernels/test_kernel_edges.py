@@ -9,7 +9,6 @@ from scipy.stats import binomtest
 from embaudit.kernels import moments
 from embaudit.kernels.intervals import wilson_interval
 from embaudit.kernels.screened import screened
-from embaudit.kernels.stretch import Stretch, plainest
 
 
 def test_a_row_with_zeros_is_no_zero_row():
@@ -25,13 +24,6 @@ def test_a_row_with_zeros_is_no_zero_row():
 def test_intervals_of_shares_are_scipys(count, n):
     expected = binomtest(count, n).proportion_ci(method="wilson")
     assert wilson_interval(count / n, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "given", [np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), np.ones((2, 2)), np.diag([1.0, 0.0]), Stretch(np.ones(2))]
-)
-def test_what_is_no_diagonal_matrix_stays_as_it_is(given):
-    assert plainest(given) is given
 
 
 def test_a_wide_gram_matrix_of_rows_far_from_the_origin_is_exact(monkeypatch):

@@ -15,7 +15,7 @@ from embaudit.foundation import parallel
 from embaudit.foundation.checked import as_factors
 from embaudit.kernels import nearest as module
 from embaudit.kernels.nearest import TIE, neighbours
-from embaudit.kernels.pairs import all_pairs, as_pairs, pair_cosines
+from embaudit.kernels.pairs import as_pairs, pair_cosines
 from embaudit.testing import factor_matrices, seeds
 
 SENTENCE = re.compile(r"^[^\n;]+ must be [^\n;]+; got [^\n;]+(; [^\n;]+)?\.$")
@@ -138,9 +138,6 @@ def test_a_shift_moves_every_row_before_the_search() -> None:
     assert (one.indices != neighbours(x, 4, rows=[3, 9]).indices).any()
 
 
-# --- what is kept ------------------------------------------------------------------------------------------------
-
-
 def test_kept_means_listed_or_tied_with_the_last_one_listed() -> None:
     draw = np.random.default_rng(3)
     before, after = draw.standard_normal((2, 40, 3))
@@ -217,9 +214,6 @@ def test_bad_query_rows(rows: object) -> None:
     assert SENTENCE.match(str(error.value)), error.value
 
 
-# --- pairs -------------------------------------------------------------------------------------------------------
-
-
 @given(st.data())
 def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
     rank = data.draw(st.integers(1, 5))
@@ -234,14 +228,6 @@ def test_pair_cosines_against_long_double(data: st.DataObject) -> None:
         else:
             exact = (wide[0][i] * wide[1][j]).sum() / (norms[0][i] * norms[1][j])
             assert abs(cosine - exact) <= 16 * np.finfo(float).eps
-
-
-def test_pairs_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = np.random.default_rng(0).standard_normal((9, 3))
-    whole = pair_cosines(x, x, all_pairs(9))
-    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 5 * 8 * 12})
-    np.testing.assert_array_equal(pair_cosines(x, x, all_pairs(9)), whole)
-    assert pair_cosines(x, x, np.empty((0, 2), dtype=int)).shape == (0,)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from embaudit.foundation import parallel
 from embaudit.foundation.checked import as_factors, as_rows, as_vector
 from embaudit.foundation.parallel import BLOCK_BYTES, row_blocks
 from embaudit.kernels.pairs import pair_cosines
-from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import gram, row_norms, sample_rows, triangular_factor, unit_rows
 from embaudit.testing import factor_matrices
 
@@ -96,19 +95,6 @@ def test_norms_and_directions_of_stored_factors(data: st.DataObject) -> None:
     np.testing.assert_array_equal(x, before)
 
 
-def test_long_matrices_are_read_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of any size give what one block gives."""
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((53, 4)).astype(np.float32), rng.standard_normal((53, 3))
-    whole = [row_norms(x), unit_rows(x), gram(x), gram(x, y), triangular_factor(x)]
-    monkeypatch.setattr(parallel.row_blocks, "__kwdefaults__", {"budget": 5 * 4 * 8})
-    assert len(list(float64_blocks(x))) == 11
-    blocked = [row_norms(x), unit_rows(x), gram(x), gram(x, y), triangular_factor(x)]
-    for one, many in zip(whole[:4], blocked[:4], strict=True):
-        np.testing.assert_allclose(many, one, rtol=1e-13)
-    np.testing.assert_allclose(blocked[4].T @ blocked[4], whole[4].T @ whole[4], rtol=1e-12)
-
-
 @given(st.integers(0, 200), st.integers(1, 20), st.integers(1, 400))
 def test_row_blocks_cover_every_row_once_within_budget(n_rows: int, n_columns: int, budget: int) -> None:
     blocks = list(row_blocks(n_rows, n_columns, budget=budget))
@@ -145,9 +131,6 @@ def test_triangular_factor_resolves_what_a_gram_matrix_cannot() -> None:
     assert smallest == pytest.approx(1e-12, rel=1e-2)
     squared = np.linalg.eigvalsh(gram(x))[0]
     assert abs(squared - 1e-24) > 1e-20
-
-
-# --- bounded memory ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -188,9 +171,6 @@ def test_memory_maps_are_not_copied(on_disk: Path) -> None:
     factors = as_factors(x, "item factors")
     assert np.shares_memory(factors, x)
     assert factors.dtype == np.float32
-
-
-# --- validation --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -292,9 +272,6 @@ def test_bad_rows_are_one_sentence(bad: object) -> None:
 def test_rows_may_be_few_or_repeated() -> None:
     assert as_rows([], 3).tolist() == []
     assert as_rows(np.array([2, 2], dtype=np.uint8), 3).tolist() == [2, 2]
-
-
-# --- samples -----------------------------------------------------------------------------------------------------
 
 
 def test_rows_are_drawn_once_each_in_order_and_uniformly() -> None:

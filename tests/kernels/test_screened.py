@@ -93,26 +93,3 @@ def test_no_cosine_exceeds_its_bound(seed, k, power, shift):
     found = (queries.astype(np.float32) @ rows.T) * inverse
     exact = queries @ unit_rows(seen).T
     assert (np.abs(found - exact) <= slack).all()
-
-
-@pytest.mark.parametrize(("n_rows", "times"), [(1_999, 1), (2_000, 2)])
-def test_what_few_candidates_leave_open_more_of_them_settle(monkeypatch, n_rows, times):
-    draw = np.random.default_rng(1)
-    x = draw.standard_normal((n_rows, 8)).astype(np.float32)
-    x[100:160] = x[0] + 1e-9 * draw.standard_normal((60, 8)).astype(
-        np.float32
-    )  # nearer to each other than float32 tells
-    plain = nearest._searched(x, np.array([0, 7]), 4, None, None)
-    monkeypatch.setattr(nearest, "MANY", 1)
-    spares, searched, screen, search = [], [], nearest.screened, nearest._searched
-    monkeypatch.setattr(
-        nearest,
-        "screened",
-        lambda *given, spare=None: spares.append((given[1].tolist(), spare)) or screen(*given, spare=spare),
-    )
-    monkeypatch.setattr(nearest, "_searched", lambda *given: searched.append(given[1].tolist()) or search(*given))
-    found = neighbours(x, 3, rows=np.array([0, 7]))
-    assert spares == [([0, 7], None), ([0], 2_000)][:times]
-    assert searched == [[0]][: 2 - times]
-    np.testing.assert_allclose(np.column_stack([found.cosines, found.runner_up]), plain.values, atol=1e-14)
-    assert found.indices[1].tolist() == plain.columns[1, :3].tolist()

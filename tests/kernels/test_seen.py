@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.kernels import largest, nearest
+from embaudit.kernels import nearest
 from embaudit.kernels.largest import Largest
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.seen import Mapped, Seen, single
@@ -59,19 +59,6 @@ def test_mapped_rows_are_copies_in_float64():
     assert X[0, 0] == 3.0
 
 
-# --- the largest of what passes by ----------------------------------------------------------------------------------
-
-
-def test_of_equals_the_first_are_foremost():
-    tile = np.array([[1.0, 3.0, 3.0, 3.0], [5.0, 1.0, 1.0, 0.0], [2.0, 2.0, 2.0, 9.0]])
-    assert largest._foremost(tile, 2).tolist() == [
-        [False, True, True, False],
-        [True, True, False, False],
-        [True, False, False, True],
-    ]
-    assert largest._foremost(tile, 4).all()
-
-
 def test_tiles_are_merged_with_their_columns():
     best = Largest(2, 2).add(np.array([[1.0, 3.0], [0.0, -np.inf]])).add(np.array([[2.0, 3.0], [-1.0, 5.0]]), 2)
     assert best.columns.tolist() == [[1, 3], [3, 0]]
@@ -79,9 +66,6 @@ def test_tiles_are_merged_with_their_columns():
     assert best.bar.tolist() == [3.0, 0.0]
     nothing = Largest(1, 2).merge(np.array([], dtype=np.intp), np.array([], dtype=np.intp), np.array([]))
     assert nothing.columns.tolist() == [[-1, -1]]
-
-
-# --- searches -------------------------------------------------------------------------------------------------------
 
 
 def test_shifted_rows_are_searched_as_shifted_however_many_there_are(monkeypatch):
@@ -100,6 +84,3 @@ def test_rows_without_direction_are_nobodys_neighbours():
     found = neighbours(x, 3)
     assert found.indices.tolist() == [[2, 3, -1], [-1, -1, -1], [0, 3, -1], [2, 0, -1]]
     assert found.runner_up.tolist()[0] == -np.inf
-
-
-# --- small things ---------------------------------------------------------------------------------------------------

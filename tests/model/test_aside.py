@@ -11,7 +11,6 @@ from embaudit import FactorModel, audit, fix
 from embaudit.errors import InputError
 from embaudit.io import load, save
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.side import Side
 
 N, K = 60, 6
 ASIDE = np.arange(N) >= 50
@@ -23,27 +22,6 @@ def head(aside: np.ndarray | None = ASIDE) -> FactorModel:
     rows = rng.standard_normal((N, K)) + 0.3
     rows[ASIDE] = [4, 3, 2, 1, 1, 1] + 0.05 * rng.standard_normal((10, K))
     return FactorModel(None, rows, "softmax", roles=("input", "label"), right_aside=aside)
-
-
-@pytest.mark.parametrize("wrong", [[1, 0, 1], [True, False], [[True, False, True]], ["a", "b", "c"]])
-def test_what_is_not_one_truth_a_row_is_refused(wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^item aside must be 3 values True or False, one a row; got "):
-        Side(np.eye(3), "item", aside=wrong)
-
-
-@pytest.mark.parametrize(
-    ("aside", "asked"),
-    [
-        (None, [0, 1, 2, 3]),
-        ([False, True, False, False], [0, 2, 3]),
-        ([True, True, False, False], [2, 3]),
-        ([False, True, True, False], [0, 1, 2, 3]),  # row 0 has no direction, so one would be left
-        ([True] * 4, [0, 1, 2, 3]),
-    ],
-)
-def test_who_is_asked(aside: list[bool] | None, asked: list[int]) -> None:
-    rows = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-    assert Side(rows, "item", aside=aside).asked.tolist() == asked
 
 
 def test_flags_go_with_their_rows() -> None:

@@ -84,22 +84,6 @@ def test_large_models_are_checked_on_sampled_rows(monkeypatch):
     assert drift(model, model, condition_number=1.0, rng=1) == drift(model, model, condition_number=1.0, rng=1)
 
 
-@pytest.mark.parametrize(("link", "sensitivity"), [("identity", 1.0), ("softmax", 2.0)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_bound_is_its_formula(link, sensitivity, dtype):
-    model = make(link, 3, dtype=dtype, biases=["left_bias", "right_bias"], offset=-0.5)
-    after = model.replace(right=model.right * dtype(3), right_bias=model.right_bias * 2)
-    rows = np.array([2, 5])
-    longest = np.linalg.norm(model.left[rows].astype(float), axis=1).max()
-    before_size, after_size = (longest * np.linalg.norm(x.right.astype(float), axis=1).max() for x in (model, after))
-    biases = 0.5 + 2 * np.abs(model.left_bias[rows]).max() + 3 * np.abs(model.right_bias).max()
-    expected = 4 * module.EPS * (6**1.5 * 10.0 * before_size + biases) + 4 * np.finfo(dtype).eps * after_size
-    assert module.rounding_bound(model, after, 10.0, rows) == pytest.approx(sensitivity * expected, rel=1e-6)
-    alone = make("cosine", 3, dtype=dtype, biases=())
-    expected = 4 * (module.EPS * 6**1.5 * 10 + np.finfo(dtype).eps)
-    assert module.rounding_bound(alone, alone, 10.0, rows) == pytest.approx(expected, rel=1e-12)
-
-
 DOUBLE, SINGLE = Fraction(1, 2**52), Fraction(1, 2**23)
 SIZES = [(1, 10**6), (10**6, 1)]
 
@@ -213,13 +197,3 @@ def test_scores_of_rows_that_stand_for_all_models_are_computed_once(monkeypatch,
         expected = np.abs(scores(after) - scores(some.model)).max()
         assert some.drift(after, condition_number=1.0).max_abs == pytest.approx(expected, rel=1e-12)
     assert len(calls) == asked
-
-
-def test_scores_hold_each_bias_that_there_is_once():
-    model = random_model(n=4, p=3, k=2)
-    products = model.left @ model.right.T
-    left, right = np.arange(4.0), np.array([10.0, 20.0, 30.0])
-    assert np.array_equal(model.scores(), products)
-    assert np.array_equal(model.replace(offset=2.0).scores(), products + 2)
-    biased = model.replace(left_bias=left, right_bias=right, offset=2.0)
-    assert np.array_equal(biased.scores([1, 3]), (products + 2 + left[:, None] + right)[[1, 3]])

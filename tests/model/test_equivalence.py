@@ -90,17 +90,6 @@ def test_each_level_implies_the_lower_ones(scores: np.ndarray) -> None:
         assert largest_gap(level, scores, scores.copy()) == 0
 
 
-def test_levels_are_ordered_and_named() -> None:
-    assert sorted(Equivalence) == [
-        Equivalence.NOTHING,
-        Equivalence.RANKINGS,
-        Equivalence.PROBABILITIES,
-        Equivalence.SCORES,
-        Equivalence.COSINES,
-    ]
-    assert [level.title for level in Equivalence] == ["nothing", "rankings", "probabilities", "scores", "cosines"]
-
-
 def test_nothing_is_always_agreed_on() -> None:
     assert largest_gap(Equivalence.NOTHING, np.zeros((1, 2)), np.ones((1, 2))) == 0
 

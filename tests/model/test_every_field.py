@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from embaudit.errors import InputError
@@ -11,8 +10,6 @@ from embaudit.model import FactorModel, lazy_array
 from embaudit.model import side as module
 from embaudit.model.drift import Sample, drift, require_same_rows
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.final_norm import FinalNorm
-from embaudit.model.ids import require_lengths, require_one_kind
 from embaudit.model.lazy_array import LazyArray
 from embaudit.model.links import Link, Softmax
 from embaudit.model.objectives import Linear, kept_objective, training_objective
@@ -102,9 +99,6 @@ def test_rows_as_the_link_multiplies_them():
             np.testing.assert_allclose(model.moments(side).mean, rows.mean(axis=0))
 
 
-# --- bounds --------------------------------------------------------------------------------------------------------
-
-
 def test_models_of_other_rows_are_not_compared():
     other = WHOLE.replace(right=np.ones((3, 2)), **{name: None for name in BESIDE if name.startswith("right")})
     words = "the model after must be of [3, 2] rows, as the one before; got [3, 3]; compare joins others."
@@ -173,27 +167,6 @@ def test_who_is_asked_about_where_rows_have_no_direction():
     np.testing.assert_allclose(side.outline.mean, rows.mean(axis=0))
 
 
-def test_the_index_of_a_frame_is_taken_unless_it_counts_its_rows():
-    for index, ids in (
-        (pd.RangeIndex(2), None), (pd.RangeIndex(0, 4, 2), [0, 2]), (pd.RangeIndex(1, 3), [1, 2]),
-        (pd.Index([0, 1]), [0, 1]),
-    ):  # fmt: skip
-        found = Side(pd.DataFrame(RIGHT, index=index), "item").ids
-        assert (None if found is None else found.tolist()) == ids
-    assert Side(pd.DataFrame(RIGHT, index=["p", "q"]), "item", ids=["r", "s"]).ids.tolist() == ["r", "s"]
-
-
-def test_the_condition_of_a_norm_and_what_it_takes():
-    assert FinalNorm("rms", [0.25, -0.5]).condition_number == 2.0
-    assert FinalNorm("layer", [1e-300, 0.0]).condition_number == np.inf
-    assert FinalNorm("rms", [1e-300, 2e-300]).condition_number == pytest.approx(2.0)
-    for bad in ("a", None, True):
-        with pytest.raises(InputError, match="the epsilon of a norm must be a number >= 0; got"):
-            FinalNorm("rms", [1.0], epsilon=bad)
-    with pytest.raises(InputError, match=r"^gain must "):
-        FinalNorm("rms", ["a"])
-
-
 def test_objectives_that_nobody_knows_are_passed_on_by_nobody():
     assert kept_objective(None, Linear.IDENTITY) is None
     assert kept_objective("magic", Linear.IDENTITY) is None
@@ -250,16 +223,6 @@ def test_pairs_are_drawn_and_looked_up_by_their_sides():
     unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (LEFT, RIGHT)]
     np.testing.assert_allclose(Pairs.CROSS.cosines(WHOLE), (unit[0] @ unit[1].T).ravel())
     np.testing.assert_allclose(WHOLE.cosines("good"), [unit[1][0] @ unit[1][1]])
-
-
-def test_one_number_in_common_makes_no_row_numbers_of_ids():
-    names = ("the model", "movies.csv")
-    with pytest.raises(InputError, match=r"row numbers 0 to 1 in movies\.csv and ids such as 5 in the model; give"):
-        require_one_kind(np.array([0, 5]), np.arange(2), names, what="item ids")
-    require_one_kind(np.array([5, 1, 0]), np.arange(2), names, what="item ids")
-
-
-# --- fields in a file ----------------------------------------------------------------------------------------------
 
 
 def in_a_file(array, name, asked):
@@ -328,16 +291,6 @@ def test_rows_in_a_file_that_are_no_matrix_of_numbers_are_refused_at_once(monkey
         asked = []
         assert Side(in_a_file(np.ones((2, 2), dtype=kind), "Q", asked), "item").title == "item"
         assert asked == []
-
-
-def test_sides_joined_by_row_are_as_long():
-    require_lengths(3, 3, ("the model", "movies.csv"), what="items")
-    with pytest.raises(InputError) as refused:
-        require_lengths(3000, 4, ("the model", "movies.csv"), what="items")
-    words = (
-        "items joined by row must be as many on both sides; got 3,000 in the model and 4 in movies.csv; join them by id"
-    )
-    assert str(refused.value) == f"{words}."
 
 
 def test_what_a_softmax_keeps_of_its_scores():

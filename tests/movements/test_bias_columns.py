@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from embaudit.auditing import audit
+from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import gather
 from embaudit.auditing.traits import traits_of
 from embaudit.kernels.nearest import neighbours
@@ -106,8 +107,8 @@ def test_an_audit_lays_both_lists_side_by_side() -> None:
     print_audit(found, screen)
     assert grid.caption in screen.export_text()
     for other in (model.replace(right_bias=None), model.replace(link="cosine")):
-        assert gather(other, n_gauges=1, show=["507"]).beside_bias == ()
-    assert gather(model, n_gauges=1, about="left").beside_bias == ()
+        assert gather(other, effort=Effort(n_gauges=1), show=["507"]).beside_bias == ()
+    assert gather(model, effort=Effort(n_gauges=1), about="left").beside_bias == ()
 
 
 def test_only_items_of_a_model_whose_predictions_see_biases_are_asked() -> None:

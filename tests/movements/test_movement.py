@@ -189,7 +189,7 @@ def test_all_cosines_of_long_rows_are_multiplied_once(monkeypatch):
     monkeypatch.setattr("embaudit.kernels.nearest._search", lambda *_: pytest.fail("multiplied again"))
     for records, after in zip(expected, models, strict=True):
         for one, other in zip(records, probe.measure(after), strict=True):
-            assert one.overlap_without_twins == other.overlap_without_twins or one.role == "cross"
+            assert one.top_n_overlap == other.top_n_overlap or one.role == "cross"
             found, wanted = other.to_dict(), one.to_dict()
             assert found.keys() == wanted.keys()
             for name, value in wanted.items():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from limited import limits
 from models import random_model
 
-from embaudit.auditing.limits import limits
 from embaudit.gauges import Gauge
 from embaudit.kernels.nearest import neighbours
 from embaudit.model import FactorModel
@@ -42,24 +42,24 @@ def test_lists_have_one_row_of_each_group_and_none_of_the_own():
 def test_movement_without_twins_is_that_of_one_row_each():
     many, few = copied()
     found, wanted = (movement(model, STRETCH.act(model), n_neighbours=5) for model in (many, few))
-    assert found.overlap_without_twins == wanted.top_n_overlap == wanted.overlap_without_twins
-    assert found.top_n_overlap != found.overlap_without_twins
-    assert (found.n_lists, found.n_lists_without_twins, wanted.n_lists_without_twins) == (39, 30, 30)
-    record = found.to_dict()
-    assert (record["overlap_without_twins"], record["n_lists_without_twins"]) == (wanted.top_n_overlap, 30)
+    assert found.top_n_overlap == wanted.top_n_overlap < 1
+    assert (found.n_lists, wanted.n_lists) == (30, 30)
+    by_all = neighbours(many.right, 5).overlap(neighbours(STRETCH.act(many).right, 5))
+    assert found.top_n_overlap != by_all
 
 
 def test_where_fewer_than_three_groups_are_left_there_are_no_such_lists():
     x = np.array([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0]])
     model = FactorModel.from_user_item(np.eye(2), x)
     found = movement(model, model, n_neighbours=1)
-    assert (found.top_n_overlap, found.n_lists, found.n_lists_without_twins) == (1.0, 4, 0)
-    assert np.isnan(found.overlap_without_twins)
-    assert found.to_dict()["overlap_without_twins"] is None
+    assert (found.top_n, found.n_lists, found.lists) == (0, 0, None)
+    assert np.isnan(found.top_n_overlap)
+    assert found.to_dict()["top_n_overlap"] is None
     found = movement(model, model.replace(right=x), role="cross")
-    assert (found.n_lists_without_twins, np.isnan(found.overlap_without_twins)) == (0, True)
+    assert (found.n_lists, np.isnan(found.top_n_overlap)) == (0, True)
     three = FactorModel.from_user_item(np.eye(2), [*x, [1.0, 1.0]])
-    assert movement(three, three, n_neighbours=2).overlap_without_twins == 1.0
+    found = movement(three, three, n_neighbours=2)
+    assert (found.top_n, found.n_lists, found.top_n_overlap) == (1, 3, 1.0)
 
 
 @pytest.mark.usefixtures("without_attacks")
@@ -69,28 +69,22 @@ def test_certificates_without_twins_are_those_of_one_row_each(side):
     if side == "left":
         many, few = (model.replace(left=model.right, right=model.left) for model in (many, few))
     (found,), (wanted,) = (limits(m, [side], max_condition=2.0, n_neighbours=3).certificates for m in (many, few))
-    assert found.entries_without_twins == wanted.entries == wanted.entries_without_twins
-    assert found.lists_without_twins == wanted.lists == wanted.lists_without_twins
-    assert found.lists != found.lists_without_twins
-    assert found.to_dict()["lists_without_twins"] == wanted.lists
+    assert (found.entries, found.lists, found.n_rows, found.exact) == (wanted.entries, wanted.lists, 30, True)
+    assert found.found.indices.tolist() == wanted.found.indices.tolist()
+    assert 0 < found.lists[1.1] < 1
     two = FactorModel.from_user_item(np.eye(2), [[1.0, 0.0], [2.0, 0.0], [0.0, 1.0], [3.0, 0.0]])
-    (found,) = limits(two, ["right"], max_condition=2.0, n_neighbours=1).certificates
-    assert (found.entries_without_twins, found.lists_without_twins) == ({}, {})
-    assert found.entries
+    assert limits(two, ["right"], max_condition=2.0, n_neighbours=1).certificates == ()
 
 
 def test_changes_of_a_head_without_twins_are_those_of_one_label_each():
     many, few = copied(means=(0.0, 1.0))
     shift = -few.right.mean(axis=0)
     found, wanted = (neighbour_change(m, np.arange(m.n_right), shift, n=4, exact=True) for m in (many, few))
-    assert found.top1_changed_without_twins == wanted.top1_changed == wanted.top1_changed_without_twins
-    assert found.top_n_changed_without_twins == wanted.top_n_changed == wanted.top_n_changed_without_twins
-    assert found.top1_changed < wanted.top1_changed
-    assert found.top_n_changed < wanted.top_n_changed
-    assert {"top1_changed_without_twins", "top_n_changed_without_twins"} < set(found.to_dict())
-    one = FactorModel.from_softmax([[1.0, 0.0], [2.0, 0.0], [3.0, 1e-5]])
+    assert (found.top1_changed, found.top_n_changed) == (wanted.top1_changed, wanted.top_n_changed)
+    assert found.n_rows == wanted.n_rows == 30
+    one = FactorModel.from_softmax(np.float32([[1.0, 0.0], [2.0, 0.0], [3.0, 1e-5]]))
     found = neighbour_change(one, np.arange(3), np.ones(2), n=1, exact=True)
-    assert np.isnan([found.top1_changed_without_twins, found.top_n_changed_without_twins]).all()
+    assert np.isnan([found.top1_changed, found.top_n_changed]).all()
 
 
 def test_labels_without_twins_are_examples_first():
@@ -123,11 +117,11 @@ def panel_of(angles):
 @pytest.mark.parametrize(
     ("angles", "pair"),
     [
-        ([0.0, 0.001, 1.0, 1.3, 2.0], (2, 3)),  # the twins 0 and 1 are nearer
-        ([0.0, 0.001, 0.02, 1.0, 1.3], (3, 4)),  # 2 lies by a hundredth of a right angle beside the twins
+        ([0.0, 1e-9, 1.0, 1.3, 2.0], (2, 3)),  # the twins 0 and 1 are nearer
+        ([0.0, 1e-9, 0.02, 1.0, 1.3], (3, 4)),  # 2 lies by a hundredth of a right angle beside the twins
         ([1.0, 1.05, 2.0, 2.2], (2, 3)),  # a cosine above 0.995 is written as 1.00
-        ([0.0, 0.001, 1.0, 1.001, 3.0], (0, 2)),  # but one label has a twin: one of each group
-        ([0.0, 1e-5, 2e-3, 2e-4], (1, 3)),  # all are twins
+        ([0.0, 1e-9, 1.0, 1.0 + 1e-9, 3.0], (0, 2)),  # but one label has a twin: one of each group
+        ([0.0, 1e-9, 2e-9, 2e-3], (0, 3)),  # one group and a label near it
     ],
 )
 def test_the_pair_made_opposite_is_no_pair_of_twins(angles, pair):

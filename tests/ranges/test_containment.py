@@ -17,6 +17,7 @@ from embaudit.ranges.cosine_range import reach_for
 from embaudit.ranges.half_angle import cosine_of
 
 BULK = {1: 20_000, 2: 60_000, 3: 60_000, 4: 40_000, 8: 15_000, 32: 1_000}
+SIZES = [pytest.param(k, marks=pytest.mark.slow) if k in (1, 4, 32) else k for k in BULK]
 KINDS = ("normal", "positive", "integer", "sparse", "twins")
 
 
@@ -67,7 +68,7 @@ def assert_inside(group: object, role: str, x: np.ndarray, y: np.ndarray, moved:
 
 
 @pytest.mark.parametrize("budget", [1.0, 1.3, 4.0, 100.0])
-@pytest.mark.parametrize("k", BULK)
+@pytest.mark.parametrize("k", SIZES)
 def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k]
@@ -81,7 +82,7 @@ def test_a_random_linear_gauge_for_each_pair_stays_inside(k: int, budget: float)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", BULK)
+@pytest.mark.parametrize("k", SIZES)
 def test_a_random_diagonal_gauge_for_each_pair_stays_inside(k: int, kind: str) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k] // 4
@@ -95,7 +96,7 @@ def test_a_random_diagonal_gauge_for_each_pair_stays_inside(k: int, kind: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", BULK)
+@pytest.mark.parametrize("k", SIZES)
 def test_a_random_translation_for_each_pair_stays_inside(k: int, kind: str) -> None:
     draw = np.random.default_rng(k)
     n = BULK[k] // 4

@@ -8,8 +8,7 @@ from mpmath import mp, mpf
 
 from embaudit.gauges import Diagonal, GeneralLinear
 from embaudit.model import FactorModel
-from embaudit.ranges import certified_neighbours, cosine_range, shift_to_reach
-from embaudit.ranges.translation import shifts_to_reach
+from embaudit.ranges import certified_neighbours, cosine_range
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -64,9 +63,3 @@ def test_ends_of_pairs_of_every_sign_in_full(role):
             assert np.isnan([found.lower[5], found.upper[5]]).all()
             assert not found.lower_attained[5]
             assert not found.upper_attained[5]
-
-
-def test_shifts_to_several_targets_are_those_to_each():
-    a, b = np.random.default_rng(3).standard_normal((2, 7, 3))
-    found = shifts_to_reach(a, b, [-1.0, 0.25, 1.0])
-    np.testing.assert_array_equal(found, [shift_to_reach(a, b, target) for target in (-1.0, 0.25, 1.0)])

@@ -9,9 +9,7 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.ranges.diagonal import weighing
 from embaudit.ranges.linear import bisector_and_normal
-from embaudit.ranges.summary import summarise
-from embaudit.ranges.sweep import NEVER, best_interval
-from embaudit.ranges.weights import _fine_scan, largest_cosine
+from embaudit.ranges.weights import largest_cosine
 
 
 def ends_of(found):
@@ -41,21 +39,6 @@ def test_what_is_attained_under_unbounded_diagonals(left, right, expected):
     assert ends_of(found)[2:] == expected[2:]
 
 
-def test_pairs_with_and_without_a_cosine_beside_each_other():
-    rows = np.array([[1.0, 1.0], [0.0, 0.0], [1.0, -2.0]])
-    model = ea.FactorModel.from_vectors(rows)
-    pairs = np.array([[0, 2], [0, 1], [2, 0], [1, 2]])
-    for group in (ea.gauges.Diagonal(2, max_condition=2), ea.gauges.GeneralLinear(2, max_condition=2)):
-        found = ea.cosine_range(model, group, pairs=pairs)
-        alone = ea.cosine_range(model, group, pairs=pairs[:1])
-        assert np.isnan(found.lower).tolist() == np.isnan(found.upper).tolist() == [False, True, False, True]
-        assert found.lower[0] == found.lower[2] == alone.lower[0]
-        assert found.upper[0] == found.upper[2] == alone.upper[0]
-        assert not found.lower_attained[[1, 3]].any()
-        summary = summarise(found, "x")
-        assert (summary.n_undefined, summary.attained_share) == (2, 1.0)
-
-
 def test_weights_become_a_gauge_whose_extremes_are_each_others_inverse():
     """So neither side takes more of it; weights of which one side would lose a number are refused."""
     for side in ("left", "right"):
@@ -64,21 +47,6 @@ def test_weights_become_a_gauge_whose_extremes_are_each_others_inverse():
     with pytest.raises(InputError) as raised:
         weighing(np.array([1e-310, 1e300]), "right")
     assert str(raised.value) == "no float64 gauge comes that close to this end; ask for a larger tol."
-
-
-# --- steps of the exact intervals, each by itself -------------------------------------------------------------------
-
-
-def test_what_tells_cosines_near_one_apart_finds_the_same_intervals():
-    draw = np.random.default_rng(0)
-    count, x = draw.integers(1, 5, 30), draw.uniform(0.5, 2.0, (4, 30))
-    y = x * np.sort(draw.uniform(0.5, 4.0, (4, 30)), axis=0) * np.where(np.arange(4)[:, None] < count, 1.0, -0.1)
-    ratios = np.where(np.arange(4)[:, None] < count, np.log(np.abs(y / x)), NEVER)
-    start, stop, cosine = best_interval(x.T, y.T, ratios.T, 9.0)
-    again, until, tangent = _fine_scan(x, y, count, 9.0)
-    assert start.tolist() == again.tolist()
-    assert stop.tolist() == until.tolist()
-    np.testing.assert_allclose(1 / (1 + tangent**2), cosine**2, rtol=1e-12)
 
 
 def test_axes_of_nearly_parallel_rows_are_exact():

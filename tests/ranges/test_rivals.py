@@ -7,7 +7,7 @@ import pytest
 
 from embaudit.kernels.nearest import neighbours
 from embaudit.ranges import rivals
-from embaudit.ranges.rivals import _bounds, nearest_rivals
+from embaudit.ranges.rivals import nearest_rivals
 from embaudit.ranges.translation import TranslationReach
 
 
@@ -30,23 +30,3 @@ def test_the_nearest_rival_is_the_least_of_all_pairs(monkeypatch, k, spread, bat
             least = 0.0 if np.linalg.norm(x[row]) <= radius else tangents[row, others].min()
             assert nearest == pytest.approx(least, rel=1e-9, abs=1e-15)
             assert nearest <= least
-
-
-def test_bounds_are_below_the_exact_tangents_and_next_to_them():
-    draw = np.random.default_rng(0)
-    x = draw.standard_normal((40, 3)) * draw.uniform(0.5, 2.0, (40, 1))
-    lengths, unit = np.linalg.norm(x, axis=1), x / np.linalg.norm(x, axis=1, keepdims=True)
-    cosines = unit @ unit.T
-    np.fill_diagonal(cosines, -np.inf)
-    off = ~np.eye(40, dtype=bool)
-    for radius in (0.01, 0.1, 0.4):
-        bounds = _bounds(cosines, lengths, lengths, radius, 3)
-        assert np.isposinf(np.diag(bounds)).all()
-        exact, able = exact_tangents(x, radius), np.minimum.outer(lengths, lengths) > radius
-        assert (bounds[off] <= exact[off]).all()
-        clear = off & able & (exact > 0.05)
-        np.testing.assert_allclose(bounds[clear], exact[clear], rtol=1e-9)
-        assert (bounds[off & ~able] == 0).all()
-    assert clear.mean() > 0.5
-    # Of rows just as long as the shift either may be turned anywhere.
-    assert _bounds(np.array([[0.5]]), np.array([1.0]), np.array([3.0]), 1.0, 3).tolist() == [[0.0]]

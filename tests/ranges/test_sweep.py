@@ -7,7 +7,7 @@ import pytest
 
 from embaudit.gauges import Diagonal
 from embaudit.model import FactorModel
-from embaudit.ranges import cosine_range, sweep
+from embaudit.ranges import cosine_range
 from embaudit.ranges.half_angle import cosine_of
 from embaudit.ranges.intervals import every_interval
 from embaudit.ranges.sweep import NEVER, best_interval
@@ -48,8 +48,8 @@ def best_of_all(x, y, ratios, square):
 
 
 @pytest.mark.parametrize("search", [best_interval, every_interval])
-@pytest.mark.parametrize("k", [2, 3, 5, 40, 300])
-@pytest.mark.parametrize("square", [1.0001, 1.21, 4.0, 1e4])
+@pytest.mark.parametrize("k", [2, 5, 40, 300])
+@pytest.mark.parametrize("square", [1.0001, 4.0, 1e4])
 @pytest.mark.parametrize(("slope", "spread"), [(0, 0), (0.3, 2), (2, 0), (30, 3), (-0.5, 1)])
 def test_it_is_the_best_of_all_intervals(search, k, square, slope, spread):
     x, y, ratios = sorted_pairs(k, 60, slope, spread, square, k)
@@ -60,15 +60,6 @@ def test_it_is_the_best_of_all_intervals(search, k, square, slope, spread):
     np.testing.assert_allclose(cosines_of(x, y, start, stop, square), cosine, atol=2e-14)
     assert (start < stop).all()
     assert (stop <= (ratios < NEVER).sum(axis=1)).all()
-
-
-def test_rounds_mostly_confirm(monkeypatch):
-    rounds = []
-    real = sweep._round
-    monkeypatch.setattr(sweep, "_round", lambda pairs, cosine: rounds.append(len(cosine)) or real(pairs, cosine))
-    best_interval(*sorted_pairs(500, 100, 0.2, 1, 4.0, 0), 4.0)
-    assert rounds[0] == 100
-    assert sum(rounds[1:]) < 50
 
 
 @pytest.mark.parametrize("search", [best_interval, every_interval])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from embaudit.ranges import definite
 from embaudit.ranges.cross_diagonal import CrossDiagonalReach, _longest_shadow
 from embaudit.ranges.cross_translation import CrossTranslationReach
 from embaudit.ranges.definite import smallest_definite_cosine
@@ -39,34 +38,6 @@ def test_a_batch_is_its_pairs_one_by_one(kappa):
     assert together.weights[known].max() <= kappa**2 * (1 + 1e-12)
 
 
-@pytest.mark.parametrize(("kappa", "spread", "rounds", "work"), [
-    (1.1, 1.0, 3, 226), (1.1, 1e-7, 3, 235), (30.0, 1e-3, 3, 600), (30.0, 0.1, 5, 602),
-])  # fmt: skip
-def test_few_steps_find_the_smallest_cosine(monkeypatch, kappa, spread, rounds, work):
-    worked, real = [], definite._next
-
-    def counted(pairs, low, high, *, halve):
-        worked.append(pairs.x.shape[1])
-        return real(pairs, low, high, halve=halve)
-
-    monkeypatch.setattr(definite, "_next", counted)
-    draw = np.random.default_rng(0)
-    x = draw.uniform(0.2, 2, (200, 4))
-    y = x * np.exp(spread * draw.standard_normal((200, 4)))
-    tangent, weights = smallest_definite_cosine(x, y, kappa)
-    assert len(worked) <= rounds + 1
-    assert sum(worked) <= 1.05 * work
-    dot, p, q = (np.einsum("ij,ij->i", weights, z) for z in (x * y, x * x, y * y))
-    cosine = dot / np.sqrt(p * q)
-    np.testing.assert_allclose((1 - tangent**2) / (1 + tangent**2), cosine, atol=1e-9)
-    tried = kappa ** (2 * draw.random((300, 200, 4)))
-    dot, p, q = (np.einsum("tij,ij->ti", tried, z) for z in (x * y, x * x, y * y))
-    assert (dot / np.sqrt(p * q) >= cosine - 1e-12).all()
-
-
-# --- shifts of one side -------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("tol", [1e-2, 1e-4])
 def test_a_shift_of_just_a_rows_length_stops_a_quarter_of_the_tolerance_short(tol):
     x, y = np.array([1.0, 0.0]), np.array([2.0, 0.0])
@@ -75,9 +46,6 @@ def test_a_shift_of_just_a_rows_length_stops_a_quarter_of_the_tolerance_short(to
     assert moved[0] / np.linalg.norm(moved) == pytest.approx(np.sin(tol / 4), rel=1e-6)
     moved = y + reach.witness(x, y, "upper", tol).right_shift
     assert moved[0] / np.linalg.norm(moved) == pytest.approx(np.cos(tol / 4), abs=1e-12)
-
-
-# --- weights without a bound --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kappa", [1.5, 3.0, 30.0])
@@ -119,3 +87,17 @@ def test_weights_reach_the_end_where_both_slopes_are_one_by_rounding():
     assert at == pytest.approx((1 - tangent[0] ** 2) / (1 + tangent[0] ** 2), rel=1e-12)
     assert at == pytest.approx(0.9916403967057675, rel=1e-12)
     assert ((weights >= 1) & (weights <= 4)).all()
+
+
+@pytest.mark.parametrize(("kappa", "spread"), [(1.1, 1.0), (1.1, 1e-7), (30.0, 0.1)])
+def test_no_weights_drawn_reach_below_the_smallest_cosine(kappa, spread):
+    draw = np.random.default_rng(0)
+    x = draw.uniform(0.2, 2, (200, 4))
+    y = x * np.exp(spread * draw.standard_normal((200, 4)))
+    tangent, weights = smallest_definite_cosine(x, y, kappa)
+    dot, p, q = (np.einsum("ij,ij->i", weights, z) for z in (x * y, x * x, y * y))
+    cosine = dot / np.sqrt(p * q)
+    np.testing.assert_allclose((1 - tangent**2) / (1 + tangent**2), cosine, atol=1e-9)
+    tried = kappa ** (2 * draw.random((300, 200, 4)))
+    dot, p, q = (np.einsum("tij,ij->ti", tried, z) for z in (x * y, x * x, y * y))
+    assert (dot / np.sqrt(p * q) >= cosine - 1e-12).all()

@@ -249,23 +249,6 @@ def test_single_rows_are_found_in_the_middle_of_a_file_of_many_blocks(tmp_path, 
     np.testing.assert_array_equal(load(path, kind="vectors").right, remedy.vectors())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"as_": "whitened"}, "as must be one of prediction, balanced"),
-        ({"role": "middle"}, "role must be one of"),
-        ({"dimensions": 6}, "integer from 1 to 5; got 6"),
-        ({"dimensions": 0}, "integer from 1 to 5; got 0"),
-        ({"dimensions": 2.5}, "dimensions must be an integer from 1 to"),
-        ({"as_": "balanced", "unit": True}, "unit must be left out"),
-        ({"as_": "centred", "dimensions": 2}, "dimensions must be left out"),
-    ],
-)
-def test_what_cannot_be_is_refused(arguments, message):
-    with pytest.raises(InputError, match=message):
-        fix(make(0, right_bias=np.zeros(30)), **arguments)
-
-
 def test_two_sides_do_not_fit_a_table(tmp_path):
     with pytest.raises(InputError, match="those of one side; got users and items; pass role"):
         fix(make(0), "balanced").write(tmp_path / "v.parquet")

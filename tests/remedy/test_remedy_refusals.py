@@ -21,7 +21,6 @@ RMS = FinalNorm("rms", [1.0, 2.0, 4.0])
 SEEN = "; the predictions see 3 of the 3 dimensions."
 CENTRED = "centring must keep the predictions; got a model with {} link whose predictions change when {} are shifted, "
 CENTRED += 'since no free bias absorbs it; use as "prediction".'
-FORM = "vectors must be read from the predictions of"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_neighbours_make_room_for_an_issue_and_not_for_a_tip(monkeypatch):
         return [line[:12].rstrip(": ") for line in said.splitlines() if line.startswith("EMB")], len(lists)
 
     first, issue, tip = "EMB101 issue", "EMB401 issue", "EMB401 tip"
-    assert [found(20, height) for height in (26, 25, 24, 23, 22)] == [
+    assert [found(20, height) for height in (25, 24, 23, 22, 21)] == [
         ([first, issue], 5), ([first, issue], 4), ([first, issue], 3), ([first, issue], 2), ([first], 2),
     ]  # fmt: skip
     assert [found(4, height) for height in (25, 24, 23, 22)] == [

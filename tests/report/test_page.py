@@ -12,7 +12,7 @@ from models import random_model
 
 import embaudit as ea
 from embaudit.auditing.alone import in_titles
-from embaudit.auditing.glossary import CODES
+from embaudit.auditing.texts import CODES
 from embaudit.model.final_norm import FinalNorm
 from embaudit.report.audit_view import audit_view
 from embaudit.report.next_steps import Asked
@@ -52,7 +52,7 @@ def test_the_top_says_the_answer_why_and_what_to_do(result):
     html = result.report()
     assert f"<h1>{result.answer.question}</h1>" in html
     assert f'<b class="no">{result.answer.word}.</b> <span>{sentence(result.answer.because)}.</span>' in html
-    *said, advice = [statement.text for statement in result.statements]
+    said, advice = [one.text for one in result.reasons if not one.title], result.answer.advice
     assert html.index("<b>What to do</b>") < html.index(f"<p>{advice}</p>") < html.index('id="verdict"')
     part = html.split('id="verdict"')[1].split("</section>")[0]
     assert [read_text(text) for text in re.findall("<p>(.*?)</p>", part)] == said
@@ -102,7 +102,7 @@ def test_every_finding_has_its_card_with_what_to_do(result):
     assert [finding.code for finding in result.findings] == re.findall(r'class="code" href="#EMB\d+">(EMB\d+)<', html)
     for finding in result.findings:
         card = html.split(f">{finding.code}<")[1].split("</article>")[0]
-        assert f"<p>{finding.explanation}</p>" in card
+        assert f"<p>{finding.text}</p>" in card
         assert f"<b>What to do</b>{finding.remedy}</p>" in card
         assert f"<h3>{finding.title[0].upper()}{finding.title[1:]}</h3>" in card
 
@@ -127,12 +127,12 @@ def test_what_a_notebook_shows_links_nowhere(result):
     assert f'<span class="code">{result.findings[0].code}</span>' in result._repr_html_()
 
 
-def test_every_claim_is_in_the_appendix_with_kind_scope_and_evidence(result):
-    part = result.report().split('aria-label="claims"')[1].split("</table>")[0]
+def test_every_conclusion_is_in_the_appendix_with_kind_scope_and_number(result):
+    part = result.report().split('aria-label="conclusions"')[1].split("</table>")[0]
     rows = [text_of(row) for row in part.split("<tr>")[2:]]
-    for row, claim in zip(rows, result.claims, strict=True):
-        value = "" if claim.value is None else f" {claim.value:.4g}"
-        assert row == f"{claim.kind} {claim.subject} {claim.scope} {claim.text} {claim.evidence}{value}".strip()
+    for row, one in zip(rows, result.conclusions, strict=True):
+        value = "" if one.value is None else f" {one.value:.4g}"
+        assert row == f"{one.code} {one.kind} {one.rows} {one.scope} {one.text}{value}".strip()
 
 
 def test_what_was_read_is_listed_with_what_was_left_over(tmp_path):

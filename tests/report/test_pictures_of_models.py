@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from models import random_model
 
 import embaudit as ea
-from embaudit.auditing import evidence
+from embaudit.auditing import heads
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.kernels.pairs import cosine_matrix
 from embaudit.report import heatmap_rows
@@ -357,7 +357,7 @@ def test_an_audit_draws_what_is_certain_to_stay(audit):
 
 
 def test_all_labels_of_a_head_can_be_shown_where_some_were_looked_at(monkeypatch, without_attacks):
-    monkeypatch.setattr(evidence, "PANEL", 12)
+    monkeypatch.setattr(heads, "PANEL", 12)
     # A column that no input has: there is no gauge to the canonical models.
     inputs = np.column_stack([MODEL.left[:, :3], np.zeros(25)])
     head = ea.FactorModel.from_softmax(

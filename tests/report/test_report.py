@@ -10,7 +10,7 @@ from models import random_model
 from rich.console import Console
 
 import embaudit as ea
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.blocks import block_cosines
 from embaudit.movements import movement
 from embaudit.report.definitions import DEFINED, definitions
@@ -43,7 +43,7 @@ def test_every_table_is_in_both_renderings(result):
     embedded = text_of(result._repr_html_())
     because = result.answer.because
     answer = f"{result.answer.word}. {because[0].upper()}{because[1:]}."
-    others = (result.verdict, " ".join(result.findings[0].remedy.replace("`", " ").split()))
+    others = (result.reasons[0].text, " ".join(result.findings[0].remedy.replace("`", " ").split()))
     assert embedded.index(answer) < embedded.index(others[0]) < embedded.index(others[1])
     words = " ".join(terminal.split())
     assert words.index(str(result.answer)) < words.index(grids(result)[0].caption)

@@ -57,7 +57,6 @@ def results() -> dict[str, Result]:
         ea.compare(model, twin),
         ea.evaluate_similarities(model, [f"{HOSTILE}{i % 3}" for i in range(30)]),
         ea.position(model),
-        ea.normalisation_test(model),
         pinned_test(model.replace(link="cosine")),
         ea.head_report(head, n_gauges=1),
         ea.fix(model),
@@ -85,7 +84,7 @@ def results() -> dict[str, Result]:
 NAMES = (
     *("Argmaxable", "Attack", "Audit", "BlockCosines", "CertifiedNeighbours", "Comparison", "CosineRange", "Drift"),
     *("Evaluation", "HeadReport", "LabelCombinations", "Levels", "LocalThreshold", "Movement"),
-    *("NormalisationTest", "Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves"),
+    *("Pinning", "Position", "ProjectorCosines", "RangeSummary", "Remedy", "SharedHalves"),
     *("SimpsonReport", "Twins"),
 )
 DRAWN = {"Audit", "BlockCosines", "CertifiedNeighbours", "CosineRange", "Movement", "Position", "SimpsonReport"}

@@ -13,7 +13,7 @@ from schemas import exactly, misfits
 
 import embaudit as ea
 from embaudit._version import __version__
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.errors import InputError
 from embaudit.report.schemas import NAMES, record, schema
 
@@ -21,7 +21,7 @@ PUBLISHED = Path(__file__).parent / "published"
 """The first schemas of each `schema_version`, as they were published: never edited, only replaced by a next version."""
 OF_WORDS = {
     "drift_of_equal_model": "drift", "drift_of_form": "drift", "movement": "movement", "range": "range",
-    "certificate": "certified", "attack": "attack", "twins": "copy", "position": "exponent", "claim": "claim",
+    "certificate": "certified", "attack": "attack", "twins": "copy", "position": "exponent", "finding": "finding",
     "equivalent_head": "equal model",
 }  # fmt: skip
 
@@ -96,15 +96,15 @@ def test_what_breaks_readers_is_named():
     now = json.loads(schema("audit"))
     del now["properties"]["verdict"]
     now["properties"]["model"]["required"].remove("rank")
-    now["$defs"]["claim"]["properties"]["kind"]["enum"].append("guessed")
+    now["$defs"]["finding"]["properties"]["kind"]["enum"].append("guessed")
     now["$defs"]["movement"]["properties"]["quantiles"]["additionalProperties"] = {"type": "string"}
     now["properties"]["added"] = {"type": "string"}
-    assert broken(first, now) == ["$.model.rank", "$.verdict", "$.claim.kind", "$.movement.quantiles[]"]
+    assert broken(first, now) == ["$.model.rank", "$.verdict", "$.finding.kind", "$.movement.quantiles[]"]
 
 
 def test_records_say_who_wrote_them_and_in_which_form(written):
     forms = {name: (one["embaudit_version"], one["schema_version"]) for name, (one, *_) in written.items()}
-    assert forms == {name: (__version__, 2 if name == "audit" else 1) for name in NAMES}
+    assert forms == {name: (__version__, 3 if name == "audit" else 1) for name in NAMES}
     assert list(written["blocks"][0])[:2] == ["embaudit_version", "schema_version"]
 
 

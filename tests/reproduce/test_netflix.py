@@ -36,8 +36,8 @@ from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF
 
 
 @pytest.fixture(scope="module")
-def figure():
-    return netflix(n_seeds=2)
+def figure(figures):
+    return figures["netflix"]
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,9 @@ def test_eq_1_predicts_the_same_whatever_its_rescaling(figure):
     assert by_model[EQ2] > 0.01
 
 
-def test_cosines_of_eq_1_differ_although_predictions_do_not(figure):
+@pytest.mark.slow
+def test_cosines_of_eq_1_differ_although_predictions_do_not():
+    figure = netflix(n_seeds=2)
     numbers = figure.numbers.set_index("model")
     assert numbers.loc["sigma^-1/2", "within_mean"] - numbers.loc["g^1/2", "within_mean"] > 0.3
     assert numbers.loc["identity", "overlap_with_first"] < 0.9
@@ -97,6 +99,7 @@ REFERENCE_ROUNDING = 0.005
 """They are given to two decimals."""
 
 
+@pytest.mark.slow
 def test_paper_size_lies_in_the_ranges_of_an_independent_run():
     numbers = measure(solve(PAPER.simulate(0), PAPER))[0].set_index("model")
     for model, ranges in REFERENCE.items():

@@ -209,14 +209,6 @@ def test_too_little_room_leaves_labels_open_and_never_wrong(monkeypatch):
     assert n_open[0] == n_open[1] > n_open[3] > n_open[-1] == 0
 
 
-def test_of_affinely_independent_labels_nothing_is_asked(monkeypatch):
-    monkeypatch.setattr(feasibility, "_by_nearest_points", lambda *_: pytest.fail("asked"))
-    found = solve_feasibility(label_coordinates(random_head(0, 8, 7)), np.array([[0, 0], [1, 2]]), title="pairs")
-    assert (found.status.tolist(), found.lead.tolist()) == ([1, 1], [1.0, 1.0])
-    with pytest.raises(pytest.fail.Exception, match="asked"):
-        argmaxable(random_head(0, 9, 7))
-
-
 def test_no_labels_have_no_answers_and_margins_are_shares():
     space = label_coordinates(random_head(3, 9, 3))
     nobody = solve_feasibility(space, alone(9)[:0], title="")

@@ -1,4 +1,4 @@
-"""Every word and number that is told of what a head pins down, and how its panel, inputs and shifts are made."""
+"""What is told of what a head pins down, and how its panel, inputs and shifts are made."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from embaudit.errors import InputError
-from embaudit.kernels.moments import moments
 from embaudit.model import FactorModel
 from embaudit.ranges import shift_to_reach
 from embaudit.softmax import argmaxable, label_combinations, projector_cosines
-from embaudit.softmax.equivalents import random_heads
 from embaudit.softmax.panel import LOGIT_SPREAD, make_panel, only_labels, probe_inputs
 from embaudit.softmax.shifts import panel_pairs, shift_summaries
 
@@ -20,97 +18,49 @@ DRAW = np.random.default_rng(0)
 
 def test_labels_that_can_lead_in_words_and_numbers():
     found = argmaxable(CORNERS)
-    assert repr(found) == "Argmaxable(3 of 4 labels can be the argmax, 1 cannot, 0 undecided)"
     assert found.explain() == "Of 4 labels, 3 can be the most probable one, 1 cannot."
-    assert found.to_dict() == {
-        "n_labels": 4,
-        "n_asked": 4,
-        "n_can": 3,
-        "n_tied": 0,
-        "n_cannot": 1,
-        "n_undecided": 0,
-        "cannot": ["d"],
-    }
+    counts = {"n_labels": 4, "n_asked": 4, "n_can": 3, "n_tied": 0, "n_cannot": 1, "n_undecided": 0}
+    assert found.to_dict() == {**counts, "cannot": ["d"]}
     frame = found.to_frame()
-    assert frame.columns.tolist() == ["label", "name", "argmaxable", "lead"]
     assert frame["argmaxable"].tolist() == ["yes", "yes", "yes", "no"]
     assert (frame["lead"] > 0).tolist() == [True, True, True, False]
     some = argmaxable(
         FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1], [1.0, 0.0]]), rows=[0, 3]
     )
-    assert repr(some) == (
-        "Argmaxable(0 of 2 labels can be the argmax, 1 only tied with equal labels, 1 cannot, 0 undecided)"
-    )
-    assert some.explain() == (
-        "Of 2 labels asked, 0 can be the most probable one, 1 cannot, 1 only together with an equal one."
-    )
+    assert "1 cannot, 1 only together with an equal one" in some.explain()
     assert some.to_frame()["argmaxable"].tolist() == ["tied", "no"]
 
 
 @pytest.mark.parametrize(
-    ("rows", "told", "said"),
+    ("rows", "degenerate", "thin", "typical", "said"),
     [
-        (
-            [[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]],
-            (4, 2, 2.0, False, False, np.sqrt(1 / 3), ""),
-            "ProjectorCosines(1 pair, V/k = 2, informative)",
-        ),
-        (
-            [[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]],
-            (3, 2, 1.5, True, True, 0.5, "With 3 labels in 2 dimensions the labels are affinely independent, and every "
-             "projector cosine is -1/(V-1) = -0.5: they say nothing about this head."),
-            "ProjectorCosines(1 pair, V/k = 1.5, degenerate)",
-        ),
-        (
-            [[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.5]],
-            (5, 3, 5 / 3, False, True, np.sqrt(1 / 6),
-             "With 1.7 labels a dimension the labels nearly fill their space, "
-             "and "
-             "projector cosines say little more than that."),
-            "ProjectorCosines(1 pair, V/k = 1.67, thin)",
-        ),
+        ([[1.0, 0.0], [0.0, 1.0], [-1.0, -1.0], [0.1, 0.1]], False, False, 1 / 3, ""),
+        ([[3.0, 1.0], [0.0, 2.0], [-1.0, 5.0]], True, True, 1 / 4, "they say nothing about this head"),
+        ([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.5]], False, True, 1 / 6, "nearly fill"),
     ],
-)  # fmt: skip
-def test_projector_cosines_in_words_and_numbers(rows, told, said):
+)
+def test_projector_cosines_in_words_and_numbers(rows, degenerate, thin, typical, said):
     found = projector_cosines(FactorModel.from_softmax(rows), pairs=[[0, 1]])
-    names = ("n_labels", "rank", "labels_per_dimension", "degenerate", "thin", "typical", "warning")
-    assert found.to_dict() == {
-        name: pytest.approx(value) if isinstance(value, float) else value
-        for name, value in zip(names, told, strict=True)
-    }
-    assert repr(found) == said
+    told = found.to_dict()
+    assert (told["n_labels"], told["rank"]) == np.shape(rows)
+    assert (told["degenerate"], told["thin"], bool(told["warning"])) == (degenerate, thin, bool(said))
+    assert (told["labels_per_dimension"], told["typical"]) == pytest.approx((len(rows) / len(rows[0]), typical**0.5))
     x = np.array(rows) - np.mean(rows, axis=0)
     hat = x @ np.linalg.pinv(x)
     cosine = hat[0, 1] / np.sqrt(hat[0, 0] * hat[1, 1])
     assert found.cosines[0] == pytest.approx(cosine)
-    assert (
-        found.explain()
-        == (
-            f"The projector cosines of 1 pair of {told[0]} labels are {abs(cosine):.3f} on average in size; even "
-            f"shares would give {told[5]:.3f}. {told[6]}"
-        ).rstrip()
-    )
+    assert f"{abs(cosine):.3f} on average in size; even shares would give {typical**0.5:.3f}" in found.explain()
+    assert said in found.explain()
     assert found.to_frame().to_dict("records") == [{"first": 0, "second": 1, "cosine": found.cosines[0]}]
 
 
 def test_combinations_in_words_and_in_order():
     found = label_combinations(FactorModel.from_softmax([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], labels=list("xyz")))
-    assert repr(found) == "LabelCombinations(6 of 8 for 3 labels)"
     assert found.explain() == "Some input gives 6 of the 8 combinations of 3 labels."
     assert found.to_dict() == {"labels": ["x", "y", "z"], "n_feasible": 6, "n_all": 8}
     assert found.on.astype(int).tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 1]]
-    assert found.to_frame().columns.tolist() == ["x", "y", "z"]
-    one = label_combinations(FactorModel.from_softmax([[1.0, 0.0]]))
-    assert one.explain() == "Some input gives 2 of the 2 combinations of 1 label."
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="must be at most 5; got more after 3 of 4 labels; ask for fewer labels or"):
         label_combinations(CORNERS, max_combinations=5)
-    assert str(refused.value) == (
-        "the number of label combinations must be at most 5; got more after 3 of 4 labels; ask for fewer labels or "
-        "raise max_combinations."
-    )
-
-
-# --- panels ------------------------------------------------------------------------------------------------------
 
 
 def test_inputs_spread_the_logits_of_a_typical_label():
@@ -155,9 +105,6 @@ def test_a_panel_takes_labels_with_a_direction():
         make_panel(FactorModel.from_softmax([[1.0, 0.0], [0.0, 0.0]]), 4, np.random.default_rng(0))
 
 
-# --- shifts ------------------------------------------------------------------------------------------------------
-
-
 def test_shifts_of_pairs_are_counted_ranked_and_measured_in_median_lengths():
     rows = DRAW.standard_normal((8, 3)) + 1
     rows[5] = rows[2]
@@ -186,23 +133,3 @@ def test_shifts_of_pairs_are_counted_ranked_and_measured_in_median_lengths():
     assert shift_summaries(line, np.array([[0, 1]]), exact=True) == ()
     alike = shift_summaries(panel, np.array([[2, 5]]), exact=True)
     assert [(one.n_pairs, one.n_fixed, one.within_one, one.quantiles) for one in alike[:2]] == [(0, 1, 0.0, {})] * 2
-
-
-def test_random_heads_are_named_and_of_the_size_asked_for():
-    panel = make_panel(FactorModel.from_softmax(DRAW.standard_normal((9, 3))), 20, np.random.default_rng(0))
-    found = list(random_heads(panel, 2, 3.0, np.random.default_rng(0)))
-    assert [(one.name, one.kind) for one in found] == [
-        (f"{kind} {i}", kind) for i in (1, 2) for kind in ("linear", "translation", "affine")
-    ]
-    assert [one.shift > 0 for one in found] == [False, True, True] * 2
-    for linear, shift, both in (found[:3], found[3:]):
-        assert linear.condition_number == pytest.approx(3.0)
-        assert shift.condition_number == pytest.approx(1.0)
-        assert shift.shift == pytest.approx(panel.median_norm)
-        assert both.condition_number == pytest.approx(3.0)
-        assert one_gap(panel, both) < 1e-11
-    assert moments(panel.model.right).n_rows == 9
-
-
-def one_gap(panel, one):
-    return panel.model.link.gap(panel.model.scores(), one.gauge.act(panel.model).scores())

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import embaudit as ea
 from embaudit.errors import InputError
+from embaudit.gauges import GeneralLinear, Orthogonal
+from embaudit.solvers import FactorPenaltyMF, ProductPenaltyMF, truncated_svd
 from embaudit.solvers.krylov import block_krylov
-from embaudit.solvers.svd import truncated_svd
 
 DRAW = np.random.default_rng(0)
 NEGATIVE = -DRAW.integers(1, 6, size=(40, 25)).astype(np.float64)
@@ -65,3 +67,68 @@ def test_the_iteration_goes_on_from_what_it_has_when_its_basis_is_full(monkeypat
     assert ritz[0] > 0.99
     again = block_krylov(lambda v: gram @ v, found, 6, 5, tolerance=1e-14)
     assert (np.einsum("ij,ij->j", again, gram @ again) >= ritz - 1e-12).all()
+
+
+def test_parameters_are_taken_up_to_their_bounds():
+    X = np.diag([3.0, 2.0, 0.0])[:, :2]
+    assert FactorPenaltyMF(1, alpha=0).fit(X).symmetry == GeneralLinear(1)
+    assert FactorPenaltyMF(2, alpha=0.5).fit(X).symmetry == Orthogonal(2)
+    assert FactorPenaltyMF(2, alpha=2.0).fit(X).effective_rank_ == 1
+    assert FactorPenaltyMF(2, alpha=2.5).fit(X).singular_values_.tolist() == pytest.approx([3.0, 2.0])
+    lame = FactorPenaltyMF(2, alpha=0.0).fit(np.ones((3, 2)))
+    assert lame.effective_rank_ == 1
+    assert np.isfinite(lame.projection_).all()
+    for split in (0, 1, 0.0, 1.0, 0.25):
+        mf = ProductPenaltyMF(2, alpha=1.0, split=split).fit(X)
+        g = np.array([0.9, 0.8])
+        np.testing.assert_allclose(np.linalg.norm(mf.projection_, axis=0), g**split, rtol=1e-12)
+        np.testing.assert_allclose(np.linalg.norm(mf.components_, axis=1), g ** (1 - split), rtol=1e-12)
+
+
+def test_one_user_is_none_to_fit_and_enough_to_embed():
+    X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
+    mf = ProductPenaltyMF(2, alpha=1.0).fit(X)
+    assert mf.transform(X[:1]).shape == (1, 2)
+    np.testing.assert_allclose(mf.inverse_transform(mf.transform(X)), X @ mf.projection_ @ mf.components_, rtol=1e-12)
+    with pytest.raises(InputError) as refused:
+        ProductPenaltyMF(1).fit(X[:1])
+    assert str(refused.value) == (
+        "X must be users × items with at least 2 users (rows); got 1 sample; add the other users' rows."
+    )
+    with pytest.raises(InputError) as refused:
+        mf.inverse_transform(np.ones((4, 3)))
+    assert str(refused.value) == "Z must be embedded users with 2 columns; got shape (4, 3)."
+
+
+def test_a_model_of_an_estimator_has_the_names_it_is_given():
+    X = np.array([[3.0, 1.0, 0.0], [1.0, 2.0, 1.0]])
+    model = (
+        ProductPenaltyMF(2, alpha=1.0).fit(X).model(X, user_ids=[8, 9], item_ids=[3, 4, 5], item_names=["a", "b", "c"])
+    )
+    assert model.side("left").ids.tolist() == [8, 9]
+    assert model.side("right").ids.tolist() == [3, 4, 5]
+    assert model.side("right").labels.tolist() == ["a", "b", "c"]
+    assert model.objective == "product"
+
+
+def test_what_others_refuse_is_refused_in_their_words():
+    class Refusing:
+        def __array__(self, dtype=None, copy=None):
+            raise InputError("in its own words.")
+
+    mf = ProductPenaltyMF(2, alpha=1.0).fit(np.eye(3))
+    with pytest.raises(InputError, match=r"^in its own words\.$"):
+        mf.transform(Refusing())
+    with pytest.raises(InputError, match=r"^Expected 2D array, got 1D array instead"):
+        mf.inverse_transform(np.ones(3))
+    for bad in (np.inf, -np.inf, np.nan):
+        for given in (np.array([[1.0, bad]]), sp.csr_array([[1.0, bad]])):
+            with pytest.raises(InputError) as refused:
+                truncated_svd(given, 1)
+            assert str(refused.value) == "X must be finite; got entries that are not; repair or drop their rows."
+
+
+@pytest.mark.parametrize("given", [np.ones(3), np.array([["a"]]), np.ones((2, 2, 2)), np.ones((2, 2), dtype=complex)])
+def test_what_is_no_matrix_of_real_numbers_is_refused(given):
+    with pytest.raises(InputError, match=r"^X must be a matrix of real numbers, dense or sparse; got "):
+        truncated_svd(given, 1)

@@ -243,6 +243,13 @@ def test_krylov_restarts_within_its_memory(monkeypatch: pytest.MonkeyPatch) -> N
     assert projector_gap(short[:, :5], np.eye(100)[:, :5]) > 1e-6
 
 
+@pytest.mark.parametrize("shape", [(300, 90), (90, 300)])
+def test_what_float32_leaves_open_is_settled_in_float64(shape: tuple[int, int]) -> None:
+    sigma = np.geomspace(1.0, 1e-5, 60)
+    found = truncated_svd(with_spectrum(*shape, sigma), 40, solver="krylov", rng=0)
+    np.testing.assert_allclose(found.singular_values, sigma[:40], rtol=1e-8)
+
+
 def test_error_estimate_bounds_the_error() -> None:
     rng = np.random.default_rng(0)
     sigma = np.linspace(2.0, 0.1, 40)

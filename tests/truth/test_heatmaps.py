@@ -49,7 +49,7 @@ def test_rows_left_out_are_there_and_free():
 
 
 def test_a_sample_is_called_one_and_everything_is_not():
-    model = TABLE["t coarsely rounded"].model
+    model = TABLE["t items share a direction"].model
     n = len(model.right_side.directed)
     some, everything = heatmap(model, n_rows=n - 1, beside=[]), heatmap(model, n_rows=n, beside=[])
     assert f"{n - 1:,} of {n:,} items with a direction, drawn at random" in some.caption

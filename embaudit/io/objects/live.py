@@ -101,7 +101,7 @@ def from_object(
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = [[0.0], [1.0], [2.0], [3.0]]
     >>> from_object(LogisticRegression().fit(X, ["no", "no", "yes", "yes"]), inputs=X)
-    FactorModel(4 inputs × 2 labels, rank 1, softmax link, float64, label bias)
+    FactorModel(4 inputs × 2 labels, 1 dimension, softmax link, float64, label bias)
     """
     given = Given(Request.of(kind, options), user_features, item_features, user_ids, item_ids, item_names, inputs)
     return _read(model, given).model

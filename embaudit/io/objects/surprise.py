@@ -27,7 +27,7 @@ def read(model: Any, given: Given) -> Reading:  # noqa: ARG001
     by_samples = has(model, "lr_pu", "reg_pu", "reg_qi") and not implied
     objective = objective_of(model.reg_pu, model.reg_qi, decayed="factors-counted") if by_samples else None
     left = model.pu + _implicit_part(model) if implied else model.pu
-    made = FactorModel.from_user_item(left, model.qi, **biases, **ids, objective=objective)
+    made = FactorModel.from_user_item(left, model.qi, **biases, **ids, link="identity", objective=objective)
 
     def own(left_rows: Indices, right_rows: Indices) -> Floats:
         def score(i: int, j: int) -> float:

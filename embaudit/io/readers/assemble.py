@@ -49,7 +49,7 @@ def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
     for side, array in sides.items():
         if array is not None:
             sides[side] = _unread(array, *_home(arrays, getattr(layout, side), where))
-    return FactorModel(**sides, **extras)
+    return FactorModel(**{"link": None, **sides, **extras})
 
 
 def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from embaudit.auditing.claims.heads import origin_matters
 from embaudit.auditing.evidence import with_probes
+from embaudit.auditing.findings.heads import origin_matters
 from embaudit.foundation.plain import plain
 from embaudit.foundation.words import cut
 from embaudit.kernels.nearest import neighbours
@@ -157,7 +157,7 @@ def explorer(audit: Audit) -> Explorer | None:
     """
     model, side = audit.evidence.model, shown_side(audit)
     # Probabilities and orders are those of right rows within a left one.
-    able = side == "right" or model.link in ("identity", "sigmoid", "cosine")
+    able = model.compared is None and (side == "right" or model.link in ("identity", "sigmoid", "cosine"))
     if not able or not audit.predictions_hold or (model.rank == 1 and not model.free_shifts):
         return None
     some = _chosen(audit, model, side)

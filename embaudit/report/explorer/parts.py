@@ -10,7 +10,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.alone import in_titles, is_alone, said_of
-from embaudit.auditing.glossary import WORDS
+from embaudit.auditing.texts import WORDS
 from embaudit.report.explorer.family import EXPONENT
 from embaudit.report.summary import shown_side
 
@@ -46,7 +46,7 @@ def explorer_parts(audit: Audit, found: Explorer) -> dict[str, Any]:
         "labels": LABELS | {EXPONENT: f"From {left} whitened (0) to {right} whitened (1)"},
         "shows": found.shows,
         "among": _among(found, counted_rows=audit.evidence.model.side(shown_side(audit)).counts is not None),
-        "noun": "scores" if is_alone(audit.model) else NOUNS[found.link],
+        "noun": "scores" if is_alone(audit.model) else NOUNS.get(found.link, "scores"),
         "heading": said_of(audit.model, "Predictions"),
         "explained": tuple(_explained(audit)),
         "of_which": _of_which(found),
@@ -77,9 +77,8 @@ def _explained(audit: Audit) -> Iterator[str]:
     gauge = in_titles(audit.model, WORDS["gauge"].meaning)
     yield f"Each setting is a gauge: {gauge[0].lower()}{gauge[1:]}"
     role = audit.evidence.role
-    yield from (claim.text for claim in audit.claims if claim.name in (f"pinned:{role}", f"undecided:{role}"))
-    yield from (claim.text for claim in audit.claims if claim.name == "one-side")
-    yield from (claim.text for claim in audit.claims if claim.name == "reached:none")
+    told = [one for one in audit.conclusions if one.role in (None, role)]
+    yield from (one.text for one in told if one.code in ("pinned", "undecided", "one_side", "not_searched"))
 
 
 def _among(found: Explorer, *, counted_rows: bool) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.glossary import CODES
+from embaudit.auditing.texts import CODES
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
 from embaudit.io.json_text import parsed
@@ -24,13 +24,13 @@ class Baseline:
 
     Examples
     --------
-    >>> before = Baseline({("EMB401", "twins:right"): (Severity.TIP, 0.10)})
+    >>> before = Baseline({("EMB401", "right"): (Severity.TIP, 0.10)})
     >>> len(before.known)
     1
     """
 
     known: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
-    """Severity and number of each finding, by its code and its claim."""
+    """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
 
     @classmethod
     def load(cls, path: AnyPath) -> Baseline:
@@ -51,7 +51,7 @@ class Baseline:
 
     def status(self, finding: Finding) -> str:
         """Tell whether a finding is new, worse than before, or known; how grave a project calls its code is no news."""
-        before = self.known.get((finding.code, finding.claim.name))
+        before = self.known.get((finding.code, finding.role or ""))
         if before is None:
             return "new"
         once, number = before
@@ -64,7 +64,9 @@ def _grew(before: float | None, now: float | None) -> bool:
 
 
 def _key(found: Mapping[str, Any]) -> tuple[str, str]:
-    return str(found["code"]), str(found["claim"])
+    """Return code and role; before version 3 the role stood behind a colon in the name of a claim."""
+    role = found["role"] if "role" in found else str(found["claim"]).partition(":")[2]
+    return str(found["code"]), str(role or "")
 
 
 def _severity(found: Mapping[str, Any]) -> Severity:

@@ -12,13 +12,13 @@ from urllib.parse import quote
 
 from embaudit._version import __version__
 from embaudit.auditing.finding import Severity
-from embaudit.auditing.glossary import CODES
+from embaudit.auditing.texts import CODES
 from embaudit.errors import escaped
 from embaudit.foundation.words import cut
 
 if TYPE_CHECKING:
     from embaudit.auditing import Audit
-    from embaudit.auditing.glossary import Code
+    from embaudit.auditing.texts import Code
     from embaudit.report.gate.gate import Judged, Outcome
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -63,8 +63,8 @@ def _result(audit: Audit, one: Judged) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[one.severity],
-        "message": {"text": _line(f"{finding.title}. {finding.explanation} {finding.remedy}", 10 * WORDS)},
-        "partialFingerprints": {"claim/v1": f"{finding.code}:{finding.claim.name}"},
+        "message": {"text": _line(f"{finding.title}. {finding.text} {finding.remedy}", 10 * WORDS)},
+        "partialFingerprints": {"finding/v1": f"{finding.code}:{finding.role or ''}"},
     }
     if audit.source is not None:
         place = {"artifactLocation": {"uri": quote(audit.source, safe="/", errors="backslashreplace")}}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.glossary import CODES
+from embaudit.auditing.texts import CODES
 from embaudit.errors import must_be
 from embaudit.foundation.words import nearest_to
 from embaudit.report.gate.baseline import Baseline

@@ -8,9 +8,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from embaudit.auditing.claims.claim import Claim, Kind, Scope
-from embaudit.auditing.finding import Finding, Severity
-from embaudit.auditing.glossary import CODES
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.auditing.texts import CODES
 from embaudit.report.gate.baseline import Baseline
 from embaudit.report.gate.forges import junit, markdown, sarif
 from embaudit.report.gate.gate import Gate
@@ -19,12 +18,11 @@ EVIL = '<script>alert(1)</script> "q" & \u202e]]> a|b @all #1 http://x.y [l](u) 
 
 
 def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
-    claims = [
-        Claim(name, Kind.MEASURED, "rows", Scope("the model at hand"), text, 0.2, "traits")
-        for name in ("twins:right", "hubs:right", "norm-decides")
-    ]
-    rows = zip(("EMB401", "EMB404", "EMB307"), (Severity.TIP, Severity.TIP, Severity.ISSUE), claims, strict=True)
-    findings = tuple(Finding(code, severity, f"{text} {code}", claim, "Mend it.") for code, severity, claim in rows)
+    rows = zip(("EMB401", "EMB404", "EMB307"), (Severity.TIP, Severity.TIP, Severity.ISSUE), strict=True)
+    findings = tuple(
+        Finding(code, severity, Kind.MEASURED, AT_HAND, "rows", text, 0.2, f"{text} {code}", "Mend it.", "right")
+        for code, severity in rows
+    )
     answer = type("Said", (), {"question": "Can they be read?", "__str__": lambda self: f"NO: {text}"})()
     return SimpleNamespace(
         findings=findings, predictions_hold=hold, source=source, answer=answer, evidence=SimpleNamespace(seed=3)
@@ -33,7 +31,7 @@ def made(text="Some rows are copies.", source="models/a b.npz", hold=True):
 
 @pytest.fixture
 def gate():
-    known = {("EMB404", "hubs:right"): (Severity.TIP, 0.2)}
+    known = {("EMB404", "right"): (Severity.TIP, 0.2)}
     return Gate.of(Severity.TIP, ignore=["EMB401"], baseline=Baseline(known))
 
 
@@ -54,7 +52,7 @@ def test_sarif_has_rules_levels_places_and_states(gate):
     assert (known["baselineState"], new["baselineState"]) == ("unchanged", "new")
     assert new["message"]["text"] == "Some rows are copies. EMB307. Some rows are copies. Mend it."
     assert new["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "models/a%20b.npz"
-    assert new["partialFingerprints"] == {"claim/v1": "EMB307:norm-decides"}
+    assert new["partialFingerprints"] == {"finding/v1": "EMB307:right"}
     assert run["invocations"] == [{"executionSuccessful": True}]
     assert "locations" not in json.loads(sarif(made(source=None), gate.judge(audit)))["runs"][0]["results"][0]
 

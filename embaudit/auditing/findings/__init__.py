@@ -1,0 +1,58 @@
+"""Findings: every conclusion that is drawn from the evidence, one function each, and the one list of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.findings import heads, identification, limits, movement, predicted, predictions, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.finding import Finding
+
+    Check = Callable[[Evidence], Iterator[Finding]]
+
+CHECKS: tuple[Check, ...] = (
+    predictions.predictions_stay,
+    heads.origin,
+    heads.simplex,
+    heads.hidden_labels,
+    heads.declared,
+    heads.undeclared_mean,
+    heads.shortest,
+    heads.logits,
+    heads.final_norm,
+    heads.ones,
+    rows.undirected_rows,
+    identification.freedom,
+    identification.undecided,
+    identification.identification,
+    identification.penalty,
+    predicted.unseen_directions,
+    predicted.hidden_bias,
+    predicted.bias,
+    predicted.one_side,
+    predicted.compared,
+    predicted.predicted,
+    predicted.constant_alone,
+    movement.moved,
+    movement.drawn,
+    limits.ranges,
+    limits.certificates,
+    limits.attacks,
+    rows.copies,
+    rows.common_direction,
+    rows.hubs,
+    rows.unit_rows,
+    rows.orthonormal_columns,
+)
+"""The checks of an audit whose own check, that predictions stay, held."""
+
+
+def conclusions(evidence: Evidence) -> tuple[Finding, ...]:
+    """Draw every finding, the gravest first; where predictions did not stay the same, that one alone."""
+    checks = CHECKS if evidence.predictions_hold else (predictions.check_failed,)
+    drawn = [finding for check in checks for finding in check(evidence)]
+    return tuple(sorted(drawn, key=lambda finding: -finding.severity))

@@ -1,0 +1,245 @@
+"""What was seen of a softmax head besides: EMB301 to EMB307, its origin, shortest shifts, inputs and final norm."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
+from embaudit.foundation.words import counted, drawn_of, percent, row_quoted
+from embaudit.kernels.pairs import n_pairs
+from embaudit.softmax.feasibility import MARGIN
+from embaudit.softmax.folding import folding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.head_evidence import HeadReport
+    from embaudit.softmax.conventions import Apart, NormEvidence
+
+LABELS = "label cosines"
+CENTRED = 1e-3
+"""Offset of the mean row below which the labels count as centred."""
+DECAYED = 1e-2
+"""Offset of the mean row above which the labels are at no minimum of a loss with weight decay on all of them."""
+DECAYING = ("softmax-decay", "logistic-decay")
+"""Objectives with weight decay on all labels."""
+FOLDED = Scope("the head with the gains of its final norm folded in")
+UNCENTRED = Scope("the head less its mean row")
+
+
+def decides_neighbours(head: HeadReport) -> bool:
+    """Tell whether removing the mean row changes nearest labels noticeably."""
+    return is_effect(head.neighbours.top1_changed, head.neighbours.n_rows)
+
+
+def origin_matters(head: HeadReport) -> bool:
+    """Tell whether removing the mean row changes nearest labels or cosines noticeably."""
+    return head.origin_is_free and (decides_neighbours(head) or head.centred.movement.mean_abs >= MOVES)
+
+
+def asked(head: HeadReport) -> str:
+    """Name the labels whose nearest ones were sought: of a large head some of the labels, which are counted."""
+    return "labels" if head.neighbours.exact else f"{counted(head.neighbours.n_rows, 'label')} asked"
+
+
+def _rows(head: HeadReport) -> str:
+    return LABELS if head.neighbours.exact else f"cosines of {asked(head)}"
+
+
+def origin(evidence: Evidence) -> Iterator[Finding]:
+    """Report what removing the mean row does: it decides cosines (EMB301), or changes little (a note)."""
+    head = evidence.head
+    if head is None or not head.origin_is_free:
+        return
+    share = head.neighbours.top1_changed
+    mean, n_rows = head.centred.movement.mean_abs, head.neighbours.n_rows
+    common: dict[str, Any] = {
+        "role": "right",
+        "scope": UNCENTRED,
+        "rows": _rows(head),
+        "witness": head.centred.gauge,
+    }
+    # Where few were asked, their number stands before the noun already.
+    few = not head.neighbours.exact and head.neighbours.n_rows < FEW
+    common |= {"offset": head.offset, "labels": "labels asked" if few else asked(head)}
+    if not origin_matters(head):
+        near = ["near"] * (head.offset > CENTRED)
+        yield finding("origin", evidence, Kind.SHOWN, *near, **common, value=share, kept=share_of(1 - share, n_rows))
+        return
+    lists = decides_neighbours(head)
+    nearest = "nearest labels" if head.neighbours.exact else "the nearest labels asked for"
+    yield finding(
+        "EMB301",
+        evidence,
+        Kind.SHOWN,
+        *["cosines"] * (not lists),
+        **common,
+        value=share if lists else mean,
+        changed=share_of(share, n_rows),
+        nearest=nearest,
+        mean=mean,
+    )
+
+
+def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
+    """Under weight decay the pulls on the labels add up to zero, as the data pull already does (EMB306)."""
+    head = evidence.head
+    if head is None or not head.origin_is_free or head.offset <= DECAYED or head.model.objective not in DECAYING:
+        return
+    scope, objective = Scope("minima of the declared objective"), head.model.objective
+    yield finding(
+        "EMB306", evidence, Kind.MEASURED, role="right", scope=scope, rows="label rows", value=head.offset,
+        objective=objective,
+    )  # fmt: skip
+
+
+def shortest(evidence: Evidence) -> Iterator[Finding]:
+    """Report how short a shift of all labels turns a pair around."""
+    head = evidence.head
+    if head is None:
+        return
+    opposite = next((s for s in head.shifts if s.target == -1 and s.quantiles), None)
+    if opposite is None or not head.constructions:
+        return
+    made = head.constructions[0]
+    first, second = (row_quoted(evidence.model.title("right"), str(name)) for name in made.names)
+    looked = drawn_of(opposite.n_pairs + opposite.n_fixed, n_pairs(head.model.n_right), "pair")
+    which = "turned" if opposite.n_fixed else "all" if opposite.exact else "some"
+    pairs = template("shortest", which).format(turned=counted(opposite.n_pairs, "pair"), looked=looked)
+    yield finding(
+        "shortest",
+        evidence,
+        Kind.SHOWN,
+        role="right",
+        scope=Scope("shifts of all labels"),
+        rows=f"{LABELS} of {pairs}",
+        value=made.shift,
+        first=first,
+        second=second,
+        before=made.before,
+        pairs=pairs,
+        half=opposite.quantiles[0.5],
+    )
+
+
+def logits(evidence: Evidence) -> Iterator[Finding]:
+    """Report how far label cosines agree with cosines of the logits over the model's own inputs."""
+    head = evidence.head
+    if head is not None and head.logit_agreement is not None:
+        scope = Scope("the inputs at hand")
+        yield finding(
+            "logits", evidence, Kind.MEASURED, role="right", scope=scope, rows=LABELS, value=head.logit_agreement
+        )
+
+
+def simplex(evidence: Evidence) -> Iterator[Finding]:
+    """Compare the number of labels with the dimensions they span (EMB302, EMB303)."""
+    head = evidence.head
+    if head is None or not (head.projector.degenerate or head.projector.thin):
+        return
+    guards = ["capped"] * (head.link.soft_cap is not None) + ["normalised"] * head.link.unit_rows
+    alone = ["alone"] * (not head.has_inputs)
+    yield finding(
+        "EMB302" if head.projector.degenerate else "EMB303",
+        evidence,
+        Kind.PROVEN,
+        *guards,
+        *alone,
+        role="right",
+        scope=Scope("all inputs"),
+        rows=LABELS,
+        value=head.projector.labels_per_dimension,
+        labels=counted(head.n_labels, "label"),
+        dimensions=counted(head.affine_rank, "dimension"),
+        held=counted(head.model.rank, "dimension"),
+        warning=head.projector.warning,
+    )
+
+
+def hidden_labels(evidence: Evidence) -> Iterator[Finding]:
+    """Count the labels that no input makes lead by a margin (EMB304)."""
+    if evidence.head is None or not evidence.head.argmax.n_cannot:
+        return
+    argmax = evidence.head.argmax
+    labels = f"{counted(len(argmax.labels), 'label')}{' asked' * argmax.is_sample}"
+    yield finding(
+        "EMB304",
+        evidence,
+        Kind.PROVEN,
+        role="right",
+        scope=Scope(f"all inputs, and leads above {MARGIN:g} of the spread of the logits"),
+        rows=labels,
+        value=float(argmax.n_cannot),
+        count=f"{argmax.n_cannot:,}",
+        labels=labels,
+        names=", ".join(repr(name) for name in argmax.to_dict()["cannot"][:3]) + "…" * (argmax.n_cannot > 3),
+        margin=MARGIN,
+    )
+
+
+def declared(evidence: Evidence) -> Iterator[Finding]:
+    """Report what a declared soft-cap or normalisation of a head rules out (EMB305)."""
+    head = evidence.head
+    if head is None or head.origin_is_free or not head.link.guard:
+        return
+    pinning, change = evidence.fibre.pinning, head.centred.change
+    yield finding(
+        "EMB305",
+        evidence,
+        Kind.SHOWN,
+        *["centred"] * head.centred.ok,
+        role="right",
+        scope=UNCENTRED,
+        rows=LABELS,
+        value=change,
+        guard=head.link.guard,
+        change=template("EMB305", "relative" if change < 1 else "factor").format(change=change),
+        rest=template("EMB305", "rest") if pinning is None else pinning.explain(),
+    )
+
+
+def _changed(norm: NormEvidence, apart: Apart) -> str:
+    """Write how many labels get another nearest one."""
+    which = "labels" if not norm.n_copies else "labels without a copy"
+    return f"{percent(apart.nearest.share)} of {which}{'' if apart.nearest.is_of_all else ' asked'}"
+
+
+def final_norm(evidence: Evidence) -> Iterator[Finding]:
+    """Report what folding the gains of the final norm does to nearest labels (EMB307, or a note)."""
+    norm = evidence.norm
+    if norm is None or norm.norm.condition_number == 1:
+        return
+    gauge, nearest = folding(norm.norm), norm.folded.nearest
+    decides, zero = is_effect(nearest.share, nearest.n_rows), ["zero"] * (gauge is None)
+    yield finding(
+        "EMB307" if decides else "norm",
+        evidence,
+        Kind.MEASURED if gauge is None else Kind.SHOWN,
+        *zero,
+        role="right",
+        scope=FOLDED,
+        rows=LABELS,
+        value=nearest.share,
+        witness=gauge,
+        norm=norm.norm.title,
+        kappa=norm.norm.condition_number,
+        changed=_changed(norm, norm.folded),
+        share=percent(nearest.share),
+        nearest="nearest labels" if nearest.is_of_all else "the nearest labels asked for",
+        aside=" (copies aside)" if norm.n_copies else "",
+        mean=norm.folded.mean_abs,
+        one=norm.furthest.one,
+        other=norm.furthest.other,
+        furthest=_changed(norm, norm.furthest),
+    )
+
+
+def ones(evidence: Evidence) -> Iterator[Finding]:
+    """Report what no state behind a LayerNorm sees of the rows."""
+    norm = evidence.norm
+    if norm is not None and norm.ones is not None and not isnan(norm.ones):
+        scope = Scope("states behind a LayerNorm")
+        yield finding("ones", evidence, Kind.MEASURED, role="right", scope=scope, rows=LABELS, value=norm.ones)

@@ -1,0 +1,154 @@
+"""Whether predictions and training fix the cosines: free, pinned or undecided, and EMB101 to EMB105."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from embaudit.auditing.alone import is_alone, said_of
+from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effect, template
+from embaudit.foundation.words import percent
+from embaudit.model import Equivalence, Pairs
+from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.model import FactorModel
+
+IN_SHORT = {
+    Status.FREE: "free",
+    Status.CHOSEN: "pinned by the penalty",
+    Status.INPUTS: "tied to the inputs",
+    Status.TRAINED: "what was trained",
+    Status.UNKNOWN: "undecided",
+}
+FREEDOM = {True: "free", False: "pinned", None: "undecided"}
+"""The note on each kind of pairs, by whether equal models move its cosines."""
+FAR = 0.25
+"""Share of changed neighbours from which a penalty cannot be said to have chosen: trained ALS models stay below it."""
+
+
+def freedom(evidence: Evidence) -> Iterator[Finding]:
+    """Conclude for each kind of pairs whether an equal model may have other cosines."""
+    fibre = evidence.fibre
+    for role, argued in fibre.freedom.items():
+        pinning = fibre.pinning if argued.kind is Kind.SHOWN else None
+        moved = None if pinning is None else pinning.moved_of(role)
+        common: dict[str, Any] = {"role": role, "scope": fibre.scope}
+        if pinning is not None and moved is not None:
+            common |= {"value": moved.mean_abs, "witness": pinning.witness}
+        yield finding(FREEDOM[argued.moves], evidence, argued.kind, **common, because=argued.because)
+        if moved is not None:
+            yield finding("rearranged", evidence, Kind.SHOWN, **common, most=moved.max_abs)
+
+
+def undecided(evidence: Evidence) -> Iterator[Finding]:
+    """Report what would decide whether cosines are fixed: how training compared unit rows, or more of them."""
+    model, pinning = evidence.model, evidence.fibre.pinning
+    if model.link == "unknown":
+        yield finding("unit_sides", evidence, Kind.MEASURED, rows="rows of both sides")
+    if pinning is not None and pinning.status == "undecided" and pinning.rows_missing:
+        missing = " or ".join(
+            f"{n:,} more {model.title(side)}{'s' * (n > 1)}" for side, n in pinning.rows_missing.items()
+        )
+        yield finding(
+            "rows_missing",
+            evidence,
+            Kind.MEASURED,
+            fixed=f"{pinning.rank:,}",
+            needed=f"{pinning.needed:,}",
+            missing=missing,
+        )
+
+
+def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
+    """Yield the objectives that a model may have been trained with, and what each leaves of its cosines.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> list(cases(FactorModel.from_softmax([[1.0], [2.0]])))[1]
+    (['softmax'], 'free')
+    """
+    groups: dict[Status, list[str]] = {}
+    for row in usual_objectives(model.link):
+        groups.setdefault(row.status, []).append(row.name)
+    yield from ((names, IN_SHORT[status]) for status, names in groups.items())
+
+
+def objective_of(evidence: Evidence) -> Objective | None:
+    """Look up how the model was trained, where it says so."""
+    return OBJECTIVES[evidence.model.objective] if evidence.model.objective else None
+
+
+def identification(evidence: Evidence) -> Iterator[Finding]:
+    """Ask what is left of the cosines once the objective has had its say (EMB101, EMB102, EMB103, EMB105)."""
+    model, role, objective = evidence.model, evidence.role, objective_of(evidence)
+    argued = evidence.fibre.freedom[role]
+    status = None if objective is None else objective.status
+    if argued.moves is False:
+        return
+    if status is Status.PREDICTED:
+        yield finding("made", evidence, Kind.ASSUMED, role=role)
+        return
+    pinning = evidence.fibre.pinning
+    largest = max((m.mean_abs for _, m in evidence.visits() if m.role != "cross"), default=None)
+    common: dict[str, Any] = {
+        "role": role,
+        "scope": evidence.fibre.scope,
+        "value": largest if pinning is None else pinning.largest,
+        "because": argued.because,
+        "loss": "" if objective is None else objective.loss,
+        "trained": "" if objective is None else said_of(model, objective.cosines),
+    }
+    alone = ["alone"] * is_alone(model)
+    if argued.moves is None:
+        yield finding("EMB105", evidence, argued.kind, **common)
+    elif model.predicts is Equivalence.COSINES:
+        two = ["two_sides"] * ("left" in model.link.unit_sides)
+        yield finding("EMB101", evidence, Kind.SHOWN, *two, "untrained", *alone, **common)
+    elif objective is None:
+        objectives = ", ".join(row.name for row in usual_objectives(model.link))
+        listed = " ".join(f"Under {' or '.join(names)} they are {then}." for names, then in cases(model))
+        yield finding("EMB102", evidence, Kind.UNDECIDED, *alone, **common, cases=listed, objectives=objectives)
+    elif status is Status.UNKNOWN:
+        yield finding("EMB102", evidence, Kind.UNDECIDED, *(f"lawless_{one}" for one in alone), "lawless", **common)
+    elif status is Status.FREE:
+        yield finding("EMB101", evidence, Kind.ASSUMED, *alone, **common)
+    else:
+        assert status is not None
+        unsettled = ["unsettled"] * any(one.role == role for one in penalty(evidence))
+        variants = [*unsettled, str(status).replace(" ", "_"), *alone]
+        yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common, objective=model.objective)
+
+
+def penalty(evidence: Evidence) -> Iterator[Finding]:
+    """Compare factors with those that the declared decay would have chosen, by neighbour lists (EMB104).
+
+    Which rows a penalty chooses is a law of its minimum; whether training came to rest there is seen from the rows.
+    """
+    model, chosen = evidence.model, evidence.penalty
+    for movement in () if chosen is None else chosen.movement:
+        changed = 1 - movement.top_n_overlap if movement.top_n else float("nan")
+        if not (is_effect(changed, movement.n_lists) or movement.mean_abs >= MOVES):
+            continue
+        assert chosen is not None
+        far = changed >= FAR and is_effect(changed, movement.n_lists)
+        yield finding(
+            "EMB104",
+            evidence,
+            Kind.MEASURED,
+            *["cosines"] * (not is_effect(changed, movement.n_lists)),
+            role=movement.role,
+            rows=f"{Pairs(movement.role).titled(model)} cosines",
+            value=changed if changed >= CHANGED else movement.mean_abs,
+            severity=Severity.ISSUE if far else Severity.TIP,
+            law=template("EMB104", f"law_{model.objective}"),
+            counted="" if model.objective == "factors-counted" else template("EMB104", "counted"),
+            stretch=chosen.stretch,
+            share=percent(changed),
+            top_n=movement.top_n,
+            mean=movement.mean_abs,
+        )

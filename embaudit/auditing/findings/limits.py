@@ -1,0 +1,115 @@
+"""How far cosines could move within a budget: proven of all gauges of a set, and reached by an attack."""
+
+from __future__ import annotations
+
+from math import ceil, floor
+from typing import TYPE_CHECKING, Any
+
+import embaudit.auditing.limits as budget
+from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.findings.movement import of_drawn
+from embaudit.auditing.findings.writing import finding, template
+from embaudit.foundation.words import counted, drawn_of, percent
+from embaudit.gauges import Affine
+from embaudit.model import Pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+
+ROUNDING = 1e-6
+"""Part of a hundredth that rounding of a bound may make."""
+
+
+def unseen_too(evidence: Evidence) -> str:
+    """Say behind a bound what lies outside of its set, if anything does."""
+    return template("bound", "unseen") if evidence.fibre.unseen else ""
+
+
+def _up(bound: float) -> float:
+    """Round an upper bound to two decimals such that it still is one."""
+    return ceil(100 * bound - ROUNDING) / 100
+
+
+def _down(share: float) -> float:
+    """Round a share that is proven at least to a hundredth that is proven, too."""
+    return floor(100 * share + ROUNDING) / 100
+
+
+def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
+    """Name a set of gauges; where no prediction sees some dimensions, it is one of those that are stored."""
+    of = f" of {counted(evidence.model.rank, 'column')}" if evidence.fibre.unseen else ""
+    return Scope(f"{group} gauges{of}", max_condition, max_shift)
+
+
+def ranges(evidence: Evidence) -> Iterator[Finding]:
+    """Report how wide the exact ranges of single cosines are, for the set of gauges they were computed for."""
+    for summary in evidence.limits.ranges:
+        if not budget.holds_shifts(evidence.model, summary.role, summary.group):
+            continue
+        pairs, kind = drawn_of(summary.n_pairs, summary.n_all_pairs, "pair"), Pairs(summary.role).titled(evidence.model)
+        shift = budget.LENGTH if summary.max_shift else None
+        scope = _set_of(evidence, summary.group, summary.max_condition, shift)
+        yield finding(
+            "range",
+            evidence,
+            Kind.PROVEN,
+            role=summary.role,
+            scope=scope,
+            rows=f"{pairs} of {kind} cosines{of_drawn(evidence, summary.role)}",
+            value=summary.width_quantiles[0.5],
+            set=scope,
+            unseen=unseen_too(evidence),
+        )
+
+
+def certificates(evidence: Evidence) -> Iterator[Finding]:
+    """Report what share of the neighbour lists no gauge of a set can change."""
+    for certificate in evidence.limits.certificates:
+        if not budget.holds_shifts(evidence.model, certificate.role, certificate.group):
+            continue
+        title = evidence.model.title(certificate.role)
+        lists = f"the {certificate.top_n} nearest of {counted(certificate.n_rows, title)}"
+        for kappa, share in certificate.lists.items():
+            scope = _set_of(evidence, certificate.group, kappa, certificate.max_shift or None)
+            yield finding(
+                "certified",
+                evidence,
+                Kind.PROVEN,
+                role=certificate.role,
+                scope=scope,
+                rows=lists + of_drawn(evidence, certificate.role),
+                value=share,
+                share=percent(_down(share)),
+                set=scope,
+                unseen=unseen_too(evidence),
+            )
+
+
+def attacks(evidence: Evidence) -> Iterator[Finding]:
+    """Report what a concrete gauge reached, and what none of its set can exceed; or that none was tried."""
+    model = evidence.model
+    if evidence.limits.rank > budget.ATTACKED_RANK:
+        scope = Scope("no gauge")
+        yield finding("not_searched", evidence, Kind.UNDECIDED, scope=scope, rows="cosines", most=budget.ATTACKED_RANK)
+    for attack in evidence.limits.attacks:
+        role, group, lists = attack.role, attack.group, attack.objective == "neighbours"
+        shift = budget.LENGTH if isinstance(group, Affine) else None
+        scope = _set_of(evidence, group.kind, getattr(group, "max_condition", None), shift)
+        pairs, title = Pairs(role).titled(model), model.title(Pairs(role).side)
+        rows = (
+            f"{counted(attack.n_items, 'listed neighbour')} of {title}s"
+            if lists
+            else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
+        ) + of_drawn(evidence, role)
+        common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows}
+        reached = attack.reached(model.roles)
+        yield finding(
+            "reached", evidence, Kind.SHOWN, **common, value=attack.achieved, witness=attack.gauge, reached=reached
+        )
+        if budget.holds_shifts(model, role, group.kind):
+            yield finding(
+                "bound", evidence, Kind.PROVEN, *["lists"] * lists, **common, value=attack.bound, set=scope,
+                most=_up(attack.bound), share=percent(_up(attack.bound)), unseen=unseen_too(evidence),
+            )  # fmt: skip

@@ -1,0 +1,160 @@
+"""How the cosines at hand compare with those of what is predicted, and what they count that no prediction sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from embaudit.auditing.finding import Finding, Kind, Scope, Severity
+from embaudit.auditing.findings.movement import SEEN
+from embaudit.auditing.findings.writing import MOVES, finding, is_effect, seen_of, template
+from embaudit.canonical import hidden_biases
+from embaudit.foundation.words import counted, drawn_of, percent
+from embaudit.model import OPPOSITE, Pairs, Softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.movements.moved import Movement
+
+
+ALIKE = 0.005
+"""Mean |Δcos| below which two decimals would say that there is none."""
+
+
+def one_side(evidence: Evidence) -> Iterator[Finding]:
+    """Say that nothing is at hand to predict with."""
+    model = evidence.model
+    if model.left is None and model.compared is None:
+        yield finding("one_side", evidence, Kind.MEASURED, rows=f"{model.title('right')}s")
+
+
+def compared(evidence: Evidence) -> Iterator[Finding]:
+    """Report that predictions compare the rows of one table with each other, and what a high cosine is there."""
+    model = evidence.model
+    if model.compared is None:
+        return
+    levels = next((one.levels for one in evidence.traits if one.levels is not None), None)
+    scale = ""
+    if levels is not None:
+        pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
+        scale = template("compared", "scale").format(pairs=pairs, below=percent(float(levels.below(0.8))))
+    yield finding(
+        "compared", evidence, Kind.ASSUMED, model.compared, role="right", scope=evidence.fibre.scope, scale=scale
+    )
+
+
+def predicted(evidence: Evidence) -> Iterator[Finding]:
+    """Compare the cosines and lists of each side with those of what is predicted."""
+    for record in () if evidence.predicted is None else evidence.predicted.movement:
+        scope = Scope(f"the cosines of {seen_of(evidence.model)}")
+        near = "cosines_near" if record.mean_abs < MOVES else "cosines_differ"
+        code = "cosines_agree" if record.max_abs <= SEEN else near
+        value = record.max_abs if code == "cosines_agree" else record.mean_abs
+        yield finding(code, evidence, Kind.MEASURED, role=record.role, scope=scope, value=value)
+        if code != "cosines_agree" and record.top_n:
+            yield _lists(evidence, record, scope)
+
+
+def _lists(evidence: Evidence, record: Movement, scope: Scope) -> Finding:
+    changed = 1 - record.top_n_overlap
+    return finding(
+        "lists_differ" if is_effect(changed, record.n_lists) else "lists_near",
+        evidence,
+        Kind.MEASURED,
+        role=record.role,
+        scope=scope,
+        rows=f"the {record.top_n} nearest of {counted(record.n_lists, evidence.model.title(record.role))}",
+        value=changed,
+        share=percent(changed),
+        top_n=record.top_n,
+    )
+
+
+def unseen_directions(evidence: Evidence) -> Iterator[Finding]:
+    """Report components in directions that the other side does not have, by what they do to cosines (EMB203)."""
+    model, fibre = evidence.model, evidence.fibre
+    for record in evidence.unseen:
+        if record.mean_abs < ALIKE and record.max_abs < MOVES:
+            continue
+        side = Pairs(record.role).side
+        other, unseen = OPPOSITE[side], counted(model.rank - fibre.seen_rank, "dimension")
+        few = len(model.side(other)) <= model.rank
+        changed = 1 - record.top_n_overlap
+        lists = bool(record.top_n) and is_effect(changed, record.n_lists)
+        names: dict[str, Any] = {"share": percent(changed), "top_n": record.top_n}
+        names |= {"items": f"{model.title(record.role)}s", "mean": record.mean_abs}
+        effect = template("EMB203", "lists" if lists else "cosines").format_map(names)
+        others = counted(len(model.side(other)), model.title(other))
+        yield finding(
+            "EMB203",
+            evidence,
+            Kind.PROVEN,
+            role=record.role,
+            value=changed if lists else record.mean_abs,
+            severity=Severity.ISSUE if lists or record.mean_abs >= MOVES else Severity.TIP,
+            **names | {
+                "effect": effect,
+                "unseen": unseen,
+                "rank": model.rank,
+                "why": template("EMB203", "why_few" if few else "why_blind").format(others=others, rank=model.rank),
+                "outside": percent(fibre.outside.get(side, 0.0)),
+                "most": record.max_abs,
+                "among": "" if record.exact else f" among {drawn_of(record.n_pairs, record.n_all_pairs, 'pair')}",
+                "near": template("EMB203", "near").format_map(names) if record.top_n else "",
+            },
+        )  # fmt: skip
+
+
+def bias(evidence: Evidence) -> Iterator[Finding]:
+    """Report a bias that differs between items (EMB202)."""
+    model, popularity = evidence.model, evidence.model.right_bias
+    if popularity is None or not np.ptp(popularity) > 0 or not model.link.sees_biases:
+        return
+    items = model.title("right")
+    measured = next((one.bias_columns for one in evidence.traits if one.role == "right"), None)
+    columns = "" if measured is None else template("EMB202", "columns").format(
+        added="the bias as a column" if measured.columns == 1 else "the bias and a constant as columns",
+        them="it" if measured.columns == 1 else "them",
+        items=f"{items}s",
+        kept=measured.kept * measured.n_neighbours,
+        top_n=measured.n_neighbours,
+        n_rows=counted(measured.n_rows, items),
+    )  # fmt: skip
+    head = ["head"] * isinstance(model.link, Softmax)
+    spread = float(np.ptp(popularity))
+    yield finding("EMB202", evidence, Kind.MEASURED, *head, rows=f"the {items} bias", value=spread, columns=columns)
+
+
+def hidden_bias(evidence: Evidence) -> Iterator[Finding]:
+    """Report a direction that one side has alike in every row: the other side holds a bias there (EMB204)."""
+    position, model = evidence.position, evidence.model
+    for hidden in () if position is None else position.hidden_biases:
+        other = OPPOSITE[hidden.role]
+        if hidden.column is not None and not model.factors(other)[:, hidden.column].any():
+            continue
+        yield finding(
+            "EMB204",
+            evidence,
+            Kind.MEASURED,
+            *["given"] * (model.side(other).bias is not None),
+            role=other,
+            value=hidden.value,
+            where=_where("EMB204", hidden.column),
+        )
+
+
+def constant_alone(evidence: Evidence) -> Iterator[Finding]:
+    """Report a direction that vectors alone have alike in every row; of two sides EMB204 tells it (EMB407)."""
+    model = evidence.model
+    if model.left is not None or evidence.head is not None:
+        return
+    for hidden in list(hidden_biases("right", model.right_side.moments))[:1]:
+        rows, where = f"{model.title('right')} rows", _where("EMB407", hidden.column)
+        yield finding("EMB407", evidence, Kind.MEASURED, role="right", rows=rows, value=hidden.value, where=where)
+
+
+def _where(code: str, column: int | None) -> str:
+    return template(code, "where_mixture" if column is None else "where_column").format(column=column)

@@ -1,0 +1,71 @@
+"""The predictions stay (a note), or the check itself failed (EMB001)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.alone import is_alone
+from embaudit.auditing.fibre import noun
+from embaudit.auditing.finding import Finding, Kind, Scope
+from embaudit.auditing.findings.writing import finding, template
+from embaudit.foundation.words import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+
+
+def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
+    """Report the largest change of a prediction in a model that should predict the same."""
+    head = evidence.head
+    changes = [record.max_abs for record in evidence.drift]
+    changes += [] if head is None else [other.change for other in head.verifiable]
+    if not changes:
+        return
+    made = counted(evidence.n_visited, "equal model")
+    alone = evidence.model.left is None and evidence.model.compared is None
+    yield finding(
+        "predictions",
+        evidence,
+        Kind.MEASURED,
+        scope=Scope(f"the {made} visited"),
+        rows=f"every {noun(evidence.model)}",
+        value=max(changes),
+        made=made,
+        label=template("predictions", "label", *["alone"] * is_alone(evidence.model)),
+        where=template("predictions", "where", *["alone"] * alone),
+    )
+
+
+def check_failed(evidence: Evidence) -> Iterator[Finding]:
+    """Name the first equal model whose predictions are others; of a head, the one furthest off (EMB001)."""
+    head = evidence.head
+    if head is not None and not head.verified:
+        worst = max(head.verifiable, key=lambda other: other.change / other.tolerance)
+        changed = f"a probability changed by {worst.change:.2g} of itself"
+        yield _failed(evidence, worst.name, changed, worst.change, worst.tolerance)
+        return
+    failed = [
+        (one.name, record) for one, record in zip(evidence.equivalents, evidence.drift, strict=True) if not record.ok
+    ]
+    if evidence.norm is not None and not evidence.norm.verified:
+        furthest = max(evidence.norm.drift, key=lambda one: one.max_abs / one.tolerance)
+        failed.append(("another form of the final norm", furthest))
+    for name, record in failed[:1]:
+        changed = f"the {record.level.title} changed by {record.max_abs:.2g}"
+        yield _failed(evidence, name, changed, record.max_abs, record.tolerance)
+
+
+def _failed(evidence: Evidence, name: str, changed: str, value: float, tolerance: float) -> Finding:
+    return finding(
+        "EMB001",
+        evidence,
+        Kind.SHOWN,
+        scope=Scope(name),
+        rows="the predictions",
+        value=value,
+        made=name,
+        changed=changed,
+        tolerance=tolerance,
+    )

@@ -1,0 +1,158 @@
+"""The rows themselves, whatever they predict: EMB201, EMB401, EMB403, EMB404, EMB409 and EMB410."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from embaudit.auditing.alone import is_alone
+from embaudit.auditing.finding import Finding, Kind, Severity
+from embaudit.auditing.findings.heads import origin_matters
+from embaudit.auditing.findings.writing import finding, names_of, template
+from embaudit.canonical.words import whitened
+from embaudit.foundation.words import counted, percent, visible
+from embaudit.model import Equivalence, Softmax
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.model import FactorModel, SideName
+
+HUBS_SHOWN = 3
+"""Hubs that are named."""
+
+
+def undirected_rows(evidence: Evidence) -> Iterator[Finding]:
+    """Count the rows of each side that have no cosine; of a head, in all of it and also those at its mean row."""
+    for side in evidence.model.sides:
+        of_head = evidence.head if side == "right" else None
+        count = len(evidence.model.zero_rows(side)) if of_head is None else of_head.n_zero
+        if count:
+            title = evidence.model.title(side)
+            yield finding(
+                "EMB201",
+                evidence,
+                Kind.MEASURED,
+                *["head"] * (of_head is not None),
+                role=side,
+                value=float(count),
+                rows=f"{title}s",
+                count=f"{count:,} {title}{'s have' if count > 1 else ' has'}",
+            )
+
+
+def copies(evidence: Evidence) -> Iterator[Finding]:
+    """Report how many rows of a side have a copy; of a sample, how many at least."""
+    for traits in evidence.traits:
+        twins = traits.twins
+        if twins is None or twins.ci_low < evidence.thresholds["copies"]:
+            continue
+        many = twins.ci_low >= evidence.thresholds["many-copies"]
+        why = template("EMB401", "why", _origin_of_copies(evidence.model, traits.role))
+        yield finding(
+            "EMB401",
+            evidence,
+            Kind.MEASURED,
+            role=traits.role,
+            rows=f"{twins.title} rows",
+            value=twins.share,
+            severity=Severity.ISSUE if many else Severity.TIP,
+            least=percent(twins.ci_low),
+            told=twins.explain(),
+            why=why.format(items=f"{evidence.model.title(traits.role)}s"),
+        )
+
+
+def _origin_of_copies(model: FactorModel, role: SideName) -> str:
+    """Tell where copies come from in such a model."""
+    if isinstance(model.link, Softmax):
+        return "inputs" if role == "left" else "labels"
+    return "alone" if model.left is None else ""
+
+
+def common_direction(evidence: Evidence) -> Iterator[Finding]:
+    """Report sides whose rows are alike before anything is known of them (EMB403)."""
+    for traits in evidence.traits:
+        shared = traits.direction
+        told = evidence.head is not None and traits.role == "right" and origin_matters(evidence.head)
+        if shared is None or not shared.mean_cosine >= evidence.thresholds["common-direction"] or told:
+            continue
+        title = evidence.model.title(traits.role)
+        yield finding(
+            "EMB403",
+            evidence,
+            Kind.MEASURED,
+            role=traits.role,
+            rows=f"{title} rows",
+            value=shared.mean_cosine,
+            offset=shared.offset,
+            share=percent(shared.centring.share),
+            n_rows=counted(shared.centring.n_rows, title),
+            centring=_centring(evidence, traits.role),
+        )
+
+
+def _centring(evidence: Evidence, role: SideName) -> str:
+    """Say whether removing the mean row makes an equal model or another one."""
+    model = evidence.model
+    if role in model.free_shifts:
+        variant = "free"
+    elif model.left is None:
+        variant = "alone"
+    else:
+        variant = "unit" if role in model.link.unit_sides else "scores"
+    return template("EMB403", "centring", variant).format_map(names_of(model, role) | {"noun": model.link.noun})
+
+
+def hubs(evidence: Evidence) -> Iterator[Finding]:
+    """Name the rows that stand in very many lists (EMB404)."""
+    model = evidence.model if evidence.head is None else evidence.head.model
+    for traits in evidence.traits:
+        counts = traits.hubs
+        if counts is None or counts.filled < evidence.thresholds["hubs"]:
+            continue
+        title, names = model.title(traits.role), model.names(traits.role)
+        each = zip(counts.few[:HUBS_SHOWN], counts.lists_with, strict=False)
+        yield finding(
+            "EMB404",
+            evidence,
+            Kind.MEASURED,
+            role=traits.role,
+            rows=f"{title} lists",
+            value=counts.filled,
+            few=counted(len(counts.few), title),
+            n_rows=f"{traits.n_rows:,}",
+            s="s" * (len(counts.few) == 1),
+            share=percent(counts.filled),
+            n_lists=counted(counts.n_lists, title),
+            top_n=counts.top_n,
+            named=", ".join(f"{visible(str(names[row]))} in {percent(share)}" for row, share in each),
+            skewness=counts.skewness,
+        )
+
+
+def unit_rows(evidence: Evidence) -> Iterator[Finding]:
+    """Report vectors alone of length 1 of which nothing is known, and what would settle it (EMB409)."""
+    model = evidence.model
+    if not is_alone(model) or model.objective is not None or model.predicts is Equivalence.COSINES:
+        return
+    for traits in evidence.traits:
+        if traits.is_unit:
+            title = model.title(traits.role)
+            rows, n_rows = f"{title} rows", counted(traits.n_rows, title)
+            yield finding(
+                "EMB409", evidence, Kind.MEASURED, role=traits.role, rows=rows, value=traits.off_unit, n_rows=n_rows
+            )
+
+
+def orthonormal_columns(evidence: Evidence) -> Iterator[Finding]:
+    """Report columns at right angles and of one length, as of V in a singular value decomposition (EMB410)."""
+    model = evidence.model
+    if not is_alone(model) or model.predicts is Equivalence.COSINES or model.rank == 1:
+        return
+    for traits in evidence.traits:
+        if traits.orthonormal:
+            title = model.title(traits.role)
+            said = whitened(title)
+            text = f"{said[0].upper()}{said[1:]}"
+            yield finding("EMB410", evidence, Kind.MEASURED, role=traits.role, rows=f"{title} rows", whitened=text)

@@ -1,0 +1,148 @@
+"""Writing of findings: the templates of texts.toml, filled in with numbers and the model's own names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from embaudit.auditing.alone import is_alone
+from embaudit.auditing.fibre import noun
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.texts import CODES, SAYS
+from embaudit.foundation.words import percent
+from embaudit.model import OPPOSITE, Equivalence, Pairs, Softmax
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.gauges import Gauge
+    from embaudit.model import FactorModel, Role, SideName
+
+MOVES = 0.05
+"""Mean |Δcos| from which cosines count as moving noticeably."""
+CHANGED = 0.05
+"""Share of changed neighbours from which lists count as changing noticeably."""
+FEW = 20
+"""Number of rows below which a share is told by their number: one of them is worth more than 5 %."""
+HANDFUL = 5
+"""Number of changed lists up to which a share says little: one label of ten is 10 %."""
+
+
+def is_effect(share: float, n_lists: int) -> bool:
+    """Tell whether changed lists are many: 5 % of them, and more than a handful.
+
+    Examples
+    --------
+    >>> is_effect(0.1, 10), is_effect(0.1, 100), is_effect(0.01, 1000), is_effect(float("nan"), 0)
+    (False, True, False, False)
+    """
+    return share >= CHANGED and share * n_lists > HANDFUL
+
+
+def share_of(share: float, count: int) -> str:
+    """Write a share of some rows; of fewer than 20, where one is worth more than 5 %, their number.
+
+    Examples
+    --------
+    >>> share_of(0.1, 10), share_of(0.1, 1000)
+    ('1 of 10', '10 % of')
+    """
+    return f"{round(share * count)} of {count}" if count < FEW else f"{percent(share)} of"
+
+
+def kind_of(model: FactorModel) -> str:
+    """Tell the kind of a model, by which advice differs."""
+    if isinstance(model.link, Softmax):
+        return "head" if model.left is None else "head_inputs"
+    if model.left is None:
+        return "vectors"
+    if model.link.unit_sides:
+        return "cosines"
+    return "rankings" if model.predicts is Equivalence.RANKINGS else "any"
+
+
+def seen_of(model: FactorModel) -> str:
+    """Name what prediction cosines are taken of: rankings do not fix them, the scores behind them do.
+
+    Examples
+    --------
+    >>> from embaudit.model import FactorModel
+    >>> model = FactorModel.from_user_item([[1.0]], [[1.0]])
+    >>> seen_of(model), seen_of(model.replace(link="ranking"))
+    ('what is predicted', 'their scores')
+    """
+    return "their scores" if model.predicts is Equivalence.RANKINGS else "what is predicted"
+
+
+def names_of(model: FactorModel, role: Role = "right") -> dict[str, str]:
+    """Return the names that templates use: of the sides, of a kind of pairs, and of what is predicted."""
+    side: SideName = "left" if role == "left" else "right"
+    item, user = model.title(side), model.title(OPPOSITE[side])
+    predictions = "scores" if is_alone(model) else "predictions"
+    return {
+        "item": item,
+        "items": f"{item}s",
+        "user": user,
+        "users": f"{user}s",
+        "cosines": f"{Pairs(role).titled(model)} cosines",
+        "prediction": noun(model),
+        "predictions": predictions,
+        "seen": seen_of(model),
+        "theirs": "their scores" if model.predicts is Equivalence.RANKINGS else "their predictions",
+    }
+
+
+def template(code: str, name: str, *variants: str) -> str:
+    """Return a template of a finding, in the first of some variants that it has, else as it is; empty without one."""
+    says = SAYS[code]
+    found = (f"{name}_{variant}" for variant in variants if f"{name}_{variant}" in says)
+    return says.get(next(found, name), "")
+
+
+def finding(
+    code: str,
+    evidence: Evidence,
+    kind: Kind,
+    *variants: str,
+    role: Role | None = None,
+    scope: Scope = AT_HAND,
+    rows: str = "",
+    value: float | None = None,
+    severity: Severity | None = None,
+    witness: Gauge | None = None,
+    **fields: Any,
+) -> Finding:
+    """Write one finding.
+
+    Parameters
+    ----------
+    code : str
+        Its code, or the word of a note.
+    evidence : Evidence
+        What it is drawn from.
+    kind : Kind
+        Its firmness.
+    *variants : str
+        Variants of its templates, the preferred ones first.
+    role, scope, rows, value, severity, witness
+        The fields of `Finding`; rows are the cosines of the role by default, the severity is the first of the code.
+    **fields : Any
+        Numbers and names for the braces of the templates.
+    """
+    names: dict[str, Any] = dict(names_of(evidence.model, role or evidence.role))
+    rows = rows or names["cosines"]
+    names |= {"value": value, "rows": rows, **fields}
+    text, title, remedy = (template(code, part, *variants).format_map(names) for part in ("text", "title", "remedy"))
+    known = CODES.get(code)
+    usual = Severity.NOTE if known is None else known.severities[0]
+    return Finding(
+        code,
+        usual if severity is None else severity,
+        kind,
+        scope,
+        rows,
+        text,
+        value,
+        title,
+        remedy,
+        role,
+        witness,
+    )

@@ -1,0 +1,232 @@
+"""Everything that an audit says, from texts.toml: findings, notes, answers, advice, thresholds and words."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from embaudit.auditing.finding import Severity
+from embaudit.errors import must_be
+from embaudit.foundation.checked import is_number
+from embaudit.foundation.words import nearest_to
+
+PAGE = "docs/checks.md"
+"""The page of all codes and words, in the source of embaudit; each has a heading of its own."""
+_TEXTS: dict[str, Any] = tomllib.loads(files("embaudit.auditing").joinpath("texts.toml").read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Number from which a measured finding is reported, or graver; proven findings depend on none."""
+
+    name: str
+    """Name in settings."""
+    code: str
+    """The finding that it decides on."""
+    default: float
+    """Value where none is set."""
+    least: float
+    """The smallest at which the finding is still true; the largest is 1."""
+    words: str
+    """The quantity compared with it."""
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.default:g} unless set: {self.words}."
+
+    def checked(self, value: object) -> float:
+        """Refuse what is outside its range."""
+        if not (is_number(value) and self.least <= value <= 1):  # type: ignore[operator]
+            raise must_be(f"the threshold {self.name}", f"a number from {self.least:g} to 1", value)
+        return float(value)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class AnswerRow:
+    """Row of the table of answers."""
+
+    needs: tuple[str, ...]
+    """Codes of the findings that must have been drawn, with a severity where only one counts."""
+    word: str
+    """The answer."""
+    because: str
+    """The reason, with findings in braces."""
+    advice: str
+    """Key of the advice that follows."""
+
+
+class _Listed:
+    """Name, and a place on the page of all codes and words."""
+
+    name: str
+
+    @property
+    def address(self) -> str:
+        """Place in the documentation, with the anchor that forges and Sphinx give its heading."""
+        return f"{PAGE}#{self.name.lower().replace(' ', '-')}"
+
+
+@dataclass(frozen=True)
+class Code(_Listed):
+    """A code of a finding, and all that its reader may ask about it."""
+
+    name: str
+    """Stable code, EMB and three digits."""
+    severities: tuple[Severity, ...]
+    """Its severity, or the two that it can have."""
+    title: str
+    """The case in a few words."""
+    meaning: str
+    """What was seen, and of which rows."""
+    why: str
+    """Why it matters to somebody who reads cosines."""
+    remedy: str
+    """What to do."""
+    computed: str
+    """How it is found, and from which number on it is reported."""
+    reference: str
+    """Where more is written."""
+    also: tuple[str, ...] = ()
+    """Other names it is looked up by."""
+    grows: bool = True
+    """Whether it is graver where the number behind it, without its sign, is larger."""
+    says: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Templates of what a report says of it."""
+
+    @property
+    def severity(self) -> str:
+        """Its severities in words."""
+        return " or ".join(severity.title for severity in self.severities)
+
+    @property
+    def heading(self) -> str:
+        """The line above the sections."""
+        return f"{self.name} ({self.severity}): {self.title}"
+
+    @property
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        """Headings, each with its text."""
+        return (
+            ("What it means", self.meaning),
+            ("Why it matters", self.why),
+            ("What to do", self.remedy),
+            ("How it is computed", self.computed),
+            *(("Threshold", str(one)) for one in THRESHOLDS.values() if one.code == self.name),
+            ("Reference", self.reference),
+        )
+
+
+@dataclass(frozen=True)
+class Word(_Listed):
+    """A word that reports use."""
+
+    name: str
+    """Spelling in reports."""
+    meaning: str
+    """What it stands for."""
+    example: str
+    """An example on a model that one can picture."""
+    also: tuple[str, ...] = ()
+    """Other names it is looked up by."""
+
+    @property
+    def heading(self) -> str:
+        """The line above the sections."""
+        return f"{self.name} (also {', '.join(self.also)})" if self.also else self.name
+
+    @property
+    def sections(self) -> tuple[tuple[str, str], ...]:
+        """Headings, each with its text."""
+        return (("What it means", self.meaning), ("For example", self.example))
+
+
+Entry: TypeAlias = Code | Word
+
+
+def _code(name: str, row: dict[str, Any]) -> Code:
+    severities = tuple(Severity[title.upper()] for title in row["severities"])
+    return Code(name, **row | {"severities": severities, "also": tuple(row.get("also", ()))})
+
+
+CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"].items()}
+"""Every code that an audit can report, in their order."""
+SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
+"""Templates of every finding and note, by code."""
+WORDS: dict[str, Word] = {
+    name: Word(name, row["meaning"], row["example"], tuple(row.get("also", ())))
+    for name, row in _TEXTS["words"].items()
+}
+"""Every word that reports use and that has to be explained."""
+ANSWERS: tuple[AnswerRow, ...] = tuple(AnswerRow(**row | {"needs": tuple(row["needs"])}) for row in _TEXTS["answers"])
+"""The table of answers; the first row whose findings were all drawn answers."""
+ADVICE: dict[str, dict[str, str]] = _TEXTS["advice"]
+"""Advice by its key and the kind of model."""
+VERDICT: tuple[str, ...] = tuple(_TEXTS["verdict"]["order"])
+"""Codes whose texts make the verdict, in their order."""
+THRESHOLDS: Mapping[str, Threshold] = MappingProxyType(
+    {name: Threshold(name, **row) for name, row in _TEXTS["thresholds"].items()}
+)
+"""Every threshold by its name."""
+DEFAULTS: Mapping[str, float] = MappingProxyType({name: one.default for name, one in THRESHOLDS.items()})
+"""Thresholds where none is set."""
+
+
+def thresholds_of(own: Mapping[str, float]) -> Mapping[str, float]:
+    """Return all thresholds, some of them one's own.
+
+    Raises
+    ------
+    InputError
+        For a name that is none, with the nearest one, and for a number outside its range.
+
+    Examples
+    --------
+    >>> thresholds_of({"hubs": 0.3})["hubs"], thresholds_of({})["hubs"]
+    (0.3, 0.1)
+    >>> thresholds_of({"hub": 0.3})
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: a threshold must be one of copies, many-copies, common-direction, hubs; got 'hub'; the
+    nearest one is hubs.
+    """
+    if not isinstance(own, Mapping):
+        raise must_be("thresholds", 'a mapping of names to numbers, such as {"hubs": 0.2}', repr(own))
+    for name in own:
+        if name not in THRESHOLDS:
+            raise must_be("a threshold", f"one of {', '.join(THRESHOLDS)}", repr(name), nearest_to(name, THRESHOLDS))
+    return {**DEFAULTS, **{name: THRESHOLDS[name].checked(value) for name, value in own.items()}}
+
+
+def entry(name: str) -> Entry:
+    """Find what a code or a word means; capitals do not count, nor does the plural.
+
+    Raises
+    ------
+    InputError
+        If there is no such code or word; the sentence names the nearest one.
+
+    Examples
+    --------
+    >>> entry("emb201").name, entry("kappa").name, entry("Gauges").name
+    ('EMB201', 'κ', 'gauge')
+    >>> entry("guage")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: what to explain must be a code or a word that reports use; got 'guage'; did you mean
+    gauge? `embaudit explain` lists them all.
+    """
+    every: list[Entry] = [*CODES.values(), *WORDS.values()]
+    known = {called.lower(): one for one in every for called in (one.name, *one.also)}
+    wanted = " ".join(name.lower().split())
+    match = known.get(wanted, known.get(wanted.removesuffix("s")))
+    if match is not None:
+        return match
+    near = get_close_matches(wanted, known)
+    hint = f"did you mean {known[near[0]].name}? " if near else ""
+    raise must_be(
+        "what to explain", "a code or a word that reports use", repr(name), f"{hint}`embaudit explain` lists them all"
+    )

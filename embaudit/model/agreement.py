@@ -1,0 +1,41 @@
+"""What the sides, the link and the training of a model must have in common, and the link where nobody told it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from embaudit.errors import InputError, must_be
+from embaudit.model.links import Identity, Link
+from embaudit.model.objectives import OBJECTIVES, Status
+from embaudit.model.side import Side
+
+
+def require_nothing_of(title: str, given: dict[str, Any]) -> None:
+    """Refuse what belongs to rows that are not at hand."""
+    for field, value in given.items():
+        if value is not None:
+            raise must_be(f"{title} {field}", f"given beside {title} factors", f"no {title} factors", "leave it out")
+
+
+def require_sides(link: Link, left: Side | None, right: Side, offset: float) -> None:
+    """Refuse sides of different ranks, and what rows that are compared with each other have no place for."""
+    if left is not None and left.shape[1] != right.shape[1]:
+        raise InputError(
+            f"{left.title} and {right.title} factors must have the same number of columns; got {left.shape[1]} and "
+            f"{right.shape[1]}; a bias column kept on one side only has to be passed as a bias."
+        )
+    if link.compares is None:
+        return
+    others = {"another side": left is not None, "a bias": "bias" in right.given, "an offset": bool(offset)}
+    for got in (name for name, is_given in others.items() if is_given):
+        raise must_be(f"a model compared by {link.compares}", "one table of rows alone", got, "leave one of them out")
+
+
+def assumed_link(objective: str | None, left: Side | None, right: Side) -> Link:
+    """Return the link where nobody said it: that of the training, else a dot product, else none that is known."""
+    row = OBJECTIVES.get(objective) if isinstance(objective, str) else None
+    if row is not None and row.status is Status.TRAINED:
+        return Link.COSINE
+    if row is None and left is not None and left.is_unit and right.is_unit:
+        return Link.of("unknown")
+    return Identity(is_assumed=True)

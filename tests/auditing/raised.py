@@ -1,0 +1,352 @@
+"""A case for every finding and note that an audit can draw, from evidence made by hand or traits of a few rows.
+
+`python tests/auditing/raised.py` writes `texts.txt` anew: each of them as people read it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from made import (
+    FREE,
+    HEAD,
+    MODEL,
+    OPEN,
+    PINNED,
+    argmax,
+    change,
+    changed,
+    drift,
+    equal,
+    equal_head,
+    evidence,
+    fibre,
+    head,
+    moved,
+    of_head,
+    opposite,
+    projector,
+    quiet,
+)
+
+from embaudit.attacks import Attack
+from embaudit.auditing.finding import Kind
+from embaudit.auditing.findings import conclusions
+from embaudit.auditing.limits import Certificate, Limits
+from embaudit.auditing.penalty import PenaltyForm
+from embaudit.auditing.predicted import Predicted
+from embaudit.auditing.texts import SAYS
+from embaudit.auditing.traits import Traits, all_traits
+from embaudit.canonical import position
+from embaudit.canonical.pinning import Moved, Pinning
+from embaudit.canonical.position import HiddenBias
+from embaudit.gauges import Affine, Gauge, GeneralLinear
+from embaudit.model import FactorModel, Softmax
+from embaudit.model.final_norm import FinalNorm
+from embaudit.model.objectives import OBJECTIVES
+from embaudit.movements import levels
+from embaudit.movements.bias_columns import BiasColumns
+from embaudit.movements.common_direction import CommonDirection
+from embaudit.movements.hubs import Hubs
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.ranges import RangeSummary
+from embaudit.softmax.conventions import norm_evidence
+
+if TYPE_CHECKING:
+    from embaudit.auditing.evidence import Evidence
+    from embaudit.auditing.finding import Finding
+
+TEXTS = Path(__file__).with_name("texts.txt")
+"""Every finding and note as it is printed."""
+ALONE = MODEL.replace(left=None)
+WITH_INPUTS = HEAD.replace(left=np.eye(3))
+CAPPED, UNIT = (HEAD.replace(link=Softmax(**guard)) for guard in ({"soft_cap": 3.0}, {"unit_rows": True}))
+COSINE = MODEL.replace(link="cosine")
+LISTS = {"top_n": 10, "top_n_overlap": 0.75, "n_lists": 400}
+HALF = LISTS | {"top_n_overlap": 0.5}
+SAMPLED = {"exact": False, "n_pairs": 100, "n_all_pairs": 19_800}
+UGLY = ["{0}", "a\x1b[2Jb\n", 'it\'s "one"', "%s", "{item.__class__}"]
+"""Names that only mean harm."""
+
+
+def trained(name: str, model: FactorModel = MODEL) -> Evidence:
+    """Evidence of a model of which one objective is declared."""
+    link = model.link if model.left is None else OBJECTIVES[name].links[0]
+    return evidence(model.replace(link=link, objective=name), (equal(), moved()))
+
+
+def gauged(*roles: str) -> dict[str, Any]:
+    """The test of unit rows found an equal model that moves cosines."""
+    moves = {"left": Moved(0.1, 0.2, 3), "right": Moved(0.3, 0.6, 3)}
+    pinning = Pinning("free", "another metric keeps every length", "models of rank 3", 1, 3, moved=moves)
+    shown = replace(FREE, kind=Kind.SHOWN, because=pinning.explain())
+    return {"fibre": fibre(shown, *roles or ("right",), pinning=pinning)}
+
+
+def decayed(mean_abs: float, *, objective: str = "factors", **lists: Any) -> Evidence:
+    """Factors that lie away from where their penalty would have left them."""
+    form = PenaltyForm(1.5, (moved(mean_abs=mean_abs, **lists),))
+    return evidence(MODEL.replace(objective=objective), penalty=form)
+
+
+def blind(mean_abs: float, most: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
+    """A side that holds a quarter of a row where no prediction looks."""
+    outside = fibre(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
+    return evidence(model, fibre=outside, unseen=(moved(mean_abs=mean_abs, max_abs=most, **fields),))
+
+
+def constant(role: str, column: int | None, **fields: Any) -> Evidence:
+    """A side that is constant in one direction."""
+    model = MODEL.replace(**fields)
+    return evidence(model, position=replace(position(model), hidden_biases=(HiddenBias(role, column, 2.5),)))
+
+
+def compared(mean_abs: float, model: FactorModel = MODEL, **fields: Any) -> Evidence:
+    """Cosines beside those of what is predicted."""
+    return evidence(model, predicted=Predicted((moved(mean_abs=mean_abs, **fields),), ()))
+
+
+def like(model: FactorModel = MODEL, role: str = "right", off_unit: float = 0.5, **traits: Any) -> Evidence:
+    """Evidence of what rows are like."""
+    return evidence(model, traits=(Traits(role, 1234, off_unit, traits.pop("orthonormal", False), **traits),))
+
+
+def copied(model: FactorModel, *roles: str) -> Evidence:
+    """Evidence of which rows are copies."""
+    found = evidence(model, traits=all_traits(model, roles or ("right",), rng=np.random.default_rng(0)))
+    return found if not isinstance(model.link, Softmax) else changed(found, head=quiet(model=model))
+
+
+def normed(norm: FinalNorm, *, share: float = 0.32, n_rows: int = 400, sampled: bool = False, **own: Any) -> Evidence:
+    """Evidence of a norm before a small head, with some numbers of the folded head as one likes."""
+    found = norm_evidence(HEAD, norm, labels=np.arange(5), n_neighbours=2, rng=np.random.default_rng(0))
+    width = 0.1 * sampled
+    nearest = NearestChanged(share, share - width, share + width, n_rows)
+    first = replace(found.folded, nearest=nearest, mean_abs=0.0571)
+    others = tuple(replace(apart, nearest=replace(nearest, share=share / 2)) for apart in found.apart[1:])
+    return evidence(HEAD, norm=replace(found, apart=(first, *others), **own))
+
+
+def bounded(model: FactorModel = MODEL, **fields: Any) -> Evidence:
+    """Bounds and what attacks reached, of linear gauges and with shifts."""
+    widths = {0.25: 0.1, 0.5: 0.625, 0.75: 0.9}
+    ranged = RangeSummary("right", "linear", 1.5, 0.0, 1234, 20_000, 0, 0.5, widths, 0, 0, 1, found=None)
+    shifted = replace(ranged, role="cross", group="affine", max_shift=3.7)
+    lists = {1.1: 0.75, 2.0: 0.5}
+    certain = Certificate("right", "linear", 0.0, 10, 1500, False, lists, lists, 0.0, found=None)
+    little = replace(certain, role="left", group="affine", max_shift=0.1, n_rows=1, lists={2.0: 0.25})
+    gauge, linear = Gauge.identity(3), GeneralLinear(3, max_condition=2.0)
+    affine = Affine(3, side="right", max_condition=2.0, max_shift=7.0)
+    attacks = (
+        Attack(gauge, "movement", "right", linear, 0.25, 0.5, 2_000, table=np.zeros((2_000, 2), int)),
+        Attack(gauge, "neighbours", "left", affine, 0.125, 0.75, 50, np.zeros((5, 11), int), typical_row=7.0),
+    )
+    return evidence(model, limits=Limits((ranged, shifted), (certain, little), attacks, 3), **fields)
+
+
+def of_some(found: Evidence, n_rows: int = 1_234) -> Evidence:
+    """A head of which some labels were asked for their nearest ones."""
+    neighbours = replace(found.head.neighbours, exact=False, n_rows=n_rows)
+    return changed(found, head=replace(found.head, neighbours=neighbours))
+
+
+def centred(n: int) -> Any:
+    """Rows whose sum is 0."""
+    x = np.random.default_rng(0).standard_normal((n, 3))
+    return x - x.mean(axis=0)
+
+
+def predictions() -> dict[str, Evidence]:
+    """Predictions that stay, and three ways in which the check fails."""
+    norm = normed(FinalNorm("rms", [1.0, 2.0, 4.0])).norm
+    broken = replace(norm.drift[0], max_abs=1.0, tolerance=1e-12)
+    far = head(centred=equal_head("mean row removed", "centring", change=1.0))
+    visits = (equal(), moved()), (equal("linear 2"), moved(mean_abs=0.4)), (equal("linear 3"), moved())
+    return {
+        "predictions stay": evidence(MODEL, *visits),
+        "predictions of one side": evidence(ALONE, (equal(), moved())),
+        "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
+        "a probability changed": of_head(far),
+        "a form of the norm changed them": evidence(
+            HEAD, norm=replace(norm, drift=(broken, *norm.drift[1:]))
+        ),
+    }  # fmt: skip
+
+
+def training() -> dict[str, Evidence]:
+    """Every way in which a model may have been trained, of two sides and of one."""
+    two = [name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"]
+    found = {f"two sides, {name}": trained(name) for name in two}
+    for name in ("none", "factors", "decoupled-decay", "prediction"):
+        found[f"one side, {name}"] = trained(name, ALONE)
+    found |= {name: evidence(model) for name, model in (("two sides", MODEL), ("one side", ALONE), ("a head", HEAD))}
+    found |= {name: evidence(MODEL, fibre=fibre(one)) for name, one in (("pinned", PINNED), ("undecided", OPEN))}
+    found["one side, undecided"] = evidence(ALONE, fibre=fibre(OPEN))
+    found["two sides by cosine"] = evidence(COSINE, **gauged("right", "left"))
+    found["one side by cosine"] = evidence(ALONE.replace(link="cosine"), **gauged())
+    found["labels of length 1"] = of_head(head(UNIT), **gauged())
+    found["decay"] = decayed(0.125, **LISTS)
+    found["decay, copies"] = decayed(0.125, **HALF)
+    found["decay, a little"] = decayed(0.0625, **LISTS | {"top_n_overlap": 0.9})
+    found["decay, cosines alone"] = decayed(0.125)
+    found["decay by counts"] = decayed(0.125, objective="factors-counted", **LISTS)
+    return found
+
+
+def movements() -> dict[str, Evidence]:
+    """Equal models that move cosines, bounds, and what is predicted."""
+    shifted = equal("translation of items 1", "translation", 1.0, 0.75)
+    whole = HEAD.replace(left=MODEL.left)
+    some = evidence(whole.take(right=np.arange(4)), (equal(), moved(**SAMPLED)), head=head(whole))
+    flat = fibre(FREE, outside={"right": 0.25}, seen_rank=1, unseen=2)
+    ranked = MODEL.replace(link="ranking")
+    return {
+        "moved": evidence(MODEL, (equal(), moved(**LISTS)), (shifted, moved(mean_abs=0.4, **SAMPLED, **HALF))),
+        "moved within both sides": evidence(MODEL, (equal(), moved(**HALF), moved("left"), moved("cross"))),
+        "moved by no gauge": evidence(MODEL, (replace(equal("balanced", "canonical"), gauge=None), moved())),
+        "moved, of labels drawn": some,
+        "bounds": bounded(),
+        "bounds beside what is unseen": bounded(fibre=flat),
+        "no attack": evidence(limits=Limits(rank=20_000)),
+        "as predicted": compared(0.0, max_abs=1e-7),
+        "nearly as predicted": compared(0.04, **LISTS | {"top_n_overlap": 0.99}),
+        "not as predicted": compared(0.2, **LISTS),
+        "not as predicted, copies": compared(0.2, **HALF),
+        "not as ranked": compared(0.2, ranked, **LISTS),
+        "unseen, lists": blind(0.2, 0.9, **LISTS),
+        "unseen, copies of a sample": blind(0.2, 0.9, **SAMPLED, **HALF),
+        "unseen, cosines": blind(0.2, 0.9),
+        "unseen, a little": blind(0.01, 0.02, FactorModel.from_user_item(MODEL.left[:2], MODEL.right)),
+        "a bias": evidence(MODEL.replace(right_bias=np.arange(5.0))),
+        "a bias of a head": of_head(head(HEAD.replace(right_bias=np.arange(5.0)))),
+        "a bias as a column": like(
+            MODEL.replace(right_bias=np.arange(5.0)), bias_columns=BiasColumns(0.4567, 10, 1234, 1)
+        ),
+        "a bias and a constant": like(
+            MODEL.replace(right_bias=np.arange(5.0)), bias_columns=BiasColumns(0.4567, 10, 1234, 2)
+        ),
+        "a constant column": constant("left", 2),
+        "a constant mixture": constant("right", None),
+        "a constant column beside a bias": constant("right", 2, left_bias=np.zeros(6)),
+        "a constant column alone": evidence(FactorModel.from_vectors(np.column_stack([MODEL.right, np.full(5, 2.5)]))),
+        "a constant mixture alone": evidence(
+            FactorModel.from_vectors(
+                np.column_stack([centred(9), np.full(9, 2.5)]) @ np.linalg.qr(np.vander([1.0, 2, 3, 5]))[0]
+            )
+        ),
+    }  # fmt: skip
+
+
+def heads() -> dict[str, Evidence]:
+    """What is seen of a softmax head."""
+    few = replace(change(), n_rows=400)
+    cosines = head(neighbours=change(0.01))
+    tied = {"centred": equal_head(change=0.5, tolerance=0.5)}
+    rms, zero = FinalNorm("rms", [1.0, 2.0, 4.0]), FinalNorm("rms", [1.0, 0.0, 4.0])
+    layer = FinalNorm("layer", [1.0, 2.0, 4.0])
+    fixed_rows = Pinning("pinned", "that is so", "gauges near", 6, 6)
+    fixed = replace(opposite(), n_pairs=185, n_fixed=595)
+    return {
+        "the origin decides lists": of_head(head(neighbours=few)),
+        "the origin decides lists of labels asked": of_some(of_head(head(neighbours=few))),
+        "the origin decides lists of few labels asked": of_some(of_head(head(neighbours=replace(few, n_rows=6))), 6),
+        "the origin decides few lists": of_head(head(neighbours=replace(change(0.75), n_rows=12))),
+        "the origin decides cosines": of_head(cosines),
+        "the origin lies at the mean": of_head(quiet(0.002)),
+        "the origin lies near the mean": of_some(of_head(quiet())),
+        "a mean row against decay": of_head(head(HEAD.replace(objective="softmax-decay"))),
+        "pairs that a shift can turn": of_head(head(shifts=(fixed,))),
+        "pairs looked at": of_head(head(shifts=(replace(opposite(), exact=False, n_pairs=5),))),
+        "logits": of_head(head(WITH_INPUTS, logit_agreement=0.35)),
+        "independent labels": of_head(head(projector=projector(4, 3))),
+        "independent labels, capped": of_head(head(CAPPED, projector=projector(4, 3))),
+        "independent labels of length 1": of_head(head(UNIT, projector=projector(4, 3), affine_rank=1)),
+        "independent labels with inputs": of_head(head(WITH_INPUTS, projector=projector(4, 3))),
+        "few labels": of_head(head(projector=projector(5, 3))),
+        "few labels with inputs": of_head(head(WITH_INPUTS, projector=projector(5, 3))),
+        "hidden labels": of_head(head(argmax=argmax(False, True, True, True))),
+        "hidden labels of those asked": of_head(head(argmax=argmax(*[False] * 4, True, n_labels=9))),
+        "a soft cap": of_head(head(CAPPED, centred=equal_head(change=0.123))),
+        "a tight soft cap": of_head(head(CAPPED, centred=equal_head(change=4.56))),
+        "a soft cap around the mean": of_head(head(CAPPED, **tied)),
+        "labels declared of length 1": of_head(
+            head(UNIT, centred=equal_head(change=0.5)), fibre=fibre(PINNED, pinning=fixed_rows)
+        ),
+        "gains decide": normed(rms),
+        "gains decide for labels asked": normed(layer, sampled=True, n_copies=3, ones=0.123),
+        "gains of zero decide": normed(zero),
+        "gains decide nothing": normed(rms, share=0.01),
+        "gains of zero decide nothing": normed(zero, share=0.01),
+    }  # fmt: skip
+
+
+def rows() -> dict[str, Evidence]:
+    """What rows are like, whatever they predict."""
+    zero = FactorModel.from_user_item(np.diag([1.0, 1, 0]), [[1.0, 0, 0], [0, 0, 0], [0, 0, 0]])
+    draw = np.random.default_rng(0).standard_normal((40, 9))
+    twice = np.vstack([draw[:36], draw[:4]])
+    hubs = Hubs(400, 10, 7.25, (4, 2, 3, 1), (0.9, 0.5, 0.25, 0.1), 0.12)
+    shared = CommonDirection(0.64, 0.8, NearestChanged(0.25, 0.2, 0.3, 400))
+    few = Pinning("undecided", "too few rows", "models of rank 3", 1932, 2080, rows_missing={"right": 148})
+    ugly = ALONE.replace(right_names=UGLY)
+    found = {
+        "rows of zeros": evidence(zero),
+        "labels of zeros": of_head(head(n_zero=1)),
+        "copies of items": copied(FactorModel.from_user_item(draw[:9], twice), "right", "left"),
+        "many copies of vectors": copied(FactorModel.from_vectors(np.vstack([draw[:5], draw[:5]]))),
+        "copies of labels and inputs": copied(FactorModel.from_softmax(twice, embeddings=twice), "right", "left"),
+        "hubs": like(ugly, hubs=hubs),
+        "one hub": like(MODEL, hubs=replace(hubs, few=(3,), lists_with=(0.5,))),
+        "unit rows": like(ALONE, off_unit=2e-8),
+        "orthonormal columns": like(ALONE, orthonormal=True),
+        "unit rows of an unknown link": evidence(MODEL.replace(link="unknown"), fibre=fibre(OPEN)),
+        "too few unit rows": evidence(COSINE, fibre=fibre(OPEN, pinning=few)),
+    }
+    for how in ("dot", "cosine"):
+        table = FactorModel.from_vectors(draw, compared=how)
+        found[f"rows compared by {how}"] = replace(like(table, levels=levels(table)), fibre=fibre(PINNED))
+    for name, model in {
+        "": MODEL, ", a user bias": MODEL.replace(left_bias=np.zeros(6)), ", alone": ALONE, ", by cosine": COSINE,
+    }.items():  # fmt: skip
+        found[f"a common direction{name}"] = like(model, direction=shared)
+    return found
+
+
+@cache
+def cases() -> dict[str, Evidence]:
+    """Return all cases by name."""
+    return predictions() | training() | movements() | heads() | rows()
+
+
+def drawn() -> list[Finding]:
+    """Return every finding and note of all cases in the order of texts.toml, each text once, whatever its numbers."""
+    found = [one for case in cases().values() for one in conclusions(case)]
+    order = list(SAYS)
+    texts: dict[str, Finding] = {}
+    for one in found:
+        text = f"{one.code} {one.severity} {one.title} {one.text} {one.remedy}"
+        texts.setdefault(re.sub(r"[\d.,]+", "0", text), one)
+    return sorted(texts.values(), key=lambda one: order.index(one.code))
+
+
+def printed(finding: Finding) -> str:
+    """Return a finding as people read it, under its code and what it is about."""
+    value = "" if finding.value is None else f"; {finding.value:.4g}"
+    shown = ", with a witness" * (finding.witness is not None)
+    first = f"{finding.code} ({finding.severity.title}, {finding.kind}{shown})"
+    about = f"of {finding.rows}; in {finding.scope}{value}"
+    return "\n    ".join(filter(None, (first, about, finding.title, finding.text, finding.remedy)))
+
+
+def page() -> str:
+    """Return all of them."""
+    return "\n\n".join(map(printed, drawn())) + "\n"
+
+
+if __name__ == "__main__":
+    TEXTS.write_text(page(), encoding="utf-8")

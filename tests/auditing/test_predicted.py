@@ -1,0 +1,90 @@
+"""Cosines beside those of other rows of the same model: of what is predicted, and of what a penalty would choose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from models import random_model
+
+import embaudit as ea
+from embaudit.auditing.penalty import penalty_form
+from embaudit.auditing.predicted import by_prediction, without_unseen
+from embaudit.canonical import identified_cosines
+from embaudit.foundation.plain import plain
+from embaudit.kernels.pairs import all_pairs
+from embaudit.model import FactorModel
+from embaudit.movements.movement import MovementProbe
+
+ROW = {"side": "right", "rows": np.array([0]), "n": 1}
+
+
+@pytest.fixture(scope="module")
+def skewed():
+    """A model whose users weigh its directions unequally, and of whose items one lies where no user looks."""
+    model = random_model(3, n=30, p=12, k=4, scales=([4, 2, 1, 0], 1))
+    rows = model.right.copy()
+    rows[5] = [0, 0, 0, 1]
+    return model.replace(right=rows)
+
+
+def cosines(x):
+    return x @ x.T / np.outer(*2 * [np.linalg.norm(x, axis=1)])
+
+
+def test_what_is_predicted_is_compared_pair_by_pair_and_list_by_list(skewed):
+    probe = MovementProbe(skewed, ["left", "right", "cross"], n_neighbours=3)
+    found = by_prediction(probe, side="right", rows=np.array([0, 5]), n=3)
+    seen = np.delete(np.arange(12), 5)
+    pairs = seen[all_pairs(11)]
+    moved = np.abs(identified_cosines(skewed, role="right", pairs=pairs) - skewed.cosines("right", pairs))
+    assert found.of("right").mean_abs == pytest.approx(moved.mean())
+    assert found.of("right").max_abs == pytest.approx(moved.max())
+    assert (found.of("right").n_zero, found.of("cross")) == (1, None)
+    assert [record.role for record in found.movement] == ["left", "right"]
+    (example,) = found.examples  # a row without predictions has no neighbours by them
+    nearest = seen[np.argsort(-cosines(skewed.scores()[:, seen].T)[0])][1:4]
+    assert [name for name, _ in example.after] == [str(row) for row in nearest]
+    assert plain(found)["movement"][1]["n_pairs"] == 55
+
+
+def test_where_rows_are_left_out_as_many_are_drawn_anew_from_the_same_seed(skewed):
+    sizes = {"n_pairs": 20, "n_neighbours": 2, "n_lists": 5}
+    first, again, other = (
+        by_prediction(MovementProbe(skewed, ["right"], **sizes, rng=seed), **ROW).of("right") for seed in (3, 3, 4)
+    )
+    assert first.mean_abs == again.mean_abs != other.mean_abs
+    assert (first.n_pairs, first.top_n, first.n_lists) == (20, 2, 5)
+    assert 5 not in first.pairs
+    assert 5 not in first.lists.rows
+
+
+def test_where_nothing_is_predicted_nothing_is_compared():
+    assert by_prediction(MovementProbe(FactorModel.from_vectors(np.eye(3)), ["right"]), **ROW) is None
+    alike = FactorModel.from_user_item([[1.0], [2.0]], [[2.0], [2.0]], user_bias=[0.0, 0.0])
+    assert by_prediction(MovementProbe(alike, ["right"]), **ROW) is None
+
+
+def test_what_no_prediction_sees_is_removed_from_the_sides_that_hold_it(skewed):
+    probe = MovementProbe(skewed, ["right", "left"])
+    (found,) = without_unseen(probe, ["right"])
+    seen = np.delete(np.arange(12), 5)
+    change = cosines(skewed.right[seen, :3]) - cosines(skewed.right[seen])
+    assert found.mean_abs == pytest.approx(np.abs(change)[np.triu_indices(11, 1)].mean())
+    assert without_unseen(probe, []) == ()
+
+
+def test_what_a_penalty_would_choose_is_the_balanced_model_with_counts_where_they_weigh():
+    model = random_model(0, n=25, p=20, k=3, scales=([3, 1, 0.5], 1), objective="factors")
+    found = penalty_form(MovementProbe(model, ["right", "left"]))
+    balanced = ea.at_exponent(model, 0.5)
+    for record in found.movement:
+        change = cosines(balanced.factors(record.role)) - cosines(model.factors(record.role))
+        assert record.mean_abs == pytest.approx(np.abs(change)[np.triu_indices(len(change), 1)].mean())
+    assert plain(found)["stretch"] == found.stretch > 1.5
+    assert penalty_form(MovementProbe(balanced.replace(objective="factors"), ["right"])).stretch == pytest.approx(1)
+    counted = model.replace(objective="factors-counted")
+    assert penalty_form(MovementProbe(counted, ["right"])) is None, "without counts nobody can judge"
+    alike = counted.replace(left_counts=np.full(25, 4.0), right_counts=np.full(20, 4.0))
+    assert penalty_form(MovementProbe(alike, ["right"])).stretch == pytest.approx(found.stretch)
+    others = model.replace(objective="product"), model.replace(left_bias=np.zeros(25)), model.replace(left=None)
+    assert all(penalty_form(MovementProbe(other, ["right"])) is None for other in others)

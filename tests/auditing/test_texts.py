@@ -1,0 +1,249 @@
+"""Every finding and note as people read it, that each is raised by some model, and what `embaudit explain` finds."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made import argmax, change, equal, evidence, head, moved, of_head
+from raised import ALONE, CAPPED, LISTS, TEXTS, UGLY, blind, cases, compared, decayed, drawn, like, normed, page
+
+import embaudit
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Scope, Severity
+from embaudit.auditing.findings import conclusions, writing
+from embaudit.auditing.texts import CODES, DEFAULTS, SAYS, THRESHOLDS, WORDS, entry, thresholds_of
+from embaudit.errors import InputError
+from embaudit.gauges import Gauge
+from embaudit.model import FactorModel
+from embaudit.model.final_norm import FinalNorm
+from embaudit.movements.common_direction import CommonDirection
+from embaudit.movements.hubs import Hubs
+from embaudit.movements.nearest_changed import NearestChanged
+from embaudit.softmax.equivalents import Construction
+
+PACKAGE = Path(embaudit.__file__).parent
+EVERY = {**CODES, **WORDS}
+CASES = sorted(cases())
+
+
+def test_every_text_is_that_of_the_golden_file():
+    assert page().split("\n\n") == TEXTS.read_text(encoding="utf-8").split("\n\n")
+
+
+def test_every_code_and_every_note_is_raised_by_some_model():
+    assert [code for code in SAYS if code not in {one.code for one in drawn()}] == []
+
+
+class Noted(dict):
+    """Templates that note which of them were read."""
+
+    def __init__(self, code, says, read):
+        super().__init__(says)
+        self.code, self.read = code, read
+
+    def get(self, name, default=None):
+        self.read.add((self.code, name))
+        return super().get(name, default)
+
+
+def test_every_template_is_written_by_some_model(monkeypatch):
+    read = set()
+    monkeypatch.setattr(writing, "SAYS", {code: Noted(code, says, read) for code, says in SAYS.items()})
+    for case in cases().values():
+        conclusions(case)
+    assert {(code, name) for code, says in SAYS.items() for name in says} - read == set()
+
+
+def test_each_code_is_written_in_one_place_and_no_other_is_named():
+    sources = {path: path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py")}
+    assert set(re.findall(r"EMB\d{3}", "".join(sources.values()))) == set(CODES)
+    checks = "".join(text for path, text in sources.items() if path.parent.name == "findings")
+    assert set(re.findall(r'"(EMB\d{3})"', checks)) == set(CODES)
+
+
+# Laws that all findings keep
+
+
+def faults(text):
+    """What no text holds: holes where a number or a name should be, and what a terminal would obey."""
+    holes = r"\d of \d+ \d|\bnan\b|\binf\b|–|None|  | [.,;:)]|\(\)|\( |''|[{}]|^\s|\s$|\.\.|[.,;:][A-Z]"
+    holes += r"|\b1 (?!of\b|times\b)[a-z]+[^s ]s\b"
+    return re.findall(holes, text) + [sign for sign in text if sign != "\n" and not sign.isprintable()]
+
+
+def told(finding):
+    """All that a report may write of a finding."""
+    return " | ".join(filter(None, (finding.title, finding.text, finding.remedy, finding.rows, str(finding.scope))))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_findings_keep_their_form(name):
+    found = conclusions(cases()[name])
+    assert [one.severity for one in found] == sorted((one.severity for one in found), reverse=True)
+    for one in found:
+        code = CODES.get(one.code)
+        assert one.severity in (code.severities if code else (Severity.NOTE,))
+        assert bool(one.title) == bool(one.remedy) == (code is not None)
+        assert one.text.endswith((".", "?"))
+        assert not one.title.endswith(".")
+        assert one.rows
+        assert faults(told(one)) == [] or name == "hubs", one
+        assert one.role in (None, "left", "right", "cross")
+        assert one.value is None or np.isfinite(one.value)
+        json.dumps(one.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_proven_of_a_budget_is_of_its_set_alone(name):
+    for one in conclusions(cases()[name]):
+        if one.code in ("range", "certified", "bound"):
+            assert one.kind is Kind.PROVEN
+            assert one.scope.max_condition is not None
+            assert str(one.scope) in one.text
+        if one.code in ("range", "certified", "bound", "reached", "drawn", "moved"):
+            assert not one.scope.whole
+        if one.code in ("moved", "reached", "rearranged"):
+            assert one.kind is Kind.SHOWN
+        if one.code in ("reached", "EMB301"):
+            assert one.witness is not None
+
+
+NUMBERS = (0.0, 1.0, 1e-9, 1e9, -1.0, 0.05, 0.5)
+
+
+def fields_of(template):
+    return [(name, spec) for _, name, spec, _ in string.Formatter().parse(template) if name is not None]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("name", ["Heat", *UGLY])
+def test_every_template_takes_every_number_and_every_name(number, name):
+    """A number where a format says so, else a name: all of it is told, and nothing of a name is taken for a field."""
+    for code, says in SAYS.items():
+        for key, text in says.items():
+            fields = fields_of(text)
+            values = {field: number if spec else name for field, spec in fields}
+            told = text.format_map(values)
+            assert told.count(name) + told.count(repr(name)) >= sum(not spec for _, spec in fields), (code, key)
+            assert "  " not in text.format_map({field: number if spec else "x" for field, spec in fields}), (code, key)
+
+
+@pytest.mark.parametrize("number", [0.0, 1e-9, 0.05, 1.0])
+def test_findings_of_extreme_numbers_have_no_holes(number):
+    near = NearestChanged(number, number, number, 400)
+    hub = Hubs(1, 1, 1e9 * number, (0,), (number,), max(number, 0.1))
+    lists = {"top_n": 1, "top_n_overlap": 1 - number, "n_lists": 1}
+    many = LISTS | {"top_n_overlap": 1 - number}
+    found = [
+        evidence(ALONE, (equal(kappa=1 + 1e9 * number, shift=number), moved(mean_abs=number, max_abs=2e-6, **lists))),
+        *(decayed(0.5, **one) for one in (lists, many)),
+        *(blind(0.5, 1.0, **one) for one in (lists, many)),
+        *(compared(number, **one) for one in (lists, many)),
+        *(like(ALONE, hubs=hub, direction=CommonDirection(0.5, number, near)) for _ in "a"),
+        normed(FinalNorm("rms", [1.0, 1.0, 1e-9]), share=number, ones=number),
+        of_head(head(neighbours=change(number), mean_norm=number, logit_agreement=number)),
+        of_head(head(neighbours=replace(change(number), n_rows=2, exact=False), mean_norm=number)),
+        of_head(head(CAPPED, centred=replace(head().centred, change=number))),
+    ]
+    for one in (one for case in found for one in conclusions(case)):
+        assert faults(told(one)) == [], one
+
+
+def test_names_that_mean_harm_are_quoted():
+    names = [f"{name}{row}" for row, name in enumerate(UGLY)]
+    labels = replace(argmax(*[False] * 4, True), names=np.array(names))
+    pair = Construction((names[0], names[1]), 0.8, -1.0, -1.0, 0.9, 1e-15)
+    hub = Hubs(400, 10, 7.25, tuple(range(5)), (0.5,) * 5, 0.12)
+    model = FactorModel.from_vectors(np.vstack([np.eye(5), np.eye(5)]), ids=[*names, *map(str, range(5))])
+    for case in (of_head(head(argmax=labels, constructions=(pair,))), like(model, hubs=hub)):
+        for one in conclusions(case):
+            assert all(sign.isprintable() for sign in f"{one.title}{one.text}{one.remedy}"), one
+            assert "class" not in one.text or "{item.__class__}" in one.text
+
+
+def test_a_finding_is_plain_in_json_and_reads_on_behind_a_colon():
+    scope = Scope("linear gauges", 2.0, 0.5)
+    known = {"value": 2.0, "title": "it is so", "remedy": "Do that.", "role": "right"}
+    found = Finding("EMB202", Severity.TIP, Kind.MEASURED, scope, "the item bias", "It is so.", **known)
+    assert found.to_dict() == {
+        "code": "EMB202", "severity": "tip", "kind": "measured", "title": "it is so", "text": "It is so.",
+        "remedy": "Do that.", "role": "right", "rows": "the item bias", "value": 2.0, "witness": False,
+        "scope": {
+            "models": "linear gauges", "max_condition": 2.0, "max_shift": 0.5, "whole": False,
+            "title": "linear gauges within κ = 2 and a shift of 0.5 typical rows",
+        },
+    }  # fmt: skip
+    assert (found.sentence, found.clause) == ("It is so", "it is so")
+    shown = replace(found, witness=Gauge.identity(2))
+    assert shown == found, "two findings are the same whatever shows them"
+    assert shown.to_dict()["witness"] is True
+    assert str(Scope("shifts", max_shift=1.5)) == "shifts within a shift of 1.5 typical rows"
+    assert (str(AT_HAND), scope.all_models) == ("the model at hand", "all linear gauges")
+    assert Scope("every equal model").all_models == "every equal model"
+
+
+# What `embaudit explain` looks up
+
+
+def test_codes_are_sorted_and_every_name_leads_to_one_entry():
+    assert list(CODES) == sorted(CODES)
+    names = [name.lower() for one in EVERY.values() for name in (one.name, *one.also)]
+    assert len(names) == len(set(names))
+    for one in EVERY.values():
+        assert all(entry(f" {name.upper()}") is one for name in (one.name, *one.also))
+    assert (entry("Gauges").name, entry("Condition  Number").name) == ("gauge", "κ")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_section_is_told_in_short_sentences(name):
+    one = EVERY[name]
+    assert one.heading.startswith(name)
+    assert one.address.startswith("docs/checks.md#")
+    for heading, text in one.sections:
+        assert text.endswith((".", ")", "?")), heading
+        assert faults(text.replace("–", "")) == []
+        for sentence in re.split(r"(?<=[.:;?]) ", text):
+            assert len(sentence.split()) <= 25, sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("K", "got 'K'; `embaudit explain` lists them all."),
+        ("guage", "got 'guage'; did you mean gauge? `embaudit explain` lists them all."),
+    ],
+)
+def test_what_is_no_code_and_no_word_is_refused(name, said):
+    with pytest.raises(InputError) as refused:
+        entry(name)
+    assert str(refused.value) == f"what to explain must be a code or a word that reports use; {said}"
+
+
+def test_thresholds_belong_to_codes_and_hold_at_their_ends():
+    assert set(CODES) >= {one.code for one in THRESHOLDS.values()}
+    for name, one in THRESHOLDS.items():
+        assert 0 < one.least <= DEFAULTS[name] == one.default <= 1
+        assert ("Threshold", str(one)) in CODES[one.code].sections
+        for end in (one.least, 1):
+            assert thresholds_of({name: end}) == {**DEFAULTS, name: end}
+        for value in (np.nextafter(one.least, 0), np.nextafter(1.0, 2), float("nan"), True, "0.5", None):
+            with pytest.raises(InputError, match=rf"the threshold {name} must be a number from {one.least:g} to 1"):
+                thresholds_of({name: value})
+
+
+@pytest.mark.parametrize(
+    ("own", "said"),
+    [
+        ({"hub": 0.2}, f"a threshold must be one of {', '.join(THRESHOLDS)}; got 'hub'; the nearest one is hubs."),
+        (["hubs"], "thresholds must be a mapping of names to numbers, such as {\"hubs\": 0.2}; got ['hubs']."),
+    ],
+)
+def test_other_thresholds_are_refused(own, said):
+    with pytest.raises(InputError) as refused:
+        thresholds_of(own)
+    assert str(refused.value) == said

@@ -1,0 +1,74 @@
+"""The proof for both sides of unit rows together, second metrics, and heads of too many numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from embaudit.canonical.lifts import packed, span_of
+from embaudit.canonical.pinned import _counted, pinned_test
+from embaudit.canonical.second_metric import certificate, second_metrics, shared_form
+from embaudit.kernels.rows import unit_rows
+from embaudit.model import FactorModel, Softmax
+
+UNIT = Softmax(unit_rows=True)
+
+
+def rows(n, k, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, k))
+
+
+def span(x):
+    return span_of(x, np.eye(x.shape[1]))
+
+
+def test_a_shared_form_is_positive_and_lies_in_both_spans():
+    left, right = rows(8, 4), rows(8, 4, 1)
+    spans = span(left), span(right)
+    form = shared_form(*spans, 4)
+    values = np.linalg.eigvalsh(form)
+    assert values[0] > 1e-3 * values[-1] > 0
+    assert certificate(*spans, 4) == pytest.approx(values[0] / values[-1])
+    for side in spans:
+        np.testing.assert_allclose(side.held @ (side.held.T @ packed(form)), packed(form), atol=1e-9)
+    assert shared_form(span(rows(12, 4)), spans[1], 4) is None
+    apart = span(np.eye(2)[:1]), span(np.eye(2)[1:])
+    assert shared_form(*apart, 2) is None
+    assert certificate(*apart, 2) == 0.0
+
+
+def test_second_metrics_keep_every_length_on_both_sides():
+    x, y = unit_rows(rows(5, 4)), unit_rows(rows(4, 4, 1))
+    found = second_metrics(span(x), span(y), 4, np.random.default_rng(0), 3.0)
+    assert found
+    for metric in found:
+        np.testing.assert_allclose(np.einsum("ni,ij,nj->n", x, metric, x), 1, atol=1e-12)
+        np.testing.assert_allclose(np.einsum("ni,ij,nj->n", y, np.linalg.inv(metric), y), 1, atol=1e-12)
+        values = np.linalg.eigvalsh(metric)
+        assert 0 < values[-1] <= 9 * values[0]
+    assert max(np.abs(metric - np.eye(4)).max() for metric in found) > 0.1
+    assert second_metrics(span(x), span(y), 4, np.random.default_rng(0), 1.0 + 1e-9) == []
+    conditions = np.sort([np.sqrt(np.linalg.cond(metric)) for metric in found])
+    for most, kept in ((conditions[-1] * 1.001, len(found)), (conditions[-1] * 0.999, len(found) - 1)):
+        assert len(second_metrics(span(x), span(y), 4, np.random.default_rng(0), most)) == kept
+
+
+def test_a_head_of_too_many_numbers_is_counted_or_left_open(monkeypatch):
+    for module in ("pinned", "lifts"):
+        monkeypatch.setattr(f"embaudit.canonical.{module}.LARGEST", 4)
+        monkeypatch.setattr(f"embaudit.canonical.{module}.LARGEST_SHOWN", 8)
+    two = pinned_test(FactorModel(None, rows(2, 2), link=UNIT))
+    assert (two.status, two.rank, two.needed) == ("free", 2, 3)
+    assert two.because == "2 items fix at most as many numbers of a gauge"
+    assert _counted(FactorModel(None, rows(3, 2), link=UNIT)) is None
+    assert _counted(FactorModel(None, np.outer([1.0, 2.0], [1.0, 1.0]), link=UNIT)) is None
+    line = pinned_test(FactorModel(None, np.outer([1.0, 2.0], [1.0, 1.0]), link=UNIT))
+    assert (line.status, line.because, line.rank) == (
+        "undecided",
+        "up to 8 numbers of a gauge a proof by one side is tried, up to 4 all else, and this one has 5",
+        0,
+    )
+    alone = pinned_test(FactorModel(None, rows(3, 3), link="cosine"))
+    assert (alone.status, alone.needed) == ("undecided", 6)
+    missing = "; 3 more item rows in general position would decide it"
+    assert alone.because == line.because.replace("has 5", "has 6") + missing

@@ -1,0 +1,83 @@
+"""`--compared` and `--objective cosine` on every command that reads a model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+
+FEW = ("--gauges", 1, "--pairs", 50, "--starts", 1, "--steps", 2)
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    draw = np.random.default_rng(0)
+    items, users = draw.standard_normal((40, 4)), draw.standard_normal((30, 4))
+    unit = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (users, items)]
+    np.save("rows.npy", items)
+    np.savez("towers.npz", user_factors=unit[0], item_factors=unit[1])
+    return items
+
+
+@pytest.mark.parametrize("by", ["cosine", "dot"])
+def test_audit_of_compared_rows_says_yes_and_verifies(rows, embaudit, by):
+    result = embaudit("audit", "rows.npy", "--compared", by, *FEW, "--json", "a.json", "--out", "a.html")
+    assert result.code == 0
+    assert "YES" in result.out
+    record = json.loads(Path("a.json").read_text(encoding="utf-8"))
+    assert (record["model"]["link"], record["options"]["compared"]) == (f"compared-{by}", by)
+    assert embaudit("verify", "a.json", "rows.npy").code == 0
+
+
+def test_gauges_of_compared_rows_are_rotations(rows, embaudit):
+    refused = embaudit("gauge", "rows.npy", "--compared", "dot", "--out", "g.npz")
+    assert refused.code == 2
+    assert "a family that keeps the cosines of this model" in refused.err
+    assert embaudit("gauge", "rows.npy", "--compared", "dot", "--group", "orthogonal", "--out", "g.npz").code == 0
+    turned = ea.load("g.npz")
+    assert turned.compared == "dot"
+    np.testing.assert_allclose(turned.scores(), rows @ rows.T, atol=1e-12)
+    assert embaudit("compare", "rows.npy", "g.npz", "--compared", "dot", "--by-row").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("audit", "rows.npy", "--compared", "euclidean"), 'compared must be one of "cosine", "dot"'),
+        (("audit", "towers.npz", "--compared", "cosine"), "one table of rows alone; got another side"),
+        (("audit", "rows.npy", "--compared", "dot", "--objective", "factors"), "objective must be left out"),
+        (("fix", "rows.npy", "--compared", "dot", "--out", "f.npz"), "use them as they are"),
+        (("gauge", "rows.npy", "--compared", "dot", "--link", "cosine", "--out", "f.npz"), "link must be left out"),
+    ],
+)
+def test_what_contradicts_itself_is_one_sentence(rows, embaudit, words, said):
+    refused = embaudit(*words)
+    assert refused.code == 2
+    assert said in " ".join(refused.err.split())
+    assert len(refused.err.strip().splitlines()) == 1
+    assert not Path("f.npz").exists()
+
+
+def test_towers_of_unit_rows_are_settled_by_their_objective(rows, embaudit):
+    assert "CANNOT BE SAID" in embaudit("audit", "towers.npz", *FEW).out
+    settled = embaudit("audit", "towers.npz", "--objective", "cosine", *FEW, "--json", "a.json")
+    assert "YES" in settled.out
+    assert embaudit("verify", "a.json", "towers.npz").code == 0
+    assert "NO" in embaudit("audit", "towers.npz", "--link", "identity", *FEW).out
+    refused = embaudit("audit", "towers.npz", "--link", "identity", "--objective", "cosine", *FEW)
+    assert refused.code == 2
+    assert "choose link cosine for it" in refused.err
+
+
+def test_fix_takes_the_objective(rows, embaudit):
+    refused = embaudit("fix", "towers.npz", "--as", "balanced", "--out", "f.npz")
+    assert refused.code == 2
+    assert "--objective cosine" in refused.err
+    assert embaudit("fix", "towers.npz", "--objective", "cosine", "--out", "f.npz").code == 0
+    assert embaudit("fix", "towers.npz", "--objective", "factors", "--as", "balanced", "--out", "b.npz").code == 0
+    assert ea.load("b.npz").link == "identity"

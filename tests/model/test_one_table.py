@@ -1,0 +1,260 @@
+"""Rows compared with each other: only orthogonal maps keep what is predicted, and it fixes every cosine."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.auditing.equivalents import default_groups, equivalent_models
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.fingerprint import fingerprint
+from embaudit.canonical.pinning import TABLE
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear, Orthogonal, Translation
+from embaudit.model import Equivalence, FactorModel, Link
+from embaudit.model.drift import Sample, drift
+
+DRAW = np.random.default_rng(0)
+ROWS = DRAW.standard_normal((40, 4)) * [4.0, 2.0, 1.0, 0.5] + 0.3
+UNIT = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
+TABLES = {by: FactorModel.from_vectors(ROWS, compared=by) for by in ("cosine", "dot")}
+PREDICTED = {"cosine": UNIT @ UNIT.T, "dot": ROWS @ ROWS.T}
+FEW = {"n_gauges": 2, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
+both = pytest.mark.parametrize("by", ["cosine", "dot"])
+
+
+@both
+def test_scores_are_products_or_cosines_of_the_rows_with_each_other(by):
+    model = TABLES[by]
+    assert (model.compared, model.left, model.sides, model.predicts) == (by, None, ("right",), Equivalence.COSINES)
+    np.testing.assert_allclose(model.scores(), PREDICTED[by], rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(model.predictions([3, 1]), PREDICTED[by][[3, 1]], rtol=1e-13, atol=1e-13)
+    assert repr(model) == f"FactorModel(40 items, 4 dimensions, compared by {by}, float64)"
+
+
+def test_a_row_of_zeros_has_products_and_no_cosine():
+    zero = np.vstack([ROWS[:3], np.zeros(4)])
+    assert np.isnan(FactorModel.from_vectors(zero, compared="cosine").scores([3])).all()
+    assert (FactorModel.from_vectors(zero, compared="dot").scores([3]) == 0).all()
+
+
+def kept(model, gauge):
+    """Whether the rows that a gauge makes, by its definition, have the same predictions."""
+    moved = model.replace(right=model.right @ np.asarray(gauge.right) + gauge.right_shift)
+    return bool(np.allclose(moved.scores(), model.scores(), rtol=1e-9, atol=1e-9))
+
+
+@both
+@pytest.mark.parametrize(
+    ("gauge", "keeps"),
+    [
+        (Orthogonal(4).sample(rng=1), ("cosine", "dot")),
+        (Gauge.diagonal([1.0, -1.0, 1.0, -1.0]), ("cosine", "dot")),
+        (Gauge.linear(2 * np.asarray(Orthogonal(4).sample(rng=2).left)), ("cosine",)),
+        (Gauge.diagonal([1.0, 1.0, 1.0, 1.5]), ()),
+        (GeneralLinear(4, max_condition=2.0).sample(rng=3), ()),
+        (Gauge.translation(4, right=[0.5, 0.0, 0.0, 0.0]), ()),
+        (Gauge.translation(4, left=[0.5, 0.0, 0.0, 0.0]), ("cosine", "dot")),
+    ],
+)
+def test_a_gauge_acts_exactly_where_it_keeps_the_predictions(by, gauge, keeps):
+    model = TABLES[by]
+    assert kept(model, gauge) == (by in keeps)
+    if by in keeps and not gauge.shifts_left:
+        np.testing.assert_allclose(gauge.act(model).cosines("right"), model.cosines("right"), atol=1e-12)
+        return
+    with pytest.raises(EquivalenceError, match="one map acts on both rows that are compared"):
+        gauge.act(model)
+
+
+@both
+@pytest.mark.parametrize(
+    "group",
+    [
+        Diagonal(4, max_condition=2.0),
+        GeneralLinear(4, max_condition=2.0),
+        Translation(4, side="right", max_shift=1.0),
+        Affine(4, side="right", max_condition=2.0, max_shift=1.0),
+    ],
+)
+def test_ranges_and_attacks_of_other_groups_are_refused(by, group):
+    for ask in (ea.cosine_range, *([] if isinstance(group, Translation) else [ea.worst_gauge])):
+        with pytest.raises(EquivalenceError):
+            ask(TABLES[by], group)
+
+
+@both
+def test_rotations_leave_every_range_a_point(by):
+    found = ea.cosine_range(TABLES[by], Orthogonal(4), role="right", pairs=[(0, 1), (2, 3)])
+    np.testing.assert_allclose(found.upper - found.lower, 0, atol=1e-12)
+
+
+@both
+def test_an_audit_visits_rotations_alone_and_checks_the_predictions_themselves(by):
+    assert [type(group) for group in default_groups(TABLES[by], max_condition=2.0)] == [Orthogonal]
+    names = [m.name for m in equivalent_models(TABLES[by], rng=np.random.default_rng(0))]
+    assert names == ["orthogonal 1"]
+    audited = ea.audit(TABLES[by], **FEW)
+    assert audited.predictions_hold
+    assert all(record.n_rows == 40 and record.exact for record in audited.evidence.drift)
+    assert all(moved.max_abs < 1e-12 for _, moved in audited.evidence.visits())
+    assert not audited.evidence.limits.attacks
+
+
+@both
+def test_a_group_of_ones_own_is_refused_unless_it_keeps_the_predictions(by):
+    with pytest.raises(EquivalenceError):
+        ea.audit(TABLES[by], groups=[Diagonal(4, max_condition=2.0)], **FEW)
+
+
+@both
+def test_drift_is_that_of_the_products_and_notices_what_no_rotation_explains(by):
+    model = TABLES[by]
+    gauge = Orthogonal(4).sample(rng=5)
+    assert drift(model, gauge.act(model), condition_number=1.0).ok
+    bent = model.replace(right=ROWS * [1.0, 1.0, 1.0, 1.01])
+    found = drift(model, bent, condition_number=1.0)
+    assert not found.ok
+    assert found.max_abs == pytest.approx(np.abs(bent.scores() - model.scores()).max())
+    large = model.replace(right=np.tile(ROWS, (30, 1)))
+    sample = Sample.of(large, np.random.default_rng(0))
+    assert (sample.model.n_right, sample.exact, sample.n_columns) == (1_000, False, 1_000)
+    assert not sample.drift(sample.model.replace(right=sample.model.right * [1.0, 1.0, 1.0, 1.01]), 1.0).ok
+
+
+@both
+def test_the_fibre_is_proven_to_move_nothing_and_names_its_models(by):
+    found = fibre_of(TABLES[by], ["right"])
+    freedom = found.freedom["right"]
+    assert (freedom.moves, str(freedom.kind)) == (False, "proven")
+    assert found.scope.models == TABLE == "models that compare these rows with each other in the same way"
+    assert TABLE in freedom.because
+    assert found.scope.whole
+
+
+@pytest.mark.parametrize(("n", "k", "alone"), [(6, 4, False), (6, 3, False), (7, 3, True), (9, 4, True), (3, 8, False)])
+def test_products_of_different_rows_fix_lengths_only_where_there_are_enough_rows(n, k, alone):
+    """Count the equations of different rows against the numbers that are free, by the rank of their derivatives."""
+    x = np.random.default_rng(n).standard_normal((n, k))
+    derivatives = []
+    for i, j in zip(*np.triu_indices(n, 1), strict=True):
+        row = np.zeros((n, k))
+        row[i], row[j] = x[j], x[i]
+        derivatives.append(row.ravel())
+    rotations = k * (k - 1) // 2 if n >= k else n * k - n * (n + 1) // 2
+    fixed_locally = np.linalg.matrix_rank(np.array(derivatives)) == n * k - rotations
+    said = "need those with themselves" not in ea.pinned_test(FactorModel.from_vectors(x, compared="dot")).because
+    assert said == alone
+    assert fixed_locally >= said  # at the bound itself, 6 rows of 3 numbers, there are several solutions
+
+
+def test_cosines_through_a_temperature_fix_the_order_and_not_the_level():
+    """The other model has one number more, a softmax of another temperature, and the same probabilities."""
+    b, temperature = 0.4, 0.05
+    other = np.hstack([np.sqrt(1 - b) * UNIT, np.full((len(UNIT), 1), np.sqrt(b))])
+    logits = UNIT @ UNIT.T / temperature
+    level = other @ other.T
+    shifted = level / ((1 - b) * temperature)
+    np.testing.assert_allclose(shifted - shifted[:, :1], logits - logits[:, :1], atol=1e-9)
+    np.testing.assert_allclose(level, (1 - b) * UNIT @ UNIT.T + b)
+
+
+@both
+def test_what_needs_two_sides_is_refused_in_one_sentence(by):
+    model = TABLES[by]
+    for ask in (ea.canonical_form, ea.position, ea.reduced, lambda m: ea.identified_cosines(m, role="item")):
+        with pytest.raises(InputError, match=f"rows compared by {by}; use them as they are"):
+            ask(model)
+    for kind in ("prediction", "centred", "balanced"):
+        with pytest.raises(InputError, match="use them as they are: its predictions fix their cosines"):
+            ea.fix(model, kind)
+
+
+@both
+@pytest.mark.parametrize(
+    ("changes", "got"),
+    [
+        ({"left": ROWS}, "another side"),
+        ({"right_bias": np.zeros(40)}, "a bias"),
+        ({"offset": 1.0}, "an offset"),
+    ],
+)
+def test_another_side_and_biases_are_refused_in_one_sentence(by, changes, got):
+    with pytest.raises(InputError, match=f"a model compared by {by} must be one table of rows alone; got {got};"):
+        TABLES[by].replace(**changes)
+    with pytest.raises(InputError, match=f"got {got};"):
+        ea.audit(FactorModel(**{"left": None, "right": ROWS, **changes}), compared=by)
+
+
+def test_bad_words_and_contradictions_are_refused_in_one_sentence():
+    for wrong in ("euclidean", 3, ""):
+        with pytest.raises(InputError, match='compared must be one of "cosine", "dot"; got '):
+            FactorModel.from_vectors(ROWS, compared=wrong)
+    with pytest.raises(InputError, match="objective must be left out where rows are compared by dot; got 'factors'"):
+        ea.audit(TABLES["dot"], objective="factors")
+    with pytest.raises(InputError, match="objective must be left out where rows are compared by cosine"):
+        ea.audit(TABLES["cosine"], objective="factors")
+    with pytest.raises(InputError, match="rows to compare with each other must be those of one table of vectors"):
+        ea.audit(FactorModel.from_softmax(ROWS), compared="cosine")
+    assert (
+        ea.audit(FactorModel.from_vectors(ROWS), compared="cosine", objective="cosine", **FEW).model.compared
+        == "cosine"
+    )
+
+
+@both
+def test_it_stays_through_replace_take_files_and_records(by, tmp_path):
+    model = FactorModel.from_vectors(ROWS.astype(np.float32), ids=[f"e{i}" for i in range(40)], compared=by)
+    assert model.take(right=np.arange(3)).compared == model.replace(right_names=np.arange(40)).compared == by
+    assert model.replace(link="identity").compared is None
+    for name in ("m.npz", "m.parquet", "m.safetensors"):
+        ea.save(model.replace(right_ids=None) if "safe" in name else model, tmp_path / name)
+        back = ea.load(tmp_path / name)
+        assert (back.compared, back.link, fingerprint(back)) == (by, model.link, fingerprint(model))
+        assert ea.load(tmp_path / name, kind="vectors").compared == by
+    with pytest.raises(InputError, match=f"the compared-{by} link in a .npy file must be absent"):
+        ea.save(model.replace(right_ids=None), tmp_path / "m.npy")
+    assert len({fingerprint(m) for m in (*TABLES.values(), FactorModel.from_vectors(ROWS))}) == 3
+    record = json.loads(json.dumps(ea.audit(model, **FEW).to_dict()))
+    assert (record["model"]["link"], record["model"]["predicts"]) == (f"compared-{by}", "cosines")
+    assert record["fibre"]["pinning"]["scope"] == record["fibre"]["scope"]["models"] == TABLE
+    assert ea.verify(record, model).ok
+
+
+@both
+def test_loading_declares_it_as_the_constructor_does(by, tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    assert fingerprint(ea.load(tmp_path / "rows.npy", compared=by)) == fingerprint(TABLES[by])
+    with pytest.raises(InputError, match="link must be left out beside compared"):
+        ea.load(tmp_path / "rows.npy", compared=by, link="cosine")
+    with pytest.raises(InputError, match="got another side"):
+        ea.load(tmp_path / "rows.npy", compared=by, inputs=ROWS)
+    record = ea.audit(tmp_path / "rows.npy", compared=by, **FEW).to_dict()
+    assert record["options"]["compared"] == by
+    assert ea.verify(record, tmp_path / "rows.npy").ok
+
+
+def test_two_tables_of_the_same_predictions_differ_by_a_rotation():
+    turned = Orthogonal(4).sample(rng=9).act(TABLES["dot"])
+    found = ea.compare(TABLES["dot"], turned, by_row=True)
+    assert found.agreement.same
+    assert "The two models predict the same. The items' cosines are the same." in found.explain()
+    bent = TABLES["dot"].replace(right=ROWS * [1.0, 1.0, 1.0, 2.0])
+    other = ea.compare(TABLES["dot"], bent, by_row=True)
+    assert not other.agreement.same
+    assert other.group == "rotation"
+    expected = np.corrcoef((ROWS @ ROWS.T)[0], (bent.right @ bent.right.T)[0])[0, 1]
+    assert abs(other.agreement.score_correlation - expected) < 0.1
+
+
+def test_evaluation_scores_the_rows_as_they_are():
+    found = ea.evaluate_similarities(TABLES["cosine"], ["a", "b"] * 20, n=3)
+    assert "prediction cosine" not in str(found.to_dict())
+
+
+def test_links_of_one_table_go_by_their_names_in_files():
+    assert Link.of("compared-dot") == Link.comparing("dot")
+    assert "compared-dot" not in [str(link) for link in Link]

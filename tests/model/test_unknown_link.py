@@ -1,0 +1,153 @@
+"""Nobody said the link: a dot product is assumed, unless rows of both sides have length 1; then none is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.objectives import with_objective
+from embaudit.errors import EquivalenceError, InputError
+from embaudit.gauges import Gauge, Orthogonal
+from embaudit.model import Equivalence, FactorModel, Link
+from embaudit.model.links import Identity
+
+DRAW = np.random.default_rng(0)
+FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}
+
+
+def unit(n, k, seed=0):
+    x = np.random.default_rng(seed).standard_normal((n, k))
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+USERS, ITEMS = unit(30, 3, 1), unit(25, 3, 2)
+OPEN = FactorModel.from_user_item(USERS, ITEMS)
+"""As cosines pinned, as dot products free."""
+FREE = FactorModel.from_user_item(unit(30, 16, 3), unit(30, 16, 4))
+"""Free either way: 60 lengths do not fix 136 numbers."""
+
+
+def test_rows_of_any_length_are_taken_for_dot_products_and_remember_that_nobody_said_so():
+    assumed = FactorModel.from_user_item(2 * USERS, ITEMS)
+    told = FactorModel.from_user_item(2 * USERS, ITEMS, link="identity")
+    assert (assumed.link, assumed.link.is_assumed, told.link.is_assumed) == (told.link, True, False)
+    assert hash(assumed.link) == hash(told.link)
+    assert assumed.link == "identity" == told.link
+    assert assumed.link != Link.COSINE
+    assert assumed.predicts is Equivalence.SCORES
+    assert assumed.take(right=np.arange(3)).link.is_assumed
+    assert isinstance(Gauge.diagonal([1.0, 2.0, 3.0]).act(assumed).link, Identity)
+
+
+@pytest.mark.parametrize(
+    ("users", "items", "unknown"),
+    [
+        (USERS, ITEMS, True),
+        (USERS.astype(np.float32), ITEMS.astype(np.float16), True),
+        (np.vstack([USERS, np.zeros(3)]), ITEMS, True),
+        (USERS * 1.0005, ITEMS, True),
+        (USERS * 1.01, ITEMS, False),
+        (USERS, np.vstack([ITEMS, 1.5 * ITEMS[:1]]), False),
+        (np.zeros((2, 3)), ITEMS, False),
+        (np.vstack([np.tile(USERS, (40, 1)), 2 * USERS[:1]]), ITEMS, False),
+    ],
+)
+def test_a_link_is_unknown_exactly_where_all_rows_with_a_direction_have_length_one(users, items, unknown):
+    model = FactorModel.from_user_item(users, items)
+    assert (model.link == "unknown") == unknown
+    assert (model.predicts is Equivalence.COSINES) == unknown
+    assert FactorModel.from_user_item(users, items, link="identity").link == "identity"
+    assert FactorModel(users, items).link == "identity"
+
+
+def test_an_objective_decides_a_link_that_nobody_told():
+    assert FactorModel.from_user_item(USERS, ITEMS, objective="cosine").link == "cosine"
+    assert FactorModel.from_user_item(3 * USERS, ITEMS, objective="cosine").link == "cosine"
+    assert FactorModel.from_user_item(USERS, ITEMS, objective="factors").link == "identity"
+    for model in (OPEN, FactorModel.from_user_item(3 * USERS, ITEMS)):
+        assert [str(with_objective(model, name).link) for name in ("cosine", "factors")] == ["cosine", "identity"]
+    told = OPEN.replace(link="identity")
+    assert not told.link.is_assumed
+    with pytest.raises(InputError, match="choose link cosine for it"):
+        with_objective(told, "cosine")
+    with pytest.raises(
+        InputError, match=r"objective must be one of .* identity link; got 'softmax'; choose link softmax"
+    ):
+        with_objective(OPEN, "softmax")
+
+
+def test_only_what_keeps_dot_products_and_lengths_acts_on_an_unknown_link():
+    np.testing.assert_allclose(OPEN.scores(), USERS @ ITEMS.T)
+    after = Orthogonal(3).sample(rng=1).act(OPEN)
+    np.testing.assert_allclose(after.scores(), OPEN.scores(), atol=1e-14)
+    assert after.link == "unknown"
+    for gauge in (Gauge.diagonal([1.0, 2.0, 3.0]), Gauge.translation(3, right=[1.0, 0.0, 0.0])):
+        with pytest.raises(EquivalenceError, match='say link="identity" if their dot products were trained'):
+            gauge.act(OPEN)
+    assert Gauge.diagonal([1.0, 2.0, 3.0]).act(OPEN.replace(link="identity")).link == "identity"
+
+
+def test_the_fibre_is_undecided_unless_both_readings_agree():
+    for role in ("right", "left"):
+        found = fibre_of(OPEN, ["left", "right"]).freedom[role]
+        assert (found.moves, str(found.kind)) == (None, "undecided")
+        assert "nobody said which was trained" in found.because
+        assert fibre_of(OPEN.replace(link="cosine"), [role]).moves(role) is False
+        assert fibre_of(OPEN.replace(link="identity"), [role]).moves(role) is True
+    free = fibre_of(FREE, ["right"])
+    assert (free.moves("right"), str(free.freedom["right"].kind)) == (True, "shown")
+    twin = free.pinning.twin(FREE.replace(link="cosine"))
+    np.testing.assert_allclose(twin.left @ twin.right.T, FREE.scores(), atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(twin.right, axis=1), 1, atol=1e-12)
+    assert np.abs(twin.cosines("right") - FREE.cosines("right")).max() > 0.1
+    line = fibre_of(FactorModel.from_user_item([[1.0], [-1.0]], [[1.0], [1.0]]), ["right"])
+    assert (line.moves("right"), str(line.freedom["right"].kind)) == (False, "proven")
+
+
+def test_an_audit_cannot_say_and_an_option_decides():
+    assert str(ea.audit(OPEN, **FEW).answer.word) == "CANNOT BE SAID"
+    assert str(ea.audit(OPEN, objective="cosine", **FEW).answer.word) == "YES"
+    assert str(ea.audit(OPEN.replace(link="identity"), **FEW).answer.word) == "NO"
+    assert str(ea.audit(FREE, **FEW).answer.word) == "NO"
+
+
+def test_it_stays_in_files_and_records(tmp_path):
+    for name, model in (("open", OPEN), ("assumed", FactorModel.from_user_item(2 * USERS, ITEMS))):
+        ea.save(model, tmp_path / f"{name}.npz")
+        back = ea.load(tmp_path / f"{name}.npz")
+        assert (back.link, back.link.is_assumed) == (model.link, True)
+    told = OPEN.replace(link="identity")
+    ea.save(told, tmp_path / "told.npz")
+    assert (str(ea.load(tmp_path / "told.npz").link), ea.load(tmp_path / "told.npz").link.is_assumed) == (
+        "identity",
+        False,
+    )
+    np.savez(tmp_path / "raw.npz", user_factors=USERS, item_factors=ITEMS)
+    read = ea.io.read(tmp_path / "raw.npz")
+    assert read.model.link == "unknown"
+    assert "link" not in " ".join(read.intake.assumed)
+    assert ea.load(tmp_path / "raw.npz", objective="cosine").link == "cosine"
+    assert ea.load(tmp_path / "raw.npz", link="identity").link == "identity"
+    record = ea.audit(tmp_path / "raw.npz", objective="cosine", **FEW).to_dict()
+    assert (record["model"]["link"], record["options"]["objective"]) == ("cosine", "cosine")
+    assert ea.verify(record, tmp_path / "raw.npz").ok
+
+
+def test_two_files_of_unit_rows_leave_it_open_as_one_does(tmp_path):
+    np.save(tmp_path / "items.npy", ITEMS)
+    np.save(tmp_path / "users.npy", USERS)
+    assert ea.load(tmp_path / "items.npy", left=str(tmp_path / "users.npy")).link == "unknown"
+    assert ea.load(tmp_path / "items.npy", inputs=str(tmp_path / "users.npy")).link == "unknown"
+    assert ea.load(tmp_path / "items.npy").link == "identity"
+
+
+def test_fix_writes_prediction_vectors_and_asks_before_all_else(tmp_path):
+    vectors = ea.fix(OPEN, unit=True).vectors()
+    scores = OPEN.scores()
+    cosine = scores.T @ scores / np.outer(*2 * [np.linalg.norm(scores, axis=0)])
+    np.testing.assert_allclose(vectors @ vectors.T, cosine, atol=1e-12)
+    with pytest.raises(EquivalenceError, match=r"name the link .--link identity. or the objective"):
+        ea.fix(OPEN, "balanced")
+    assert ea.fix(OPEN.replace(link="identity"), "balanced").to_model().link == "identity"

@@ -1,0 +1,304 @@
+"""An adversary against every sentence that an audit calls proven: within the set it names, on the rows as stored.
+
+`EMBAUDIT_ADVERSARY=500` looks at as many random models; `make adversary` does. Nothing is taken from the package but
+the audit, the action of a gauge, and `break_claim`, which knows no gauge.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from proven_models import KINDS, proven_model
+
+from embaudit import audit
+from embaudit.auditing.finding import AT_HAND, Finding, Kind, Severity
+from embaudit.errors import InputError
+from embaudit.gauges import Affine, Diagonal, Gauge, GeneralLinear
+from embaudit.model import FactorModel
+from embaudit.testing import break_claim
+
+NUMBER = int(os.environ.get("EMBAUDIT_ADVERSARY", "60"))
+EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2, "n_neighbours": 3}
+TOLERANCE = 1e-6
+
+
+@cache
+def audited(number):
+    model = proven_model(number)
+    try:
+        return audit(model, **EFFORT)
+    except InputError:  # fewer than two rows with a direction, or labels that are all the same
+        return None
+
+
+def proven(number):
+    found = audited(number)
+    return [] if found is None else [one for one in found.conclusions if one.kind is Kind.PROVEN]
+
+
+def unit(x):
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def cosines(model, role):
+    """All of a role, as a matrix."""
+    first, second = {"right": "rr", "left": "ll", "cross": "lr"}[role]
+    sides = {"l": model.left, "r": model.right}
+    found = unit(np.asarray(sides[first], float)) @ unit(np.asarray(sides[second], float)).T
+    return found if role == "cross" else np.where(np.triu(np.ones(found.shape), 1) > 0, found, np.nan)
+
+
+# Pinned
+
+
+def pinned(model, one, draw):
+    """Search for an equal model that moves the cosines."""
+    if model.compared is not None:  # a factor of the same products is sought from the products alone
+        x = np.asarray(model.right, float) if model.compared == "dot" else unit(np.asarray(model.right, float))
+        x = x[np.isfinite(x).all(axis=1)]
+        values, vectors = np.linalg.eigh(x @ x.T)
+        other = (vectors * np.sqrt(values.clip(0)))[:, -model.rank :]
+        before, after = (unit(y) @ unit(y).T for y in (x, other))
+        known = np.isfinite(before) & (np.linalg.norm(x, axis=1) > 1e-6)[:, None]
+        return bool(np.nanmax(np.abs(after - before)[known], initial=0) > 1e-3)
+    if model.left is None and model.link.name == "cosine":
+        model = model.replace(left=draw.standard_normal((2 * model.rank + 1, model.rank)))
+    twins = [break_claim(model, role=side, starts=4, rng=draw) for side in model.sides if side in ("left", "right")]
+    if one.role != "cross":
+        return any(twin.found for side, twin in zip(model.sides, twins, strict=True) if side == one.role)
+    return any(t.gap <= t.bound and np.nanmax(np.abs(cosines(t.model, "cross") - cosines(model.take(
+        **{s: model.side(s).directed for s in model.link.unit_sides}), "cross"))) > 1e-3 for t in twins)  # fmt: skip
+
+
+# Free
+
+
+def visible(model, scores):
+    """What no free bias takes up of scores."""
+    softmax = model.link.name == "softmax" or model.predicts.name in ("PROBABILITIES", "RANKINGS")
+    capped = getattr(model.link, "soft_cap", None) is not None
+    if model.left_bias is not None or (softmax and not capped):
+        scores = scores - scores.mean(axis=1, keepdims=True)
+    if model.right_bias is not None:
+        scores = scores - scores.mean(axis=0)
+    return scores
+
+
+def free(model, one, draw):
+    """Make the equal model that the sentence describes; a break is a sentence that describes none."""
+    role = one.role
+    if one.text.startswith("One vector"):
+        side = "right" if "items" in one.text or "labels" in one.text else "left"
+        return not np.any(model.factors(side) != model.factors(side)[0])
+    left = draw.standard_normal((5, model.rank)) if model.left is None else np.asarray(model.left, float)
+    right = np.asarray(model.right, float)
+    scores = left @ right.T
+    if one.text.startswith("Without its factors"):
+        return model.left is not None and bool(np.abs(visible(model, scores)).max() > 1e-8 * np.abs(scores).max())
+    if one.text.startswith("No "):
+        seen = int(re.search(r"more than (\d+) of", one.text)[1])
+        values = np.linalg.svd(scores if model.left is not None else right)[1]
+        return bool((values[seen:] > 1e-6 * values[0]).any()) and seen < model.rank - 1
+    if role == "cross":
+        return model.rank < 2
+    x = unit(right if role == "right" else left)
+    x = x[np.isfinite(x).all(axis=1)]
+    if "not parallel" not in one.text:
+        return True
+    pairs = np.argwhere(np.triu(np.abs(x @ x.T) < 0.999, 1))
+    return bool(len(pairs)) and not any(_any_cosine(x[i], x[j], draw) for i, j in pairs[:3])
+
+
+def _any_cosine(a, b, draw):
+    """Whether a linear map gives two rows a cosine drawn at random."""
+    wanted, k = draw.uniform(-0.9, 0.9), len(a)
+    basis = np.linalg.qr(np.column_stack([a, b, draw.standard_normal((k, k))])[:, :k])[0]
+    rows = np.vstack([a, b]) @ basis
+    block = np.linalg.solve(rows[:, :2], [[1, 0], [wanted, np.sqrt(1 - wanted**2)]])
+    linear = basis @ np.block([[block, np.zeros((2, k - 2))], [np.zeros((k - 2, 2)), np.eye(k - 2)]])
+    y = unit(np.vstack([a, b]) @ linear)
+    return abs(y[0] @ y[1] - wanted) < 1e-6 and np.linalg.cond(linear) < 1e8
+
+
+# Bounds
+
+
+def tried(model, scope, kind, role, draw):
+    """Gauges within a set, some of which spend its budgets."""
+    k, kappa = model.rank, scope.max_condition
+    side = "left" if (role == "left" or (role == "cross" and "right" not in model.free_shifts)) else "right"
+    length = (scope.max_shift or 0) * model.side(side).median_length
+    for _ in range(6):
+        axes = np.linalg.qr(draw.standard_normal((k, k)))[0]
+        ends = np.where(draw.random(k) < 0.5, 1.0, kappa)
+        linear = Gauge.diagonal(ends) if kind == Diagonal.kind else Gauge.linear(axes * ends)
+        drawn = GeneralLinear(k, max_condition=kappa).sample(rng=draw) if kind != Diagonal.kind else linear
+        for one in (linear, drawn):
+            if not scope.max_shift:
+                yield one
+                continue
+            shift = draw.standard_normal(k)
+            group = Affine(k, side=side, max_condition=kappa, max_shift=length)
+            # A shift that is one row long leaves nothing of that row but rounding.
+            yield group.after(shift * (1 - 1e-9) * length / np.linalg.norm(shift), one)
+
+
+def in_ranges(model, found, draw):
+    """Compare cosines under gauges of a set with its ranges, pair by pair, and their widths with the number printed."""
+    for one in found.evidence.limits.ranges:
+        for claim in proven_of(found, "range", one.role):
+            if not claim.scope.models.startswith(one.group) or claim.scope.max_condition != one.max_condition:
+                continue
+            for gauge in (None, *tried(model, claim.scope, one.group, one.role, draw)):
+                after = _full(cosines(model if gauge is None else gauge.act(model), one.role))[tuple(one.found.pairs.T)]
+                assert not (after < one.found.lower - TOLERANCE).any()
+                assert not (after > one.found.upper + TOLERANCE).any()
+            widths = (one.found.upper - one.found.lower)[~np.isnan(one.found.lower)]
+            assert np.mean(widths >= claim.value - 1e-9) >= 0.5
+
+
+def in_lists(model, found, draw):
+    """Seek rows that drive a certified entry out of its list; lists hold one row of each group of copies."""
+    for one in found.evidence.limits.certificates:
+        x = unit(np.asarray(model.factors(one.role), float))
+        firsts = [i for i in range(len(x)) if not (np.abs(x[:i] - x[i]).max(axis=1) < 1e-7).any()]
+        for claim in proven_of(found, "certified", one.role):
+            if not claim.scope.models.startswith(one.group):
+                continue
+            certain = one.found.certified(claim.scope.max_condition)
+            assert certain.all(axis=1).mean() >= claim.value - 1e-9
+            for gauge in tried(model, claim.scope, one.group, one.role, draw):
+                after = _full(cosines(gauge.act(model), one.role))
+                for row, listed, sure in zip(one.found.rows, one.found.indices, certain, strict=True):
+                    rivals = after[row, np.setdiff1d(firsts, row)]
+                    for j in listed[sure]:
+                        assert (rivals > after[row, j] + TOLERANCE).sum() < len(listed)
+
+
+def proven_of(found, code, role):
+    return [one for one in found.conclusions if (one.code, one.role, one.kind) == (code, role, Kind.PROVEN)]
+
+
+def in_bounds(model, found, draw):
+    """Compare mean movements and lost neighbours under gauges of a set with the numbers printed."""
+    for claim in (one for one in found.conclusions if one.code == "bound"):
+        (attack,) = [
+            a for a in found.evidence.limits.attacks
+            if (a.role, a.bound) == (claim.role, claim.value) and claim.scope.models.startswith(a.group.kind)
+            and ("listed" in claim.rows) == (a.objective == "neighbours")
+        ]  # fmt: skip
+        if attack.objective == "neighbours":
+            printed = float(re.search(r"([\d.]+) %", claim.text)[1]) / 100
+            rows, lists = attack.table[:, 0], attack.table[:, 1:]
+            kept = np.unique(attack.table)
+            for gauge in tried(model, claim.scope, attack.group.kind, claim.role, draw):
+                after = _full(cosines(gauge.act(model), claim.role))
+                lost = []
+                for row, listed in zip(rows, lists, strict=True):
+                    rivals = after[row, np.setdiff1d(kept, [row, *listed])]
+                    lost += [(rivals > after[row, j] + 1e-6).sum() > 0 and
+                             (after[row, np.setdiff1d(kept, [row])] > after[row, j] + 1e-6).sum() >= len(listed)
+                             for j in listed]  # fmt: skip
+                assert np.mean(lost) <= printed + TOLERANCE
+            continue
+        printed = float(re.search(r"move by ([\d.]+) at most", claim.text)[1])
+        before = _full(cosines(model, claim.role))[tuple(attack.table.T)]
+        for gauge in (attack.gauge, *tried(model, claim.scope, attack.group.kind, claim.role, draw)):
+            after = _full(cosines(gauge.act(model), claim.role))[tuple(attack.table.T)]
+            assert np.nanmean(np.abs(after - before)) <= printed + TOLERANCE
+
+
+def _full(found):
+    return np.where(np.isnan(found), found.T, found) if found.shape[0] == found.shape[1] else found
+
+
+# Rows that no prediction sees, and heads
+
+
+def unseen(model, one, draw):
+    """Exchange what lies outside the span of the other side: the scores stay, and the cosines move."""
+    x, other = (np.asarray(model.factors(s), float) for s in (one.role, "left" if one.role == "right" else "right"))
+    _, values, axes = np.linalg.svd(other)
+    outside = axes[(values > 1e-8 * values[0]).sum() :]
+    moved = x + draw.standard_normal((len(x), len(outside))) @ outside * np.abs(x).max()
+    same = np.abs(moved @ other.T - x @ other.T).max() <= 1e-7 * np.abs(x).max() * np.abs(other).max() * model.rank
+    return not (len(outside) and same)
+
+
+def labels_of(model):
+    x = np.asarray(model.right, float)
+    return np.nan_to_num(unit(x)) if "right" in model.link.unit_sides else x
+
+
+def independent(model, one, draw):
+    """Ask for differences of logits drawn at random, and for two projector cosines that differ."""
+    x = labels_of(model)
+    if one.code == "EMB303":
+        return False
+    apart = x[1:] - x[0]
+    wanted = draw.standard_normal(len(apart))
+    found = np.linalg.lstsq(apart, wanted, rcond=None)[0]
+    return bool(np.abs(apart @ found - wanted).max() > 1e-5)
+
+
+def hidden(model, one, draw):
+    """Seek an input that puts such a label ahead of all others."""
+    x, b = labels_of(model), 0.0 if model.right_bias is None else model.right_bias
+    names = {str(name): place for place, name in enumerate(model.names("right"))}
+    for name in re.findall(r"'([^']*)'", one.text):
+        j = names[name]
+        h = np.vstack([draw.standard_normal((4_000, model.rank)) * draw.choice([0.1, 1, 10, 1e3], (4_000, 1)),
+                       draw.standard_normal((2_000, model.rank)) + x[j] * 3])  # fmt: skip
+        logits = h @ x.T + b
+        lead = logits[:, j] - np.delete(logits, j, axis=1).max(axis=1)
+        if (lead > 1e-3 * np.ptp(logits, axis=1)).any():
+            return True
+    return False
+
+
+ATTACKS = {
+    "pinned": pinned, "free": free, "EMB203": unseen, "EMB302": independent, "EMB303": independent, "EMB304": hidden,
+}  # fmt: skip
+BOUNDS = {"range", "certified", "bound"}
+
+
+@pytest.mark.parametrize("number", range(NUMBER))
+def test_nothing_that_is_proven_is_broken(number):
+    model, draw = proven_model(number), np.random.default_rng(number)
+    broken = [(one.code, one.role, one.text) for one in proven(number)
+              if one.code not in BOUNDS and ATTACKS[one.code](model, one, draw)]  # fmt: skip
+    assert not broken
+    if audited(number) is not None:
+        in_ranges(model, audited(number), draw)
+        in_lists(model, audited(number), draw)
+        in_bounds(model, audited(number), draw)
+
+
+def test_what_is_false_is_broken():
+    """Sentences about other models."""
+    draw, false = np.random.default_rng(0), Finding("", Severity.NOTE, Kind.PROVEN, AT_HAND, "", "")
+    plain = FactorModel.from_user_item(draw.standard_normal((7, 3)), draw.standard_normal((6, 3)))
+    assert pinned(plain, replace(false, role="right"), draw)
+    assert free(plain, replace(false, role="right", text="No score shows more than 1 of 3 dimensions."), draw)
+    assert free(plain, replace(false, role="right", text="Without its factors the model is the same."), draw)
+    alike = plain.replace(right=np.ones((6, 3)))
+    assert free(alike, replace(false, role="right", text="One vector can make two items opposite."), draw)
+    assert unseen(plain, replace(false, role="right"), draw)
+    head = FactorModel.from_softmax(plain.right)
+    assert independent(head, replace(false, code="EMB302"), draw)
+    assert hidden(head, replace(false, text=f"No input puts them ('{plain.right[:, 0].argmax()}') ahead."), draw)
+
+
+def test_the_adversary_meets_every_kind_of_proof_and_of_model():
+    found = [one.code for number in range(NUMBER) for one in proven(number)]
+    assert set(found) == {*ATTACKS, *BOUNDS}
+    assert sum(audited(number) is None for number in range(NUMBER)) <= NUMBER / 10
+    links = {str(proven_model(number).link) for number in range(NUMBER)}
+    assert {"cosine", "unknown", "ranking", "identity", "sigmoid"} <= links
+    assert len(KINDS) <= NUMBER

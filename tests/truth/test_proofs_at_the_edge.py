@@ -1,0 +1,100 @@
+"""Proven sentences on models at the edge of what they speak of: equal rows, rows of one direction, rounded bounds."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from embaudit import audit
+from embaudit.auditing.fibre import fibre_of
+from embaudit.auditing.finding import Kind
+from embaudit.kernels.pair_sums import CosineSums
+from embaudit.model import FactorModel, Softmax
+from embaudit.softmax.argmaxable import argmaxable
+from embaudit.softmax.coordinates import label_coordinates
+
+EFFORT = {"n_gauges": 1, "n_starts": 1, "n_steps": 2}
+
+
+def normalised(rows):
+    return FactorModel.from_softmax(rows).replace(link=Softmax(unit_rows=True))
+
+
+def codes(model):
+    return {one.code for one in audit(model, **EFFORT).conclusions}
+
+
+def test_labels_of_one_direction_are_one_label_to_a_head_that_divides_by_lengths():
+    rows = np.array([[1.0, 0, 0], [2, 0, 0], [0, 1, 0]])
+    assert label_coordinates(normalised(rows)).rank == 1
+    assert label_coordinates(FactorModel.from_softmax(rows)).rank == 2
+    assert "EMB302" not in codes(normalised(rows))
+    assert "EMB302" in codes(FactorModel.from_softmax(rows))
+
+
+def test_a_short_row_leads_in_a_head_that_divides_by_lengths():
+    rows = np.vstack([np.eye(2), -np.eye(2), [[0.1, 0.07]]])
+    assert "EMB304" not in codes(normalised(rows))
+    assert "EMB304" in codes(FactorModel.from_softmax(rows))
+    assert argmaxable(normalised(rows)).n_cannot == 0
+    # The input that points along its row puts it ahead.
+    assert normalised(rows).replace(left=rows[-1:]).scores().argmax() == len(rows) - 1
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_no_shift_is_said_to_part_rows_that_are_equal(side):
+    draw = np.random.default_rng(0)
+    alike, other = np.repeat(draw.standard_normal((1, 3)), 5, axis=0), draw.standard_normal((6, 3))
+    if side == "right":
+        model = FactorModel.from_softmax(alike)
+    else:
+        model = FactorModel(alike, other, link=Softmax(unit_rows=True), right_bias=draw.standard_normal(6))
+    free = fibre_of(model, [side]).freedom[side]
+    assert (free.moves, free.kind) == (True, Kind.PROVEN)
+    assert "opposite" not in free.because
+    one_apart = model.replace(**{side: alike + np.eye(5, 3)})
+    assert "opposite" in fibre_of(one_apart, [side]).freedom[side].because
+
+
+def test_two_labels_on_a_line_are_not_promised_any_cosine():
+    found = audit(FactorModel.from_softmax([[1.0], [2.0]]), **EFFORT).conclusions
+    (independent,) = [one for one in found if one.code == "EMB302"]
+    assert "any cosines that 2 labels can have in 1 dimension" in independent.text
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_bound_is_printed_no_smaller_and_a_certain_share_no_larger_than_it_is(seed):
+    draw = np.random.default_rng(seed)
+    model = FactorModel.from_user_item(draw.standard_normal((25, 3)), draw.standard_normal((23, 3)))
+    told = {"bound": [], "certified": []}
+    for one in audit(model, n_neighbours=2, max_condition=1.1, **EFFORT).conclusions:
+        if one.code in told:
+            number = re.search(r"([\d.]+)( %)? ?(at most| of the lists| of \d+ listed)", one.text)
+            told[one.code].append((float(number[1]) / (100 if number[2] else 1), one.value))
+    assert all(printed >= value - 1e-6 for printed, value in told["bound"])
+    assert all(printed <= value + 1e-6 for printed, value in told["certified"])
+    assert any(printed != round(value, 2) for values in told.values() for printed, value in values)
+
+
+def test_ranges_of_no_width_are_not_called_wider_than_that():
+    draw = np.random.default_rng(0)
+    model = FactorModel.from_user_item(np.ones((9, 3)), draw.standard_normal((12, 3)))
+    told = [one for one in audit(model, **EFFORT).conclusions if (one.code, one.role) == ("range", "left")]
+    assert told
+    assert all("at least 0.00 wide" in one.text for one in told)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_a_model_whose_biases_can_hold_every_score_is_audited(k):
+    draw = np.random.default_rng(246)
+    alike, items = np.repeat(draw.standard_normal((1, k)), 3, axis=0), draw.standard_normal((4, k))
+    found = audit(FactorModel.from_user_item(alike, items, item_bias=np.zeros(4)), **EFFORT)
+    assert all(one.kind != "canonical" for one in found.evidence.equivalents)
+    assert "EMB001" not in {one.code for one in found.conclusions}
+    assert all("may hold any rows" in one.text for one in found.conclusions if one.code == "free")
+
+
+def test_a_single_pair_at_a_right_angle_has_no_correlation():
+    assert np.isnan(CosineSums(1.0, 0.5, 1e-9, 0.25, -1e-17, 0.0).pearson)
