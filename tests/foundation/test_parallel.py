@@ -197,8 +197,9 @@ def test_a_library_that_comes_while_others_are_limited_is_limited_too():
     """FAISS brings a BLAS on OpenMP, which starts with all processors whatever OPENBLAS_NUM_THREADS says."""
     script = (
         "import threadpoolctl, numpy\n"
+        "info = threadpoolctl.threadpool_info\n"
         "from embaudit.foundation.parallel import _blas_limit\n"
-        "def limits(): return {pool['num_threads'] for pool in threadpoolctl.threadpool_info() if pool['user_api'] == 'blas'}\n"
+        "def limits(): return {pool['num_threads'] for pool in info() if pool['user_api'] == 'blas'}\n"
         "_blas_limit.enter()\n"
         "import faiss\n"
         "late = limits()\n"
