@@ -51,8 +51,6 @@ class _Thread(threading.local):
     """Whether it computes a block: maps within are plain loops."""
     cancelled: threading.Event | None = None
     """Set once nobody waits for its blocks."""
-    blas_depth = 0
-    """Nested limits on the BLAS."""
 
 
 _thread = _Thread()
@@ -306,9 +304,10 @@ def _mapped(path: str, state: Any, offset: int, shape: tuple[int, ...], strides:
 
 
 class _BlasLimit:
-    """Counts the threads that need a BLAS of one thread: the first limits it, the last restores what the host had.
+    """Count of those that need a BLAS of one thread: the first limits it, the last restores what the host had.
 
     threadpoolctl alone does not: there each restores what it found, so that overlapping limits leave 1 behind.
+    Nothing is kept for a thread, since a generator that holds the limit may be closed by another one.
     """
 
     def __init__(self) -> None:
@@ -316,36 +315,38 @@ class _BlasLimit:
         self.libraries: list[Any] = []
         self.before: list[int] = []
 
-    def enter(self) -> None:
+    def enter(self) -> list[int]:
+        """Limit all libraries that are loaded by now, and return the numbers of threads found."""
         with self.lock:
             # A look takes a millisecond. A new library comes with new modules: the last one is new, or they are more.
             if self.modules != (modules := (len(sys.modules), next(reversed(sys.modules)))):
                 self._look()
                 self.modules = modules
-            if self.holders == 0:
-                self.before = [library.num_threads for library in self.libraries]
+            found = [library.num_threads for library in self.libraries]
+            # A library that came while others are limited has no number yet.
+            self.before = found if self.holders == 0 else [*self.before, *found[len(self.before) :]]
             self.holders += 1
             for library in self.libraries:
                 _set_threads(library, 1)
+            return found
 
     def _look(self) -> None:
-        """Find the libraries that are loaded by now; those that came while others are limited join them."""
         from threadpoolctl import ThreadpoolController
 
         known = {library.filepath for library in self.libraries}
-        for library in ThreadpoolController().select(user_api="blas").lib_controllers:
-            if library.filepath not in known:
-                self.libraries.append(library)
-                self.before.append(library.num_threads)
+        loaded = ThreadpoolController().select(user_api="blas").lib_controllers
+        self.libraries += [library for library in loaded if library.filepath not in known]
 
-    def leave(self) -> None:
+    def leave(self, found: list[int]) -> None:
+        """Restore what this thread found in libraries with a limit for each thread; in others once all have left."""
         with self.lock:
             self.holders -= 1
-            for library, number in zip(self.libraries, self.before, strict=True):
+            for library, of_thread, of_process in zip(self.libraries, found, self.before, strict=False):
                 # MKL and OpenMP have a limit for each thread.
-                of_thread = library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp"
-                if self.holders == 0 or of_thread:
-                    _set_threads(library, number)
+                if library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp":
+                    _set_threads(library, of_thread)
+                elif self.holders == 0:
+                    _set_threads(library, of_process)
 
 
 def _set_threads(library: Any, number: int) -> None:
@@ -373,12 +374,8 @@ def one_blas_thread() -> Iterator[None]:
     ...     {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
     {1}
     """
-    if _thread.blas_depth == 0:
-        _blas_limit.enter()
-    _thread.blas_depth += 1
+    found = _blas_limit.enter()
     try:
         yield
     finally:
-        _thread.blas_depth -= 1
-        if _thread.blas_depth == 0:
-            _blas_limit.leave()
+        _blas_limit.leave(found)
