@@ -21,7 +21,7 @@ from embaudit.foundation.checked import RNG, Floats, Indices, as_count, as_gener
 from embaudit.foundation.parallel import one_blas_thread
 from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
-from embaudit.foundation.words import counted, in_typical_rows, percent
+from embaudit.foundation.words import counted, in_typical_rows, percent, up
 from embaudit.gauges import Affine, Diagonal, Gauge, GaugeGroup, GeneralLinear
 from embaudit.kernels.nearest import tie_of
 from embaudit.kernels.pairs import draw_pairs
@@ -65,7 +65,7 @@ class Attack(Result):
         return dict(plain({"role": self.role, "objective": self.objective, "max_condition": budget, **numbers}))
 
     def explain(self, roles: tuple[str, str] = ("left", "right")) -> str:
-        r"""Say in one sentence what was found and what is proven.
+        r"""Say what was found, and what no gauge of the same set and budget exceeds on the same rows.
 
         Parameters
         ----------
@@ -77,27 +77,14 @@ class Attack(Result):
         >>> model = FactorModel.from_vectors([[1.0, 0.0], [0.0, 1.0]])
         >>> found = worst_gauge(model, GeneralLinear(2, max_condition=3.0), n_pairs=1, rng=0).explain(model.roles)
         >>> print(*found.split(". "), sep="\n")
-        The worst gauge found within κ = 3 was sought for 1 item-item cosine
+        The worst linear gauge found within κ = 3 was sought for 1 item-item cosine
         It moves them by 0.80 on average
         Proven: by at most 0.80.
         """
-        reached = self.reached(roles)
-        if self.objective == "movement":
-            return f"{reached}. Proven: by at most {self.bound:.2f}."
-        ties = ", because of ties" if self._budget == 1 and self.bound > 0 else ""
-        if not ties and percent(self.bound) == "100 %":
-            return f"{reached}. More is not ruled out."
-        return f"{reached}. Proven: at most {percent(self.bound)}{ties}."
-
-    @property
-    def _budget(self) -> float:
-        return getattr(self.group, "max_condition", None) or np.inf
-
-    def reached(self, roles: tuple[str, str] = ("left", "right")) -> str:
-        """Say what was found alone, without its full stop; the parameter is that of `explain`."""
         left, right = roles
         pairs = {"left": f"{left}-{left}", "right": f"{right}-{right}", "cross": f"{left}-{right}"}[self.role]
-        found = f"The worst gauge found within κ = {self._budget:g}"
+        kappa = getattr(self.group, "max_condition", None) or np.inf
+        found = f"The worst {self.group.kind} gauge found within κ = {kappa:g}"
         if isinstance(self.group, Affine):
             title = right if self.group.side == "right" else left
             most = f"{self.group.max_shift:.3g}"
@@ -106,9 +93,14 @@ class Attack(Result):
             found += f" and shifts of {title}s up to {most}"
         if self.objective == "movement":
             sought = counted(self.n_items, f"{pairs} cosine")
-            return f"{found} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
-        sought = counted(len(self.table), f"{pairs} list")
-        return f"{found} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
+            reached = f"{found} was sought for {sought}. It moves them by {self.achieved:.2f} on average"
+            return f"{reached}. Proven: by at most {up(self.bound):.2f}."
+        sought, bound = counted(len(self.table), f"{pairs} list"), up(self.bound)
+        reached = f"{found} was sought for {sought}. It drives out {percent(self.achieved)} of their entries"
+        ties = ", because of ties" if kappa == 1 and bound > 0 else ""
+        if bound >= 1 and not ties:
+            return f"{reached}. More is not ruled out."
+        return f"{reached}. Proven: at most {percent(bound)}{ties}."
 
     def __repr__(self) -> str:
         return f"Attack({self.objective} of {self.role}: {self.achieved:.4g} achieved, at most {self.bound:.4g})"

@@ -113,9 +113,10 @@ def _one_table(model: FactorModel) -> Pinning:
     because = f"the cosines of {title} rows with each other are what is predicted"
     if model.compared == "dot":
         because = f"the products of {title} rows with each other and with themselves fix them but for a rotation"
-        # Up to Ledermann's bound products of different rows leave lengths open, or a few of them to choose from.
+        # Strictly beyond Ledermann's bound products of different generic rows fix lengths, too (Bekker and ten Berge,
+        # 1997); up to it they may leave lengths open, or a few to choose from.
         if n <= k or (n - k) ** 2 <= n + k:
-            because += f". So few as {n:,} rows of {k:,} numbers need those with themselves"
+            because += f". So few as {n:,} rows of {k:,} numbers may need those with themselves"
     return Pinning("pinned", because, TABLE, n_forms(k), n_forms(k))
 
 

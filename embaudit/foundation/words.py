@@ -24,6 +24,32 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+ROUNDING = 1e-6
+"""Part of a hundredth that rounding of a bound may make."""
+
+
+def up(bound: float) -> float:
+    """Round an upper bound to two decimals such that it still is one.
+
+    Examples
+    --------
+    >>> up(0.301), up(0.3 + 1e-12)
+    (0.31, 0.3)
+    """
+    return math.ceil(100 * bound - ROUNDING) / 100
+
+
+def down(bound: float) -> float:
+    """Round a lower bound to two decimals such that it still is one.
+
+    Examples
+    --------
+    >>> down(0.309), down(0.3 - 1e-12)
+    (0.3, 0.3)
+    """
+    return math.floor(100 * bound + ROUNDING) / 100
+
+
 def two_decimals(value: float) -> str:
     """Write a number with two decimals and no minus sign before zero.
 

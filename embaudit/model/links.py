@@ -332,7 +332,8 @@ class ComparedDot(_Tied):
     """Products `x_i · x_j` of the rows of one table with each other: the Gram matrix `X Xᵀ`.
 
     It fixes X up to an orthogonal map, hence every cosine. Products of different rows alone do so for generic rows if
-    n > k and `(n − k)² > n + k` (Ledermann's bound).
+    n > k and `(n − k)² > n + k` (Ledermann's bound; Bekker and ten Berge, 1997). A softmax over them does not: rows
+    `(x, √a)` have the same softmax and other cosines.
     """
 
     name = "compared-dot"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import RNG, Floats, Matrix
+from embaudit.foundation.checked import RNG, Floats, Indices, Matrix
 from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines, pairs_or_all
 from embaudit.model.side import Sided, SideName
 
@@ -85,14 +85,22 @@ class Pairs(StrEnum):
         x, y = self.rows(model)
         return len(x), len(y) if self is Pairs.CROSS else None
 
+    def directed(self, model: Sided) -> tuple[Indices, Indices]:
+        """Return which rows have a direction, of those that the first and the second row of a pair come from."""
+        return model.side(self.sides[0]).directed, model.side(self.sides[-1]).directed
+
     def n_pairs(self, model: Sided) -> int:
-        """Count the pairs."""
-        return n_pairs(*self.shape(model))
+        """Count the pairs that have a cosine: both rows have a direction."""
+        first, second = self.directed(model)
+        return n_pairs(len(first), len(second) if self is Pairs.CROSS else None)
 
     def sample(self, model: Sided, size: int, *, rng: RNG = 0) -> NDArray[np.intp]:
-        """Draw `size` different pairs uniformly; all of them where there are no more."""
-        n_rows, n_columns = self.shape(model)
-        return draw_pairs(n_rows, size, n_columns=n_columns, rng=rng)
+        """Draw `size` different pairs that have a cosine, uniformly; all of them where there are no more."""
+        if n_pairs(*self.shape(model)) > 0 == self.n_pairs(model):
+            return np.zeros((0, 2), dtype=np.intp)
+        first, second = self.directed(model)
+        pairs = draw_pairs(len(first), size, n_columns=len(second) if self is Pairs.CROSS else None, rng=rng)
+        return np.column_stack([first[pairs[:, 0]], second[pairs[:, 1]]])
 
     def cosines(self, model: Sided, pairs: ArrayLike | None = None) -> Floats:
         """Compute the cosine of each pair, of all of them by default; NaN where a row is zero."""

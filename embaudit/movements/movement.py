@@ -19,7 +19,6 @@ from embaudit.foundation.checked import MOST_COUNT, RNG, Floats, Indices, as_cou
 from embaudit.kernels.nearest import NeighbourLists, neighbours, tie_of
 from embaudit.kernels.pair_changes import PairChanges, cell_ranks
 from embaudit.kernels.pair_sums import CosineSums, table_sums
-from embaudit.kernels.pairs import draw_pairs, n_pairs
 from embaudit.kernels.rows import sample_rows
 from embaudit.kernels.seen import Rows
 from embaudit.kernels.stretch import WIDE
@@ -150,15 +149,13 @@ class MovementProbe:
 
     def _draw(self, role: Role, size: int) -> tuple[NDArray[np.intp], int]:
         """Draw pairs of rows that have a direction, and count all."""
-        sides = Pairs(role).sides
-        valid = [self.model.side(side).directed for side in sides]
-        total = n_pairs(*(len(rows) for rows in valid))
-        rng = self.aside if total <= ASIDE else self.rng
-        drawn = draw_pairs(len(valid[0]), size, n_columns=len(valid[-1]) if role == "cross" else None, rng=rng)
-        ends = [valid[0][drawn[:, 0]], valid[-1][drawn[:, 1]]]
-        if role == "cross" and len(drawn) < total:
-            ends = [self._held(side, rows) for side, rows in zip(sides, ends, strict=True)]
-        return np.column_stack(ends), total
+        total = Pairs(role).n_pairs(self.model)
+        pairs = Pairs(role).sample(self.model, size, rng=self.aside if total <= ASIDE else self.rng)
+        if role == "cross" and len(pairs) < total:
+            pairs = np.column_stack(
+                [self._held(side, rows) for side, rows in zip(Pairs(role).sides, pairs.T, strict=True)]
+            )
+        return pairs, total
 
     def _held(self, side: SideName, drawn: Indices) -> Indices:
         """Put rows of the pairs within a side for those of left-right pairs, one for one, where not all are held.

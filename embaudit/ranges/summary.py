@@ -33,10 +33,11 @@ class RangeSummary(Result):
     max_shift: float | None
     """The longest shift, 0 where nothing is shifted, None for any length."""
     n_pairs: int
+    """Pairs behind the figures."""
     n_all_pairs: int
-    """Pairs there are."""
+    """Pairs that have a cosine."""
     n_undefined: int
-    """Pairs with a zero row, left out of everything below."""
+    """Pairs with a zero row, left out of all figures."""
     width_mean: float
     width_quantiles: dict[float, float]
     """Quantiles of the width by their order."""
@@ -58,7 +59,7 @@ class RangeSummary(Result):
         budget = "any condition" if self.max_condition is None else f"κ ≤ {self.max_condition:g}"
         if self.max_shift != 0:
             budget += " and any shift" if self.max_shift is None else f" and shifts up to {self.max_shift:.3g}"
-        undefined = f"{self.n_undefined:,} of them have none. " if self.n_undefined else ""
+        undefined = f"{self.n_undefined:,} more have no cosine. " if self.n_undefined else ""
         pairs = drawn_of(self.n_pairs, self.n_all_pairs, f"{self.role} pair")
         return (
             f"Under {self.group} gauges of {budget} the cosines of {pairs} have "
@@ -82,7 +83,7 @@ def summarise(found: CosineRange, name: str) -> RangeSummary:
         group=name,
         max_condition=getattr(found.group, "max_condition", None),
         max_shift=getattr(found.group, "max_shift", 0.0),
-        n_pairs=len(found),
+        n_pairs=int(known.sum()),
         n_all_pairs=Pairs(found.role).n_pairs(found.model),
         n_undefined=found.n_undefined,
         width_mean=float(width.mean()),

@@ -41,7 +41,6 @@ from embaudit.report.summary import (
     sentences,
     shown_neighbours,
     shown_side,
-    unattacked_sentences,
     without_direction,
 )
 from embaudit.report.view import Charted, Lists, lists_of, read_parts
@@ -168,7 +167,7 @@ def audit_view(audit: Audit, asked: Asked | None = None) -> AuditView:
         heat=heatmap_of_page(audit),
         position="" if evidence.position is None else evidence.position.explain(),
         limits=tuple(_limits(audit)),
-        reached=(*attack_sentences(evidence), *unattacked_sentences(audit)),
+        reached=tuple(attack_sentences(audit)),
         neighbours=tuple(_lists(model.title(shown_side(audit)), example, shown_in, usual) for example in examples),
         beside_bias=bias_grids(audit),
         lists_end=tuple(without_direction(audit)),

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from embaudit.auditing import Audit
-    from embaudit.auditing.evidence import Evidence
     from embaudit.auditing.head_evidence import HeadReport
     from embaudit.auditing.limits import Certificate
     from embaudit.canonical.equivalents import EquivalentModel
@@ -172,20 +171,9 @@ def limit_grids(audit: Audit) -> Iterator[Grid]:
         )
 
 
-def attack_sentences(evidence: Evidence) -> list[str]:
-    """Put what was reached beside what cannot be passed, where shifts that are free are among what was searched."""
-    model = evidence.model
-    return [
-        attack.explain(model.roles) + unseen_too(evidence)
-        if holds_shifts(model, attack.role, attack.group.kind)
-        else f"{attack.reached(model.roles)}."
-        for attack in evidence.limits.attacks
-    ]
-
-
-def unattacked_sentences(audit: Audit) -> list[str]:
-    """Say where no attack was made."""
-    return [one.text for one in audit.conclusions if one.code == "not_searched"]
+def attack_sentences(audit: Audit) -> list[str]:
+    """Put what attacks reached beside what cannot be passed, or say that none was made."""
+    return [one.text for one in audit.conclusions if one.code in ("reached", "bound", "not_searched")]
 
 
 def head_grids(head: HeadReport) -> Iterator[Grid]:
@@ -244,7 +232,7 @@ def sentences(audit: Audit) -> list[str]:
     """Collect what is said besides the tables."""
     found = [] if audit.head is None else head_sentences(audit.head)
     found += [*without_direction(audit)]
-    found += attack_sentences(audit.evidence) + unattacked_sentences(audit)
+    found += attack_sentences(audit)
     position = audit.evidence.position
     return found if position is None else [*found, position.explain()]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from embaudit.errors import must_be
-from embaudit.foundation.checked import Flags, Floats, Indices
+from embaudit.foundation.checked import Flags, Floats, Indices, Matrix
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted
 from embaudit.kernels.pairs import as_pairs
@@ -108,7 +108,7 @@ def shared_halves(
         raise must_be("pairs", "of two different labels", f"label {equal[0, 0]} with itself")
     space = label_coordinates(model).without_bias()
     found = solve_feasibility(space, index, margin=margin, max_cells=max_cells, title="edges of the hull")
-    apart = _only_bias_differs(model, index)
+    apart = _only_bias_differs(model, space.rows, index)
     return SharedHalves(
         pairs=index,
         names=model.names("right")[index],
@@ -118,10 +118,12 @@ def shared_halves(
     )
 
 
-def _only_bias_differs(model: FactorModel, pairs: Indices) -> Flags:
-    """Whether two labels have one row but two biases: then their odds are fixed, and not even."""
+def _only_bias_differs(model: FactorModel, rows: Matrix, pairs: Indices) -> Flags:
+    """Whether two labels have one row, as the head multiplies it, but two biases: their odds are fixed, not even."""
     if model.right_bias is None:
         return np.zeros(len(pairs), dtype=bool)
     first, second = pairs.T
-    is_equal = (np.asarray(model.right[first]) == np.asarray(model.right[second])).all(axis=1)
+    # Division by lengths makes parallel rows equal but for the last digits; rows as stored are equal or are not.
+    rounding = 4 * np.finfo(rows.dtype).eps if "right" in model.link.unit_sides else 0.0
+    is_equal = np.abs(np.asarray(rows[first]) - np.asarray(rows[second])).max(axis=1) <= rounding
     return np.asarray((model.right_bias[first] != model.right_bias[second]) & is_equal)

@@ -36,7 +36,8 @@ def test_the_record_of_an_attack():
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "κ = 3 was sought for 3 right-right cosines. It moves them by 0.25 on average. Proven: by at most 0.75."),
+        ({"bound": 0.741}, "κ = 3 was sought for 3 right-right cosines. It moves them by 0.25 on average. Proven: by "
+         "at most 0.75."),
         ({"role": "left"}, "κ = 3 was sought for 3 left-left cosines. It moves them by 0.25 on average. Proven: by at "
          "most 0.75."),
         ({"role": "cross", "group": Diagonal(2)}, "κ = inf was sought for 3 left-right cosines. It moves them by 0.25 "
@@ -58,16 +59,15 @@ def test_the_record_of_an_attack():
 )  # fmt: skip
 def test_an_attack_in_words(given, said):
     found = attack(**given)
-    assert found.explain() == f"The worst gauge found within {said}"
-    assert said.startswith(found.reached().removeprefix("The worst gauge found within "))
+    assert found.explain() == f"The worst {found.group.kind} gauge found within {said}"
 
 
 def test_pairs_are_called_by_what_people_call_the_sides():
-    assert attack(role="cross").reached(("word", "topic")).split(". ")[0] == (
-        "The worst gauge found within κ = 3 was sought for 3 word-topic cosines"
+    assert attack(role="cross").explain(("word", "topic")).split(". ")[0] == (
+        "The worst linear gauge found within κ = 3 was sought for 3 word-topic cosines"
     )
     shifted = attack(group=Affine(2, side="left", max_condition=2.0, max_shift=0.5), role="left")
-    assert "shifts of words up to 0.5 was sought for 3 word-word cosines" in shifted.reached(("word", "topic"))
+    assert "shifts of words up to 0.5 was sought for 3 word-word cosines" in shifted.explain(("word", "topic"))
 
 
 def test_where_no_row_has_a_list_nothing_can_be_driven_out_of_any():

@@ -10,7 +10,7 @@ from models import random_model
 
 from embaudit.attacks import Attack, worst, worst_gauge
 from embaudit.errors import InputError
-from embaudit.foundation.words import percent
+from embaudit.foundation.words import percent, up
 from embaudit.gauges import Affine, Diagonal, GaugeGroup, GeneralLinear, Orthogonal, Translation
 from embaudit.kernels.nearest import neighbours
 from embaudit.kernels.pairs import draw_pairs
@@ -44,7 +44,7 @@ def test_no_attack_breaks_a_certificate(kind: type, kappa: float, seed: int) -> 
         assert group.contains(attack.gauge)
         assert 0 < attack.achieved <= attack.bound + 1e-9
         assert attack.gap == attack.bound - attack.achieved
-        assert f"Proven: by at most {attack.bound:.2f}." in attack.explain()
+        assert f"Proven: by at most {up(attack.bound):.2f}." in attack.explain()
     attack = quick(model, group, role=side, objective="neighbours", rng=seed)
     assert group.contains(attack.gauge)
     assert attack.achieved <= attack.bound
@@ -186,14 +186,14 @@ def test_one_sentence_says_what_was_found_and_what_is_proven() -> None:
     for role, pairs in (("right", "item-item"), ("left", "user-user"), ("cross", "user-item")):
         attack = quick(model, GeneralLinear(3, max_condition=2.0), role=role, rng=0)
         assert attack.explain(model.roles) == (
-            f"The worst gauge found within κ = 2 was sought for {attack.n_items:,} {pairs} cosines. It moves them by "
-            f"{attack.achieved:.2f} on average. "
-            f"Proven: by at most {attack.bound:.2f}."
+            f"The worst linear gauge found within κ = 2 was sought for {attack.n_items:,} {pairs} cosines. It moves "
+            f"them by {attack.achieved:.2f} on average. "
+            f"Proven: by at most {up(attack.bound):.2f}."
         )
     attack = quick(model, GeneralLinear(3, max_condition=1.5), objective="neighbours", rng=0)
     assert attack.explain(("word", "label")) == (
-        f"The worst gauge found within κ = 1.5 was sought for {len(attack.table)} label-label lists. It drives out "
-        f"{percent(attack.achieved)} of their entries. Proven: at most {percent(attack.bound)}."
+        f"The worst linear gauge found within κ = 1.5 was sought for {len(attack.table)} label-label lists. It drives "
+        f"out {percent(attack.achieved)} of their entries. Proven: at most {percent(up(attack.bound))}."
     )
 
 
@@ -308,9 +308,9 @@ def test_an_affine_attack_names_both_budgets() -> None:
     model = head(0)
     attack = quick(model, Affine(3, max_condition=2.0, max_shift=0.25), rng=0, n_steps=2, n_starts=1)
     assert attack.explain(("input", "label")).startswith(
-        "The worst gauge found within κ = 2 and shifts of labels up to 0.25 was sought for "
+        "The worst affine gauge found within κ = 2 and shifts of labels up to 0.25 was sought for "
     )
-    told = replace(attack, typical_row=0.5).reached(("input", "label"))
+    told = replace(attack, typical_row=0.5).explain(("input", "label"))
     assert "and shifts of labels up to 0.5 typical rows was sought for " in told
     everything = replace(attack, objective="neighbours", bound=1.0).explain()
     assert everything.endswith("of their entries. More is not ruled out.")

@@ -281,6 +281,7 @@ def heads() -> dict[str, Evidence]:
         "gains decide for labels asked": normed(layer, sampled=True, n_copies=3, ones=0.123),
         "gains of zero decide": normed(zero),
         "gains decide nothing": normed(rms, share=0.01),
+        "independent labels behind a norm": changed(normed(rms), head=head(projector=projector(4, 3))),
         "gains of zero decide nothing": normed(zero, share=0.01),
     }  # fmt: skip
 

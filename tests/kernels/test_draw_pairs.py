@@ -80,6 +80,13 @@ def test_pairs_of_a_model_are_drawn_of_its_sides():
     assert len(Pairs("cross").sample(model, 15)) == 15
 
 
+def test_rows_of_zeros_are_in_no_pair():
+    model = FactorModel.from_user_item([[1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    assert [Pairs(role).n_pairs(model) for role in ("left", "right", "cross")] == [0, 3, 3]
+    assert Pairs("right").sample(model, 9).tolist() == [[0, 2], [0, 3], [2, 3]]
+    assert Pairs("cross").sample(model, 9).tolist() == [[0, 0], [0, 2], [0, 3]]
+
+
 def test_bad_draws_are_one_sentence():
     with pytest.raises(InputError, match=r"^the number of rows must be at least 2 to form a pair; got 1\.$"):
         draw_pairs(1, 5)

@@ -241,7 +241,7 @@ def test_summary_narrows_with_the_budget_and_with_the_group() -> None:
         assert quantiles == sorted(quantiles)
         assert lines["diagonal", 2.0].to_dict()["n_pairs"] == 500
     empty = range_summary(FactorModel.from_vectors(np.zeros((3, 2))), n_pairs=5, rng=0)[0]
-    assert empty.n_undefined == 3
+    assert (empty.n_pairs, empty.n_all_pairs) == (0, 0)
     assert np.isnan(empty.width_mean)
 
 

@@ -88,7 +88,7 @@ def test_the_way_to_the_worst_gauge_leads_from_the_model_at_hand(audited, share)
     assert np.abs(cosines(rows) - cosines(equal.right)).max() < 1e-12
     assert np.abs(others @ rows.T + one.row_bias + found.offset - audited.model.scores()).max() < 1e-12
     assert np.isclose(np.exp(share * np.ptp(one.step)), attack.gauge.condition_number**share, rtol=1e-12)
-    assert re.fullmatch(r"The worst gauge found within κ = 2 was sought for \d+ item-item lists\.", one.said)
+    assert re.fullmatch(r"The worst linear gauge found within κ = 2 was sought for \d+ item-item lists\.", one.said)
 
 
 def test_shifts_are_those_of_all_rows_and_end_at_the_centre(shifted):

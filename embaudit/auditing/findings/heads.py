@@ -140,22 +140,22 @@ def simplex(evidence: Evidence) -> Iterator[Finding]:
     head = evidence.head
     if head is None or not (head.projector.degenerate or head.projector.thin):
         return
-    guards = ["capped"] * (head.link.soft_cap is not None) + ["normalised"] * head.link.unit_rows
-    alone = ["alone"] * (not head.has_inputs)
+    code = "EMB302" if head.projector.degenerate else "EMB303"
+    names: dict[str, Any] = {"labels": counted(head.n_labels, "label"), "held": counted(head.model.rank, "dimension")}
+    names |= {"norm": "" if evidence.norm is None else evidence.norm.norm.title}
+    limits = {"cap": head.link.soft_cap is not None, "norm": evidence.norm is not None, "gauges": not head.link.guard}
     yield finding(
-        "EMB302" if head.projector.degenerate else "EMB303",
+        code,
         evidence,
         Kind.PROVEN,
-        *guards,
-        *alone,
+        *["alone"] * (not head.has_inputs),
         role="right",
         scope=Scope("all inputs"),
         rows=LABELS,
         value=head.projector.labels_per_dimension,
-        labels=counted(head.n_labels, "label"),
         dimensions=counted(head.affine_rank, "dimension"),
-        held=counted(head.model.rank, "dimension"),
         warning=head.projector.warning,
+        **names | {part: template(code, part).format_map(names) * there for part, there in limits.items()},
     )
 
 

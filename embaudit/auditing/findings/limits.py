@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 import embaudit.auditing.limits as budget
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.movement import of_drawn
 from embaudit.auditing.findings.writing import finding, template
-from embaudit.foundation.words import counted, drawn_of, percent
+from embaudit.foundation.words import counted, down, drawn_of, percent, up
 from embaudit.gauges import Affine
 from embaudit.model import Pairs
 
@@ -18,23 +17,10 @@ if TYPE_CHECKING:
 
     from embaudit.auditing.evidence import Evidence
 
-ROUNDING = 1e-6
-"""Part of a hundredth that rounding of a bound may make."""
-
 
 def unseen_too(evidence: Evidence) -> str:
     """Say behind a bound what lies outside of its set, if anything does."""
     return template("bound", "unseen") if evidence.fibre.unseen else ""
-
-
-def _up(bound: float) -> float:
-    """Round an upper bound to two decimals such that it still is one."""
-    return ceil(100 * bound - ROUNDING) / 100
-
-
-def _down(share: float) -> float:
-    """Round a share that is proven at least to a hundredth that is proven, too."""
-    return floor(100 * share + ROUNDING) / 100
 
 
 def _set_of(evidence: Evidence, group: str, max_condition: float | None, max_shift: float | None) -> Scope:
@@ -59,6 +45,7 @@ def ranges(evidence: Evidence) -> Iterator[Finding]:
             scope=scope,
             rows=f"{pairs} of {kind} cosines{of_drawn(evidence, summary.role)}",
             value=summary.width_quantiles[0.5],
+            least=down(summary.width_quantiles[0.5]),
             set=scope,
             unseen=unseen_too(evidence),
         )
@@ -81,7 +68,7 @@ def certificates(evidence: Evidence) -> Iterator[Finding]:
                 scope=scope,
                 rows=lists + of_drawn(evidence, certificate.role),
                 value=share,
-                share=percent(_down(share)),
+                share=percent(down(share)),
                 set=scope,
                 unseen=unseen_too(evidence),
             )
@@ -103,13 +90,14 @@ def attacks(evidence: Evidence) -> Iterator[Finding]:
             if lists
             else f"{drawn_of(attack.n_items, Pairs(role).n_pairs(model), 'pair')} of {pairs} cosines"
         ) + of_drawn(evidence, role)
-        common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows}
-        reached = attack.reached(model.roles)
+        variant = ["lists"] * lists
+        common: dict[str, Any] = {"role": role, "scope": scope, "rows": rows, "set": scope}
         yield finding(
-            "reached", evidence, Kind.SHOWN, **common, value=attack.achieved, witness=attack.gauge, reached=reached
-        )
-        if budget.holds_shifts(model, role, group.kind):
+            "reached", evidence, Kind.SHOWN, *variant, **common, value=attack.achieved, witness=attack.gauge,
+            share=percent(attack.achieved),
+        )  # fmt: skip
+        if budget.holds_shifts(model, role, group.kind) and not (lists and up(attack.bound) >= 1):
             yield finding(
-                "bound", evidence, Kind.PROVEN, *["lists"] * lists, **common, value=attack.bound, set=scope,
-                most=_up(attack.bound), share=percent(_up(attack.bound)), unseen=unseen_too(evidence),
+                "bound", evidence, Kind.PROVEN, *variant, **common, value=attack.bound,
+                most=up(attack.bound), share=percent(up(attack.bound)), unseen=unseen_too(evidence),
             )  # fmt: skip
