@@ -1,13 +1,14 @@
-"""What a reading made of a file: which array became what, what was left over, and what nobody said."""
+"""The fields of a model as a file holds them, and the report of what became what, was left over and was assumed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from embaudit.errors import InputError
 from embaudit.foundation.words import counted
-from embaudit.model import FactorModel
+from embaudit.model import FactorModel, Link
 
 WORDS = {
     "left": "left factors", "right": "right factors", "left_bias": "left bias", "right_bias": "right bias",
@@ -19,6 +20,8 @@ WORDS = {
 """What the fields of a model are called."""
 FEW = 2
 """How many of them a line names."""
+OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
+"""Fields that vectors alone have."""
 SHOWN = 6
 """How many arrays left over a sentence names."""
 
@@ -145,6 +148,75 @@ class Reading:
 
     model: FactorModel
     intake: Intake
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The place in a file that one field of a model comes from; its value is read when a model is made of it."""
+
+    name: str
+    """Name in the file; empty where a report does not list it."""
+    read: Callable[[], Any]
+    """Returns the value; None for what the file does not hold after all."""
+    shape: tuple[int | None, ...] = ()
+    rounded: str = ""
+
+    @classmethod
+    def of(cls, name: str, value: Any) -> Source:
+        """Make a source of a value that is there already."""
+        return cls(name, lambda: value)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """The fields of a model that a file holds: names and shapes at once, values when a model is made of them.
+
+    Examples
+    --------
+    >>> contents = Contents({"right": Source("Q", lambda: [[1.0], [2.0]], (2, 1))})
+    >>> contents.model(), contents.intake("npz", "a.npz").line()
+    (FactorModel(2 items, 1 dimension, identity link, float64, no users), 'read as npz: Q')
+    """
+
+    fields: Mapping[str, Source]
+    """By field of `FactorModel`."""
+    left_over: tuple[Part, ...] = ()
+    assumed: tuple[str, ...] = ()
+    roles: tuple[str, str] = Intake.titles
+    """Nouns for the rows of the left and the right side."""
+    files: tuple[str, ...] = ()
+    """Files besides the one that was named."""
+
+    def of_kind(self, kind: str) -> Contents:
+        """Restrict the fields to a kind of model; vectors are rows with ids, names and counts alone.
+
+        Raises
+        ------
+        InputError
+            If the file holds less than was asked for.
+        """
+        link = self.fields["link"].read() if "link" in self.fields else None
+        if kind == "factors" and "left" not in self.fields:
+            raise InputError('kind must be "vectors" here: the file holds one side only; got "factors".')
+        if kind == "head" and (link is None or Link.of(link) != "softmax"):
+            raise InputError('kind must be "factors" or "vectors" here: the file holds no softmax head; got "head".')
+        if kind != "vectors":
+            return self
+        compares = link is not None and Link.of(link).compares is not None
+        fields = OF_VECTORS | ({"link"} if compares else set())
+        return replace(self, fields={name: source for name, source in self.fields.items() if name in fields})
+
+    def model(self) -> FactorModel:
+        """Read all values and make a model of them."""
+        values = {name: source.read() for name, source in self.fields.items()}
+        values = {name: value for name, value in values.items() if value is not None}
+        return FactorModel(**{"left": None, "link": None, "roles": self.roles, **values})
+
+    def intake(self, format: str, path: object) -> Intake:  # noqa: A002
+        """Report which part of a file becomes which field; no values are read."""
+        named = ((field, source) for field, source in self.fields.items() if source.name)
+        parts = tuple(Part(source.name, field, source.shape, source.rounded) for field, source in named)
+        return Intake(format, self.files or (str(path),), parts, self.left_over, self.assumed, self.roles)
 
 
 def _shape(shape: tuple[int | None, ...], rounded: str = "") -> str:

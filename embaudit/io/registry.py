@@ -18,7 +18,7 @@ from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of,
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
-from embaudit.io.intake import Intake, Part, Reading
+from embaudit.io.intake import Contents, Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
@@ -27,8 +27,6 @@ from embaudit.model import FactorModel, comparing
 ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_counts", "right_counts", "inputs",
           "states")  # fmt: skip
 """Options that every format takes."""
-OF_SIDES = ("left", "right", "left_ids", "right_ids", "left_bias", "right_bias")
-"""The fields of a model whose shapes an intake tells."""
 
 
 def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> FactorModel:  # noqa: A002
@@ -79,13 +77,12 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     where, request = existing_path(path), Request.of(kind, options)
     with _at(where):
         chosen = _chosen(where, format, request)
-        model = module_of(chosen).read(where, request)
-        inside = _looked(chosen, where, request)
-        arrays = {part.name for part in inside.parts}
-        taken: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
-        model = finish(model, replace(request, **taken), where)
-        intake = _elsewhere(_found(_with_files(inside, request), model).of(model, said=request.given))
-        return Reading(model, intake)
+        contents = _contents(chosen, where, request)
+        intake = _with_files(contents.intake(chosen.name, where), request)
+        arrays = {source.name for source in contents.fields.values()}
+        inside: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
+        model = finish(contents.model(), replace(request, **inside), where)
+        return Reading(model, _elsewhere(_with_shapes(intake, model).of(model, said=request.given)))
 
 
 def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
@@ -95,7 +92,8 @@ def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
     """
     where, request = existing_path(path), Request.of(kind, options)
     with _at(where):
-        return _elsewhere(_with_files(_looked(_chosen(where, format, request), where, request), request))
+        chosen = _chosen(where, format, request)
+        return _elsewhere(_with_files(_contents(chosen, where, request).intake(chosen.name, where), request))
 
 
 def _elsewhere(found: Intake) -> Intake:
@@ -120,10 +118,9 @@ def _chosen(where: Path, format: str | None, request: Request) -> Format:  # noq
     return chosen
 
 
-def _looked(chosen: Format, where: Path, request: Request) -> Intake:
-    """Ask the reader what it would do."""
-    ask = getattr(module_of(chosen), "look", None)
-    return Intake(chosen.name, (str(where),)) if ask is None else replace(ask(where, request), format=chosen.name)
+def _contents(chosen: Format, where: Path, request: Request) -> Contents:
+    contents: Contents = module_of(chosen).contents(where, request)
+    return contents.of_kind(request.kind)
 
 
 def _with_files(found: Intake, request: Request) -> Intake:
@@ -143,28 +140,22 @@ def _with_files(found: Intake, request: Request) -> Intake:
     return replace(found.beside(*parts), files=(*found.files, *files))
 
 
-def _found(intake: Intake, model: FactorModel) -> Intake:
-    """Fill in the shapes that headers did not tell, and drop what the kind asked for left out."""
-    held = _shapes(model)
-    parts = tuple(
-        replace(part, shape=held[part.became]) if None in (part.shape or (None,)) and part.became in held else part
+def _with_shapes(intake: Intake, model: FactorModel) -> Intake:
+    """Fill in the shapes that headers did not tell; nothing is read for it that still lies in the file."""
+    parts = (
+        replace(part, shape=_shape(model, part.became)) if None in (part.shape or (None,)) else part
         for part in intake.parts
-        if part.became not in OF_SIDES or part.became in held
     )
-    if not parts:
-        parts = tuple(Part("vectors", name, shape) for name, shape in held.items())
-    return replace(intake, parts=parts)
+    return replace(intake, parts=tuple(parts))
 
 
-def _shapes(model: FactorModel) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of what there is of `OF_SIDES`; nothing is read for it that still lies in the file."""
-    found: dict[str, tuple[int, ...]] = {}
-    for name in OF_SIDES:
-        role, _, field = name.partition("_")
-        side = model.left_side if role == "left" else model.right_side
-        if side is not None and (field or "rows") in side.given:
-            found[name] = (len(side),) if field else side.shape
-    return found
+def _shape(model: FactorModel, name: str) -> tuple[int, ...]:
+    """Return the shape of a field; of what has none, nothing."""
+    role, _, field = name.partition("_")
+    side = model.left_side if role == "left" else model.right_side if role == "right" else None
+    if side is None or (field or "rows") not in side.given:
+        return ()
+    return (len(side),) if field else side.shape
 
 
 def _require_known(request: Request, chosen: Format) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import resource
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +15,6 @@ from models import random_model
 from embaudit.auditing import audit
 from embaudit.errors import InputError
 from embaudit.io import load, look, read, read_ids, save
-from embaudit.io.codecs.npy import Npy
-from embaudit.io.codecs.npz import Npz
-from embaudit.io.codecs.safetensors import Safetensors
 from embaudit.io.intake import Intake, Part
 
 if TYPE_CHECKING:
@@ -80,17 +80,22 @@ def test_a_look_says_what_reading_says_of_parts(tmp_path: Path, suffix: str) -> 
     assert ("right_ids" in {part.became for part in looked.parts}) == (suffix != ".npy")
 
 
-def test_a_look_reads_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_: object) -> None:
-        raise AssertionError
-
-    paths = []
-    for suffix in (".npz", ".safetensors"):
-        paths.append(tmp_path / f"m{suffix}")
-        save(random_model(n=None, p=6, k=3), paths[-1])
-    for codec in (Npz, Safetensors, Npy):
-        monkeypatch.setattr(codec, "__getitem__", never)
-    assert [look(path).format for path in paths] == ["embaudit", "safetensors"]
+@pytest.mark.parametrize("suffix", [".npy", ".safetensors"])
+def test_a_look_reads_no_numbers(tmp_path: Path, suffix: str) -> None:
+    rows, path = 10**7, tmp_path / f"m{suffix}"
+    header = json.dumps({"item_factors": {"dtype": "F32", "shape": [rows, 128], "data_offsets": [0, 512 * rows]}})
+    with path.open("wb") as file:
+        if suffix == ".npy":
+            described = {"descr": "<f4", "fortran_order": False, "shape": (rows, 128)}
+            np.lib.format.write_array_header_1_0(file, described)
+        else:
+            file.write(len(header).to_bytes(8, "little") + header.encode())
+        # A hole of 5 GB, which takes no room on the disk.
+        file.truncate(file.tell() + 512 * rows)
+    start, before = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert look(path).parts[0].shape == (rows, 128)
+    assert time.process_time() - start < 0.5
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 2**17
 
 
 def test_a_look_refuses_what_reading_refuses(tmp_path: Path) -> None:
@@ -118,7 +123,7 @@ def test_a_look_calls_rows_of_a_head_labels(tmp_path: Path) -> None:
     (tmp_path / "v.csv").write_text("id,a,b\nx,1.5,2\ny,3,4.5\n")
     found = read(tmp_path / "v.csv", kind="head")
     assert found.intake.explain() == (
-        "Read as csv: columns a to b (2 × 2) as right factors, id (?) as right names. Label ids: none, so rows go by "
+        "Read as csv: columns a to b (2 × 2) as right factors, id (2) as right names. Label ids: none, so rows go by "
         "their names."
     )
     assert found.model.names("right").tolist() == ["x", "y"]

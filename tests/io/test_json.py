@@ -87,7 +87,7 @@ def test_a_bias_of_records_is_settled_as_in_tables(tmp_path: Path) -> None:
         ('{"embaudit_version": "1"}', "got an audit; give the model that was audited."),
         ("{", "must be JSON of vectors: lists of numbers"),
         ("[" * 100_000, "got nested too deeply; write it again."),
-        ("[[1, NaN]]", "item factors must be finite; got nan at row 0, column 1"),
+        ("[[1, NaN]]", "item factors (vector) must be finite; got nan at row 0, column 1"),
     ],
 )
 def test_other_documents(tmp_path: Path, text: str, sentence: str) -> None:
@@ -104,5 +104,6 @@ def test_lines_that_are_cut_off(tmp_path: Path, text: str) -> None:
     (tmp_path / "v.jsonl").write_text(text)
     with pytest.raises(InputError, match="must be JSON of vectors"):
         load(tmp_path / "v.jsonl")
-    with pytest.raises(InputError, match='kind must be "vectors" or "head" for JSON, which is one side; got "factors"'):
+    (tmp_path / "v.jsonl").write_text('{"id": 1, "v": [1]}\n')
+    with pytest.raises(InputError, match='kind must be "vectors" here: the file holds one side only; got "factors"'):
         load(tmp_path / "v.jsonl", kind="factors")

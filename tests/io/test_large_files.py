@@ -18,7 +18,7 @@ from pyarrow import parquet
 import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.io import load, read, save
-from embaudit.io.codecs import arrow_vectors
+from embaudit.io.codecs.arrow import ArrowTable
 from embaudit.model import lazy_array
 from embaudit.model.lazy_array import LazyArray
 
@@ -190,8 +190,8 @@ def test_opening_reads_no_vectors(suffix: str, tmp_path: Path, monkeypatch: pyte
     asked: list[str] = []
     for name in (
         "embaudit.model.side.as_factors",
-        "embaudit.io.codecs.arrow_vectors.matrix",
-        "embaudit.io.codecs.arrow.table",
+        "embaudit.io.codecs.arrow.ArrowTable.matrix",
+        "embaudit.io.codecs.arrow.ArrowTable.column",
     ):
         monkeypatch.setattr(name, noted(asked, pkgutil.resolve_name(name)))
     found = read(path)
@@ -306,7 +306,7 @@ def test_the_footer_tells_how_long_lists_are(fixed: bool, tmp_path: Path) -> Non
     kind = pa.list_(pa.float32(), 3) if fixed else pa.list_(pa.float32())
     written = pa.table({"id": range(9), "vector": pa.array(list(ROWS), type=kind)})
     parquet.write_table(written, tmp_path / "v.parquet", row_group_size=4)
-    assert arrow_vectors.width(tmp_path / "v.parquet", "vector") == 3
+    assert ArrowTable.open(tmp_path / "v.parquet").width("vector") == 3
     assert load(tmp_path / "v.parquet").right.tolist() == ROWS.tolist()
 
 
@@ -314,7 +314,7 @@ def test_lists_of_different_lengths_are_refused(tmp_path: Path) -> None:
     for lists, found in (([[1.0, 2.0], [3.0]], 0), ([[1.0, 2.0, 3.0], [4.0]], 2)):
         path = tmp_path / f"{found}.parquet"
         parquet.write_table(pa.table({"id": [1, 2], "vector": lists}), path)
-        assert arrow_vectors.width(path, "vector") == found
+        assert ArrowTable.open(path).width("vector") == found
         with pytest.raises(InputError, match=f"vectors of {len(lists[0])} numbers, as the first is; got 1 in row 1"):
             _ = load(path).right
 
@@ -333,7 +333,7 @@ def test_a_table_that_changed_since_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_is_read_once_for_all_models_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(arrow_vectors, "matrix", noted(asked, arrow_vectors.matrix))
+    monkeypatch.setattr(ArrowTable, "matrix", noted(asked, ArrowTable.matrix))
     model = load(stored(tmp_path / "v.parquet", ROWS))
     other = model.replace(roles=("a", "b"))
     assert other.right is model.right

@@ -1,21 +1,24 @@
-"""Parquet, Feather and Arrow: names of columns, whole columns, a column of lists as a matrix, vectors in blocks."""
+"""Parquet, Feather and Arrow: one table in a file or in many; names and shapes first, then columns in batches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrays import Stream
-from embaudit.io.codecs.arrow_room import claimed_bytes, require_room
+from embaudit.foundation.checked import storage_of
+from embaudit.io.codecs.held import held
 from embaudit.io.codecs.npy import reason
 from embaudit.io.codecs.unpacked import require_sense
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
 
@@ -29,183 +32,360 @@ FILE = (b"ARROW1", b"FEA1")
 """What an Arrow file begins with; a stream, which HF datasets and the like write, has no such mark."""
 END = bytes.fromhex("ffffffff00000000")
 """What a whole stream ends with."""
+ROWS = 2048
+"""Rows of Parquet that are read at a time."""
+UNPACKED = 10
+"""Times its size that a file of vectors unpacks to at most; one that is larger than memory is read in batches."""
 
 
-def names(path: Path) -> list[str]:
-    """Return the names of the columns; nothing else is read.
+@dataclass(frozen=True, eq=False)
+class ArrowTable:
+    """The columns of a table: in files that lie one below another, or in memory."""
 
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
-    return list(schema(path)[0].names)
+    path: Path
+    """What sentences name: the file, or the folder of the files."""
+    schema: pa.Schema
+    """Names and types, without dictionaries and views of text."""
+    rows: int
+    files: tuple[Path, ...] = ()
+    constants: Mapping[Path, Mapping[str, Any]] = field(default_factory=dict)
+    """By file: the columns that the names of its folders tell, as `year=2020` does."""
+    content: pa.Table | None = None
+    """The columns, where they are in memory."""
+
+    @classmethod
+    def of(cls, path: Path, content: pa.Table) -> ArrowTable:
+        """Take a table in memory."""
+        return cls(path, _plain(content.schema), content.num_rows, content=content)
+
+    @classmethod
+    def open(cls, path: Path, files: Sequence[Path] = ()) -> ArrowTable:
+        """Read names and types of the columns and the number of rows, nothing else.
+
+        Raises
+        ------
+        InputError
+            If a file is damaged, has other columns than the first, or they say that they hold more than memory does.
+        """
+        files = tuple(files) or (path,)
+        parts = [_header(file) for file in files]
+        constants = {file: _constants(file.relative_to(path) if file != path else Path()) for file in files}
+        schema = _with_constants(parts[0][0], constants[files[0]])
+        for file, (other, _, _) in zip(files, parts, strict=True):
+            if not _with_constants(other, constants[file]).equals(schema):
+                raise must_be(f"the columns of {file}", f"those of {files[0]}", ", ".join(other.names), "leave it out")
+        rows = sum(part[1] for part in parts)
+        _require_room(path, files, max(sum(part[2] for part in parts), rows * sum(map(_width_of, schema.types))))
+        return cls(path, schema, rows, files, constants)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Yield some columns a batch of rows at a time, in the order of the files.
+
+        Raises
+        ------
+        InputError
+            If a file is damaged.
+        """
+        if self.content is not None:
+            yield from self.content.select(list(columns)).to_batches()
+        for file in self.files:
+            constants = {name: value for name, value in self.constants[file].items() if name in columns}
+            stored = [name for name in columns if name not in constants]
+            try:
+                for batch in (_of_parquet if file.suffix.lower() in PARQUET else _of_arrow)(file, stored):
+                    # Arrow ends the process where it walks through damaged lists.
+                    batch.validate(full=True)
+                    yield _completed(batch, constants)
+            except InputError:
+                raise
+            except BROKEN as error:
+                raise damaged(file, error) from error
+
+    def column(self, name: str) -> pa.ChunkedArray:
+        """Read a whole column; texts that stand once in the file for very many rows are refused."""
+        import pyarrow as pa
+        from pyarrow import types
+
+        kind, size, chunks = self.schema.field(name).type, 0, []
+        packed = sum(file.stat().st_size for file in self.files)
+        for batch in self.batches([name]):
+            chunk = batch.column(name)
+            try:
+                if types.is_dictionary(chunk.type) and self.files:
+                    size += _length_of_texts(chunk)
+                    require_sense(size, packed)
+                chunks.append(chunk.cast(kind))
+            except ValueError as error:
+                raise damaged(self.path, error) from error
+        return pa.chunked_array(chunks, kind)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Read all columns."""
+        import pyarrow as pa
+
+        columns = {name: self.column(name) for name in self.schema.names}
+        frame: pd.DataFrame = pa.table(columns, schema=self.schema).to_pandas()
+        return frame
+
+    def width(self, name: str) -> int:
+        """Return how long the lists of a column are by what the files say of themselves; 0 where they do not tell."""
+        from pyarrow import parquet, types
+
+        kind = self.schema.field(name).type
+        if types.is_fixed_size_list(kind):
+            return int(kind.list_size)
+        values = 0
+        for file in self.files:
+            if file.suffix.lower() not in PARQUET:
+                return 0
+            metadata = parquet.read_metadata(file)
+            leaves = [i for i in range(metadata.num_columns) if metadata.schema.column(i).path.startswith(f"{name}.")]
+            groups = range(metadata.num_row_groups)
+            values += sum(metadata.row_group(group).column(i).num_values for i in leaves for group in groups)
+        return values // self.rows if self.rows and values % self.rows == 0 else 0
+
+    def matrix(self, name: str, called: str) -> NDArray[Any]:
+        """Read a column of lists as `stacked` does, some rows at a time; see `held` for where they are held.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or as `stacked` does.
+        """
+        if not is_vectors(self.schema.field(name).type):
+            raise must_be(called, "lists of numbers", str(self.schema.field(name).type))
+
+        def parts() -> Iterator[NDArray[Any]]:
+            return _stacked_parts((batch.column(name) for batch in self.batches([name])), called)
+
+        first = next(parts(), None)
+        return self._held(() if first is None else first.shape[1:], np.empty(0) if first is None else first, parts())
+
+    def side_by_side(self, columns: Sequence[str], dtype: DTypeLike) -> NDArray[Any]:
+        """Read columns of numbers as a matrix, some rows at a time; see `held` for where they are held.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged, or numbers are missing.
+        """
+
+        def parts() -> Iterator[NDArray[Any]]:
+            for batch in self.batches(columns):
+                chosen = [batch.column(name) for name in columns]
+                if any(column.null_count for column in chosen):
+                    missing = sum(column.null_count for batch in self.batches(columns) for column in batch.columns)
+                    raise must_be(f"the vectors of {self.path}", "free of missing numbers", f"{missing} missing")
+                yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in chosen])
+
+        return self._held((len(columns),), np.empty(0, dtype), parts())
+
+    def _held(self, shape: tuple[int, ...], like: NDArray[Any], parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
+        try:
+            if not shape:
+                raise ValueError("no rows")
+            return held((self.rows, *shape), storage_of(like.dtype), parts)
+        except ValueError as error:
+            if isinstance(error, InputError):
+                raise
+            raise damaged(self.path, error) from error
 
 
-def schema(path: Path) -> tuple[pa.Schema, int]:
-    """Read the types of the columns, and the number of rows; of a stream its narrowest column, nothing else.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or says that it holds more than memory does.
-    """
-    from pyarrow import parquet
+def _header(path: Path) -> tuple[pa.Schema, int, int]:
+    """Return the types of the columns of a file, its number of rows, and the bytes that they unpack to."""
+    import pyarrow as pa
+    from pyarrow import dataset, ipc, parquet
 
     unpacked = 0
     try:
         if path.suffix.lower() in PARQUET:
             metadata = parquet.read_metadata(path)
-            found, rows = metadata.schema.to_arrow_schema(), metadata.num_rows
+            schema, rows = metadata.schema.to_arrow_schema(), metadata.num_rows
             unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+        elif is_stream(path):
+            with pa.memory_map(str(path)) as file:
+                schema = ipc.open_stream(file).schema
+            narrowest = min(range(len(schema)), key=lambda place: _width_of(schema.field(place).type), default=0)
+            with pa.memory_map(str(path)) as file:
+                batches = ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=[narrowest]))
+                rows = sum(batch.num_rows for batch in batches)
         else:
-            found, rows = _arrow_schema(path)
-        found = _plain(found)
+            with pa.memory_map(str(path)) as file:
+                schema = ipc.open_file(file).schema
+            rows = dataset.dataset(path, format="feather").count_rows()
+        schema = _plain(schema)
         # Names are decoded only here.
-        twice = next((name for name, count in Counter(found.names).items() if count > 1), None)
+        twice = next((name for name, count in Counter(schema.names).items() if count > 1), None)
     except BROKEN as error:
         raise damaged(path, error) from error
     if twice is not None:
         raise must_be(f"the columns of {path}", "of different names", f"{twice!r} more than once", "rename one")
-    require_room(path, max(unpacked, claimed_bytes(found.types, rows)))
-    return found, rows
+    if not schema.names:
+        raise must_be(f"{path}", "a table with columns", "none")
+    return schema, rows, unpacked
 
 
-def _arrow_schema(path: Path) -> tuple[pa.Schema, int]:
-    """Read the types of the columns of an Arrow file or stream, and the number of rows."""
+def _constants(path: Path) -> dict[str, Any]:
+    """Read what the names of folders tell, as Hive and Spark write it: `year=2020/part-0.parquet`."""
+    pairs = (part.partition("=") for part in path.parts[:-1])
+    return {name: value for name, equals, value in pairs if equals}
+
+
+def _with_constants(schema: pa.Schema, constants: Mapping[str, Any]) -> pa.Schema:
     import pyarrow as pa
-    from pyarrow import dataset, ipc
+
+    for name in constants:
+        schema = schema if name in schema.names else schema.append(pa.field(name, pa.string()))
+    return schema
+
+
+def _completed(batch: pa.RecordBatch, constants: Mapping[str, Any]) -> pa.RecordBatch:
+    import pyarrow as pa
+
+    for name, value in constants.items():
+        batch = batch.append_column(name, pa.repeat(value, len(batch)))
+    return batch
+
+
+def _of_parquet(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    from pyarrow import parquet
+
+    leaves = parquet.read_metadata(path).schema
+    flat = [leaf for leaf in map(leaves.column, range(len(leaves))) if "." not in leaf.path]
+    texts = [leaf.path for leaf in flat if leaf.physical_type == "BYTE_ARRAY"]
+    # Texts as places in a dictionary: one long text for all rows takes no room yet. Mapped, or Arrow holds the packed
+    # numbers of a whole group of rows.
+    with parquet.ParquetFile(path, memory_map=True, read_dictionary=texts) as file:
+        # Asked for all groups of rows at once, Arrow keeps those it has decoded.
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(ROWS, row_groups=[group], columns=list(columns), use_threads=False)
+
+
+def _of_arrow(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the batches that the file was written in; those that are not packed stay on disk."""
+    import pyarrow as pa
+    from pyarrow import ipc
 
     with pa.memory_map(str(path)) as file:
-        if not is_stream(path):
-            return ipc.open_file(file).schema, dataset.dataset(path, format="feather").count_rows()
-        found = ipc.open_stream(file).schema
-    narrowest = min(range(len(found)), key=lambda place: claimed_bytes([found.field(place).type], 1), default=0)
+        schema = ipc.open_stream(file).schema if is_stream(path) else ipc.open_file(file).schema
+    options = ipc.IpcReadOptions(included_fields=sorted(schema.get_field_index(name) for name in columns))
     with pa.memory_map(str(path)) as file:
-        batches = ipc.open_stream(file, options=ipc.IpcReadOptions(included_fields=[narrowest]))
-        return found, sum(batch.num_rows for batch in batches)
-
-
-def damaged(path: Path, error: Exception) -> InputError:
-    """Say that a Parquet or Arrow file cannot be read."""
-    allowed = f"a readable {path.suffix.lower()} table"
-    return must_be(f"{path}", allowed, reason(error), "write it again")
-
-
-def table(path: Path, columns: list[str] | None = None) -> pa.Table:
-    """Read columns of a Parquet, Feather or Arrow file.
-
-    Raises
-    ------
-    InputError
-        If it is damaged.
-    """
-    from pyarrow import feather
-
-    try:
-        known = schema(path)[0]
-        if path.suffix.lower() in PARQUET:
-            found = _parquet(path, columns, known)
-        else:
-            found = _streamed(path, columns) if is_stream(path) else feather.read_table(path, columns=columns)
-            _require_texts(found, path)
-        return found.cast(_plain(found.schema))
-    except InputError:
-        raise
-    except BROKEN as error:
-        raise damaged(path, error) from error
+        if is_stream(path):
+            file.seek(-len(END), 2)
+            if file.read() != END:
+                raise ValueError("a stream without its end")
+            file.seek(0)
+            yield from ipc.open_stream(file, options=options)
+            return
+        reader = ipc.open_file(file, options=options)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
 
 
 def is_stream(path: Path) -> bool:
     """Whether it is an Arrow file without a footer, to be read from its beginning."""
-    if path.suffix.lower() in PARQUET:
-        return False
     with path.open("rb") as file:
         return not file.read(6).startswith(FILE)
 
 
-def _streamed(path: Path, columns: list[str] | None) -> pa.Table:
-    """Read a stream."""
-    from pyarrow import ipc
-
-    require_end(path)
-    with path.open("rb") as file:
-        found = ipc.open_stream(file).read_all()
-    return found if columns is None else found.select(columns)
-
-
-def require_end(path: Path) -> None:
-    """Refuse a stream that is cut off between two of its batches.
-
-    Raises
-    ------
-    ValueError
-        If it has no end.
-    """
-    with path.open("rb") as file:
-        file.seek(-len(END), 2)
-        if file.read() != END:
-            raise ValueError("a stream without its end")
+def damaged(path: Path, error: Exception) -> InputError:
+    """Say that a Parquet or Arrow file cannot be read."""
+    return must_be(f"{path}", f"a readable {path.suffix.lower()} table", reason(error), "write it again")
 
 
 def _plain(schema: pa.Schema) -> pa.Schema:
-    """Return a schema without the views of text that polars writes."""
+    """Return a schema without dictionaries, and without the views of text that polars writes."""
     import pyarrow as pa
     from pyarrow import types
 
-    for i, field in enumerate(schema):
-        if types.is_string_view(field.type):
-            schema = schema.set(i, field.with_type(pa.string()))
+    for i, column in enumerate(schema):
+        kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+        schema = schema.set(i, column.with_type(pa.string() if types.is_string_view(kind) else kind))
     return schema
 
 
-def _parquet(path: Path, columns: list[str] | None, known: pa.Schema) -> pa.Table:
-    """Read Parquet; texts as places in a dictionary first, where one long text for all rows takes no room yet."""
-    from pyarrow import parquet, types
-
-    leaves = parquet.read_metadata(path).schema
-    texts = [leaf.path for leaf in map(leaves.column, range(len(leaves))) if leaf.physical_type == "BYTE_ARRAY"]
-    found = parquet.read_table(path, columns=columns, read_dictionary=texts)
-    _require_texts(found, path)
-    for place, field in enumerate(found.schema):
-        wanted = known.field(field.name)
-        if field.type == wanted.type:
-            continue
-        # Arrow unpacks no dictionary within lists, but reads them unpacked.
-        plain = found.column(place).cast(wanted.type) if types.is_dictionary(field.type) else None
-        column = parquet.read_table(path, columns=[field.name]).column(0) if plain is None else plain
-        column.validate(full=True)
-        found = found.set_column(place, wanted, column)
-    return found
-
-
-def _require_texts(found: pa.Table, path: Path) -> None:
-    """Refuse texts of a dictionary that would take far more room as one for each row."""
-    # Arrow ends the process where it walks through damaged lists.
-    found.validate(full=True)
-    size = sum(_length_of_texts(chunk) for column in found.columns for chunk in column.chunks)
-    require_sense(size, path.stat().st_size)
-
-
-def _length_of_texts(column: pa.Array) -> int:
-    """Add up the lengths of texts that lie in dictionaries, each as often as it is used."""
+def _length_of_texts(column: pa.DictionaryArray) -> int:
+    """Add up the lengths of texts that lie in a dictionary, each as often as it is used."""
     from pyarrow import compute, types
 
-    kind = column.type
-    if types.is_nested(kind):
-        parts = (
-            column.flatten() if types.is_struct(kind) else [column.values if types.is_map(kind) else column.flatten()]
-        )
-        return sum(map(_length_of_texts, parts))
-    if not types.is_dictionary(kind) or not (types.is_unicode(kind.value_type) or _is_bytes(kind.value_type)):
+    kind = column.type.value_type
+    if not (types.is_unicode(kind) or types.is_large_unicode(kind) or types.is_binary(kind)):
         return 0
     return compute.sum(compute.binary_length(column.dictionary).take(column.indices)).as_py() or 0
 
 
-def _is_bytes(kind: pa.DataType) -> bool:
+def _width_of(kind: pa.DataType) -> int:
+    """Return the bytes that a value takes at least: texts and lists, whose lengths are not told, take their places."""
     from pyarrow import types
 
-    return bool(types.is_binary(kind) or types.is_large_binary(kind) or types.is_large_unicode(kind))
+    if types.is_fixed_size_list(kind):
+        return int(kind.list_size) * _width_of(kind.value_type)
+    # Truth values take a bit in Arrow and a byte in NumPy.
+    return max(1, kind.bit_width // 8) if types.is_primitive(kind) else 4
+
+
+def _require_room(path: Path, files: Sequence[Path], claimed: int) -> None:
+    """Refuse files that claim more memory than there is, and more than files of their size can unpack to."""
+    available = available_memory()
+    if claimed > max(available, UNPACKED * sum(file.stat().st_size for file in files)):
+        got = f"{claimed:,} bytes of columns by its metadata"
+        raise must_be(f"{path}", f"a table that fits into the {available:,} bytes of memory available", got)
+
+
+def available_memory() -> int:
+    """Return the bytes of memory that are free for programs; where a system does not tell, 64 GB."""
+    if MEMORY.exists():
+        sizes = dict(line.split(":") for line in MEMORY.read_text().splitlines())
+        return 1024 * int(sizes["MemAvailable"].split()[0])
+    return 2**36
+
+
+MEMORY = Path("/proc/meminfo")
+
+
+def stacked(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
+    """Stack a column of lists of numbers, of fixed size or not, into a matrix of shape (n, k), chunk by chunk.
+
+    Raises
+    ------
+    InputError
+        If a list is missing, or the lists differ in length.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> stacked(pa.chunked_array([[[1.0, 2.0]], [[3.0, 4.0]]]), "vectors")
+    array([[1., 2.], [3., 4.]])
+    """
+    if not is_vectors(column.type):
+        raise must_be(name, "lists of numbers", str(column.type))
+    return np.concatenate(list(_stacked_parts(column.chunks, name)))
+
+
+def _stacked_parts(chunks: Iterable[pa.Array], name: str) -> Iterator[NDArray[Any]]:
+    from pyarrow import compute
+
+    width: int | None = None
+    done = 0
+    for chunk in chunks:
+        if not len(chunk):
+            continue
+        if chunk.null_count:
+            row = done + compute.index(chunk.is_null(), True).as_py()
+            raise must_be(name, "a vector in every row", f"none in row {row}", "drop that row")
+        lengths = compute.list_value_length(chunk).to_numpy(zero_copy_only=False)
+        width = int(lengths[0]) if width is None else width
+        if not width:
+            raise must_be(name, "vectors of one number at least", "empty lists")
+        wrong = np.flatnonzero(lengths != width)
+        if len(wrong):
+            got = f"{lengths[wrong[0]]} in row {done + wrong[0]}"
+            raise must_be(name, f"vectors of {width} numbers, as the first is", got)
+        values = chunk.flatten()
+        if values.null_count:
+            raise must_be(name, "free of missing numbers", f"{values.null_count} missing")
+        yield values.to_numpy(zero_copy_only=False).reshape(len(chunk), width)
+        done += len(chunk)
 
 
 def is_vectors(kind: pa.DataType) -> bool:
@@ -214,43 +394,3 @@ def is_vectors(kind: pa.DataType) -> bool:
 
     is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     return bool(is_list and (types.is_floating(kind.value_type) or types.is_integer(kind.value_type)))
-
-
-def write(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:
-    """Write Parquet with the columns given and a vector of fixed size a row, a block of rows at a time."""
-    from pyarrow import parquet
-
-    schema = _schema(stream, columns, metadata)
-    options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-    with parquet.ParquetWriter(file, schema, **options) as writer:
-        for batch in _batches(stream, columns, schema):
-            writer.write_batch(batch)
-
-
-def write_file(file: IO[bytes], stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> None:
-    """Write the same as an Arrow file, which Feather is."""
-    from pyarrow import ipc
-
-    schema = _schema(stream, columns, metadata)
-    with ipc.new_file(file, schema) as writer:
-        for batch in _batches(stream, columns, schema):
-            writer.write_batch(batch)
-
-
-def _schema(stream: Stream, columns: Mapping[str, NDArray[Any]], metadata: dict[str, str]) -> pa.Schema:
-    import pyarrow as pa
-
-    fields = [(name, pa.array(values[:0]).type) for name, values in columns.items()]
-    vector = pa.list_(pa.from_numpy_dtype(stream.dtype), stream.shape[1])
-    return pa.schema([*fields, ("vector", vector)], metadata=metadata)
-
-
-def _batches(stream: Stream, columns: Mapping[str, NDArray[Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-
-    start = 0
-    for block in stream.rows():
-        vectors = pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), stream.shape[1])
-        beside = [pa.array(values[start : start + len(block)]) for values in columns.values()]
-        yield pa.record_batch([*beside, vectors], schema=schema)
-        start += len(block)

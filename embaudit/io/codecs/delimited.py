@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -180,7 +179,7 @@ def _sample(path: Path) -> tuple[str, str]:
                     break
             if len(chunk) == SAMPLE_BYTES:
                 data = data[: data.rfind(b"\n") + 1] or data
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     if not data.strip():
         raise must_be("the input", "a file with something in it", f"{path}, which is empty")
@@ -269,7 +268,7 @@ def _settled(
             source = _with_quotes_settled(source)
         try:
             return parse(source, types)
-        except (OSError, EOFError, zlib.error) as error:
+        except OSError as error:
             raise InputError(f"{source.path} cannot be read: {error}.") from error
         except ValueError as error:
             source = _adapted(source, columns, types, str(error))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ def table(path: Path) -> pa.Table:
             return _records(file)
     except InputError:
         raise
-    except (OSError, EOFError, zlib.error) as error:
+    except OSError as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
     except (ValueError, TypeError, OverflowError, pa.ArrowException) as error:
         raise must_be(f"{path}", f"JSON of {ALLOWED}", _reason(error), "write it again") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import zlib
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,13 +55,13 @@ class Gunzipped(io.RawIOBase):
         Raises
         ------
         OSError
-            If more comes out than makes sense.
+            If more comes out than makes sense, or the file is damaged.
         """
-        got = self._stream.readinto(buffer)
         try:
+            got = self._stream.readinto(buffer)
             require_sense(self._stream.tell(), self._packed.tell(), free=TEXT_FREE)
-        except ValueError as error:
-            raise OSError(str(error)) from error
+        except (ValueError, EOFError, zlib.error) as error:
+            raise OSError(str(error).rstrip(".")) from error
         return got
 
     def seekable(self) -> bool:

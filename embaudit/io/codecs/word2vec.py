@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -45,7 +44,7 @@ def blocks(path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     try:
         with open_bytes(path) as file:
             yield from _blocks(file, path)
-    except (OSError, EOFError, zlib.error, MemoryError) as error:
+    except (OSError, MemoryError) as error:
         raise InputError(f"{path} cannot be read: {error}.") from error
 
 
@@ -58,15 +57,15 @@ def shape(path: Path) -> tuple[int | None, int]:
         If it is no line of such a file.
     """
     with open_bytes(path) as file:
-        first = file.readline(2**20)
+        first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
+    if first.startswith(FASTTEXT):
+        raise must_be(f"{path}", "vectors", "a fastText model", "use the .vec file that fastText writes beside it")
     header = HEADER.fullmatch(first)
     return (None, _dimension(first, path)) if header is None else (int(header[1]), int(header[2]))
 
 
 def _blocks(file: IO[bytes], path: Path) -> Iterator[tuple[list[bytes], NDArray[np.float32]]]:
     first = file.readline(2**20).removeprefix(codecs.BOM_UTF8)
-    if first.startswith(FASTTEXT):
-        raise must_be(f"{path}", "vectors", "a fastText model", "use the .vec file that fastText writes beside it")
     header = HEADER.fullmatch(first)
     if header is None:
         return _text(chain([first], file), _dimension(first, path), None, path)

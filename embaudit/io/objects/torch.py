@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.codecs.memory import Memory, as_array
 from embaudit.io.objects.library import needed
 from embaudit.io.objects.reading import Given, Reading
-from embaudit.io.readers.assemble import assemble, looked, two_labels
+from embaudit.io.readers.assemble import contents_of, two_labels
 from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
@@ -72,8 +71,8 @@ def _scores_pairs(network: Any) -> bool:
 def from_mapping(tensors: Mapping[str, Any], request: Request) -> Reading:
     """Take the arrays of a state dictionary by their names."""
     arrays = Memory({str(name): value for name, value in tensors.items() if hasattr(value, "shape")})
-    made = assemble(arrays, request, "the state dictionary")
-    return Reading(made, found=looked(arrays, request, Path(), "torch"))
+    contents = contents_of(arrays, request, "the state dictionary")
+    return Reading(contents.model(), found=contents.intake("torch", ""))
 
 
 def lens(model: Any, given: Given) -> Reading:  # noqa: ARG001

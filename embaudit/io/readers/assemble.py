@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,44 +12,56 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
+from embaudit.io.checkpoints.tokens import Tokens
 from embaudit.io.codecs.arrays import UNNAMED, Arrays
 from embaudit.io.codecs.held import as_stored
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import OF_VECTORS, Contents, Part, Source
 from embaudit.io.readers.layout import Layout, choose
 from embaudit.io.readers.leftovers import left_over, require_settled
 from embaudit.io.remote import with_urls
 from embaudit.io.request import Request
-from embaudit.model import FactorModel
 from embaudit.model.lazy_array import LazyArray
 
-OF_VECTORS = ("right_ids", "right_names", "right_counts")
-"""What is kept of a pair where only its right vectors are asked for."""
 OF_HEAD = ("input", "label")
 """What the sides of a softmax head are called."""
 
 
-def assemble(arrays: Arrays, request: Request, where: object) -> FactorModel:
-    """Make a model of named arrays.
+def contents_of(arrays: Arrays, request: Request, where: object) -> Contents:
+    """Tell which fields of a model named arrays hold; nothing but headers is read.
 
     Raises
     ------
     InputError
-        If the names leave more than one reading, or shapes do not fit.
+        If the names leave more than one reading, or an array that could be a bias has no part in it.
     """
-    layout = planned(arrays, request, where)
-    extras = {name: _extra(arrays, source, name) for name, source in layout.extras.items()}
-    right = _side(arrays, layout, "right")
-    assert right is not None
-    if layout.head and len(right) == 1:
-        right, extras["right_bias"] = two_labels(right, extras.get("right_bias", np.zeros(1)))
+    layout, tensors = planned(arrays, request, where), arrays.tensors
+    fields: dict[str, Source] = {}
+    for side in ("left", "right"):
+        name = getattr(layout, side)
+        if name is not None:
+            read = partial(_side, arrays, name, _home(arrays, name, where), transposed=side in layout.transposed)
+            fields[side] = Source(name, read, tensors[name].shape, tensors[name].rounded)
+    for field, name in layout.extras.items():
+        fields[field] = Source(name, partial(_extra, arrays, name, field), tensors[name].shape, tensors[name].rounded)
+    sides = [getattr(layout, side) for side in sorted(layout.transposed)] if request.transpose is None else []
+    assumed = [f"{name} has one column an entity" for name in sides]
     if layout.head:
-        extras |= {"link": "softmax", "roles": OF_HEAD}
-    left = _side(arrays, layout, "left")
-    sides: dict[str, Any] = {"left": left, "right": right}
-    for side, array in sides.items():
-        if array is not None:
-            sides[side] = _unread(array, *_home(arrays, getattr(layout, side), where))
-    return FactorModel(**{"link": None, **sides, **extras})
+        fields["link"] = Source.of("its name", "softmax")
+        if tensors[layout.right].shape[side_axis(layout)] == 1:
+            fields |= _two_labels(fields)
+            assumed.append("one row stands for two labels, the first with scores of 0")
+    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in left_over(layout, tensors).items())
+    return Contents(fields, tuple(rest), tuple(assumed), OF_HEAD if layout.head else Contents.roles)
+
+
+def _two_labels(fields: Mapping[str, Source]) -> dict[str, Source]:
+    weight, bias = fields["right"], fields.get("right_bias", Source.of("", np.zeros(1)))
+
+    def completed() -> tuple[NDArray[Any], NDArray[Any]]:
+        return two_labels(weight.read().read(), bias.read())
+
+    both = replace(weight, read=lambda: completed()[0]), replace(bias, read=lambda: completed()[1])
+    return dict(zip(("right", "right_bias"), both, strict=True))
 
 
 def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
@@ -58,10 +70,12 @@ def _home(arrays: Arrays, name: str, where: object) -> tuple[str, str]:
     return (str(homes[name]), UNNAMED) if name in homes else (str(where), name)
 
 
-def _unread(array: NDArray[Any], path: str, name: str) -> LazyArray:
+def _side(arrays: Arrays, name: str, home: tuple[str, str], *, transposed: bool) -> LazyArray:
     """Name an array as its file does; one that lies on disk is not looked through before it is used."""
+    array = arrays[name].T if transposed else arrays[name]
+    path, called = home
     read = partial(as_stored, array)
-    return LazyArray(with_urls(path), name, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
+    return LazyArray(with_urls(path), called, array.shape, array.dtype, read, on_disk=isinstance(array, np.memmap))
 
 
 def planned(arrays: Arrays, request: Request, where: object) -> Layout:
@@ -84,44 +98,17 @@ def planned(arrays: Arrays, request: Request, where: object) -> Layout:
     return layout
 
 
-def looked(arrays: Arrays, request: Request, path: Path, kind: str) -> Intake:
-    """Say which arrays of a file become what; nothing but headers is read.
-
-    Raises
-    ------
-    InputError
-        As `planned` does.
-    """
-    layout = planned(arrays, request, path)
-    roles = {"left": layout.left, "right": layout.right, **layout.extras}
-    found = ((role, name, arrays.tensors[name]) for role, name in roles.items() if name is not None)
-    parts = (Part(name, role, tensor.shape, tensor.rounded) for role, name, tensor in found)
-    rest = (Part(name, "", tensor.shape, tensor.rounded) for name, tensor in left_over(layout, arrays.tensors).items())
-    link = (Part("its name", "link"),) if layout.head else ()
-    titles = OF_HEAD if layout.head else Intake.titles
-    return Intake(kind, (str(path),), (*parts, *link), tuple(rest), tuple(_assumed(layout, arrays, request)), titles)
-
-
-def _assumed(layout: Layout, arrays: Arrays, request: Request) -> Iterator[str]:
-    for side in sorted(layout.transposed):
-        if request.transpose is None:
-            yield f"{getattr(layout, side)} has one column an entity"
-    shape = arrays.tensors[layout.right].shape
-    if layout.head and len(shape) == 2 and shape[side_axis(layout)] == 1:
-        yield "one row stands for two labels, the first with scores of 0"
+def named_by(tokens: Tokens | None, source: str) -> dict[str, Source]:
+    """Return the fields that call the rows of a head by its tokens, where these are known."""
+    if tokens is None:
+        return {}
+    names = Source(source, lambda: tokens.names, tokens.names.shape)
+    return {"right_names": names, "right_aside": Source.of("", tokens.aside)}
 
 
 def side_axis(layout: Layout) -> int:
     """Return the axis of the right array that counts entities."""
     return int("right" in layout.transposed)
-
-
-def _side(arrays: Arrays, layout: Layout, side: str) -> NDArray[Any] | None:
-    name = getattr(layout, side)
-    if name is None:
-        return None
-    array = arrays[name]
-    return array.T if side in layout.transposed and array.ndim == 2 else array
 
 
 def _extra(arrays: Arrays, source: str, name: str) -> Any:

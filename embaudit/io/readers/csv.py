@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.io.draft import Draft
-from embaudit.io.readers.tables import columns_of, look, read
+from embaudit.io.readers.tables import columns_of, contents
 from embaudit.io.request import Request
 
-__all__ = ["keeps", "look", "read", "stored_rows", "write"]
+__all__ = ["contents", "keeps", "stored_rows", "write"]
 
 
 def keeps(draft: Draft) -> frozenset[str]:  # noqa: ARG001
@@ -51,4 +51,4 @@ def _rows(draft: Draft, columns: dict[str, NDArray[Any]]) -> Iterator[list[str]]
 
 def stored_rows(path: Path, rows: slice) -> NDArray[Any]:
     """Read some rows back, as exact as float32 is; those before and after them are read too."""
-    return np.asarray(read(path, Request(vector="vector")).right[rows], dtype=np.float32)
+    return np.asarray(contents(path, Request(vector="vector")).model().right[rows], dtype=np.float32)

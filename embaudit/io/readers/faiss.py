@@ -11,32 +11,24 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.draft import Draft
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
-from embaudit.model import FactorModel
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read the vectors of an index, and the ids it was given.
+def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+    """Tell the vectors of an index, and the ids it was given; an index has no header, so it is opened for that.
 
     Raises
     ------
     InputError
         If it is damaged, empty, or a compressed index, whose vectors are other ones.
     """
-    if request.kind not in ("auto", "vectors"):
-        raise must_be("kind", '"vectors" for an index, which is one side', repr(request.kind))
-    vectors, ids = vectors_of(_opened(path), path)
-    return FactorModel.from_vectors(vectors, ids=ids)
-
-
-def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
-    """Say how many vectors of which size there are; an index has no header, so it is opened for that."""
     index = _opened(path)
-    ids = vectors_of(index, path)[1]
-    rows = int(index.ntotal)
-    parts = [Part(f"the vectors of {_kind(index)}", "right", (rows, int(index.d)))]
-    return Intake("faiss", (str(path),), tuple(parts + [Part("its ids", "right_ids", (rows,))] * (ids is not None)))
+    vectors, ids = vectors_of(index, path)
+    fields = {"right": Source(f"the vectors of {_kind(index)}", lambda: vectors, vectors.shape)}
+    if ids is not None:
+        fields["right_ids"] = Source("its ids", lambda: ids, ids.shape)
+    return Contents(fields)
 
 
 def _opened(path: Path) -> Any:

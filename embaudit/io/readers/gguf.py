@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from embaudit.errors import must_be
-from embaudit.io.checkpoints.tokens import Tokens, called, listed_tokens
+from embaudit.io.checkpoints.tokens import Tokens, listed_tokens
 from embaudit.io.codecs.gguf import TOKENS, TYPES, Gguf
-from embaudit.io.intake import Intake, Part
-from embaudit.io.readers.assemble import assemble, looked, planned
+from embaudit.io.intake import Contents, Source
+from embaudit.io.readers.assemble import contents_of, named_by
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Softmax
 
 EMBEDDING, HEAD = "token_embd.weight", "output.weight"
 CAPS = {"gemma2": 30.0}
@@ -21,33 +22,22 @@ NO_TEXT = (2, 3, 5)
 """Kinds of tokens that stand for no text: unknown, control, unused (`TokenType` of the package `gguf`)."""
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read the head, or the matrix that was named.
+def contents(path: Path, request: Request) -> Contents:
+    """Tell the head, or the matrix that was named, its tokens and the soft cap.
 
     Raises
     ------
     InputError
         If the file is damaged, one part of many, or holds no head.
     """
-    file = _opened(path, request)
-    model = assemble(file, request, path)
-    model = called(model, _tokens(file, request, path))
-    cap = soft_cap(file.metadata)
-    return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
-
-
-def look(path: Path, request: Request) -> Intake:
-    """Say which tensors become what, from the header alone.
-
-    Raises
-    ------
-    InputError
-        As `read` does.
-    """
-    file = _opened(path, request)
-    found = looked(file, request, path, "gguf")
-    tokens = _tokens(file, request, path)
-    return found if tokens is None else found.beside(Part(TOKENS, "right_names", tokens.names.shape))
+    file = Gguf(path)
+    _require_whole(file, request)
+    _require_head(file, request)
+    found = contents_of(file, request, path)
+    tokens = _tokens(file, found.fields["right"].name)
+    cap = soft_cap(file.metadata) if "link" in found.fields else None
+    link = {"link": Source.of("its name", Softmax(soft_cap=cap))} if cap else {}
+    return replace(found, fields={**found.fields, **link, **named_by(tokens, TOKENS)})
 
 
 def soft_cap(metadata: Mapping[str, Any]) -> float | None:
@@ -62,20 +52,12 @@ def soft_cap(metadata: Mapping[str, Any]) -> float | None:
     return metadata.get(f"{architecture}.final_logit_softcapping", CAPS.get(str(architecture))) or None
 
 
-def _tokens(file: Gguf, request: Request, path: Path) -> Tokens | None:
+def _tokens(file: Gguf, name: str) -> Tokens | None:
     """Name the rows that are read, where they are those of tokens."""
-    chosen = planned(file, request, path).right
-    if chosen not in (EMBEDDING, HEAD):
+    if name not in (EMBEDDING, HEAD):
         return None
     special = {row for row, kind in enumerate(file.metadata.get(TYPES) or ()) if kind in NO_TEXT}
-    return listed_tokens(file.metadata.get(TOKENS), file.tensors[chosen].shape[0], special)
-
-
-def _opened(path: Path, request: Request) -> Gguf:
-    file = Gguf(path)
-    _require_whole(file, request)
-    _require_head(file, request)
-    return file
+    return listed_tokens(file.metadata.get(TOKENS), file.tensors[name].shape[0], special)
 
 
 def _require_whole(file: Gguf, request: Request) -> None:

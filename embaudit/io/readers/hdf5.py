@@ -9,37 +9,24 @@ from typing import Any
 
 from embaudit.errors import must_be
 from embaudit.io.codecs.hdf5 import Hdf5
-from embaudit.io.intake import Intake
-from embaudit.io.readers.assemble import assemble, looked
+from embaudit.io.intake import Contents
+from embaudit.io.readers.assemble import contents_of
 from embaudit.io.request import Request
-from embaudit.model import FactorModel
 
 SIDES = {"obsm": "obs", "varm": "var", "X": "obs", "layers": "obs"}
 """Where AnnData keeps the ids of the rows of its arrays."""
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read an HDF5 file by the names of its arrays.
+def contents(path: Path, request: Request) -> Contents:
+    """Tell which arrays become what, by their names.
 
     Raises
     ------
     InputError
-        If it is damaged, or the names leave more than one reading.
+        If the file is damaged, or the names leave more than one reading.
     """
     stored = Hdf5(path)
-    return assemble(stored, _completed(stored, request), path)
-
-
-def look(path: Path, request: Request) -> Intake:
-    """Say which arrays become what, from their shapes alone.
-
-    Raises
-    ------
-    InputError
-        As `read` does.
-    """
-    stored = Hdf5(path)
-    return looked(stored, _completed(stored, request), path, "hdf5")
+    return contents_of(stored, _completed(stored, request), path)
 
 
 def _completed(stored: Hdf5, request: Request) -> Request:

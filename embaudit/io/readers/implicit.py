@@ -6,6 +6,7 @@ BPR scores items by `p·q + b` with the factors stored as (p, 1) and (q, b); log
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
 from embaudit.io.codecs.npz import Npz
-from embaudit.io.intake import Intake, Part
-from embaudit.io.request import Request, as_kind
+from embaudit.io.intake import Contents, Part, Source
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 USED = ("user_factors", "item_factors", "factors", "regularization")
@@ -31,8 +32,8 @@ def recognises(path: Path) -> bool:
     return factors or set(NEIGHBOURS) <= set(stored)
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read a model that implicit saved.
+def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+    """Tell what the matrices hold, by their headers and the number of factors.
 
     Raises
     ------
@@ -48,23 +49,21 @@ def read(path: Path, request: Request) -> FactorModel:
     rank = stored["factors"]
     if rank.shape or rank.dtype.kind not in "iu":
         raise must_be(f"factors in {path}", "one whole number", f"{rank.dtype} of shape {rank.shape}", "save it again")
-    model = split_columns(stored["user_factors"], stored["item_factors"], int(rank))
-    objective = trained_with(stored["regularization"], model) if "regularization" in stored else None
-    return as_kind(model.replace(objective=objective), request.kind)
-
-
-def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
-    """Say what the matrices hold, by their headers and the number of factors."""
-    stored = Npz(path)
     shapes = {name: tensor.shape for name, tensor in stored.tensors.items()}
-    parts = [Part("user_factors", "left", shapes.get("user_factors", ())),
-             Part("item_factors", "right", shapes.get("item_factors", ()))]  # fmt: skip
-    extra = shapes["item_factors"][-1] - int(stored["factors"]) if "item_factors" in shapes else 0
-    parts += [Part(f"its column {COLUMNS[extra]}", "right_bias")] if extra in COLUMNS else []
-    parts += [Part("the last column of user_factors", "left_bias")] if extra == 2 else []
-    parts += [Part("that it has item biases alone", "link")] if extra == 1 else []
+    split = cache(lambda: split_columns(stored["user_factors"], stored["item_factors"], int(rank)))
+    extra = shapes["item_factors"][-1] - int(rank) if shapes["item_factors"] else 0
+    fields = {"left": Source("user_factors", lambda: split().left, shapes["user_factors"]),
+              "right": Source("item_factors", lambda: split().right, shapes["item_factors"])}  # fmt: skip
+    if extra in COLUMNS:
+        fields["right_bias"] = Source(f"its column {COLUMNS[extra]}", lambda: split().right_bias)
+    if extra == 2:
+        fields["left_bias"] = Source("the last column of user_factors", lambda: split().left_bias)
+    if extra == 1:
+        fields["link"] = Source.of("that it has item biases alone", "ranking")
+    if "regularization" in stored:
+        fields["objective"] = Source("", lambda: trained_with(stored["regularization"], split()))
     rest = (Part(name, "", shape) for name, shape in shapes.items() if name not in USED)
-    return Intake("implicit", (str(path),), tuple(parts), tuple(rest))
+    return Contents(fields, tuple(rest))
 
 
 def trained_with(strength: Any, model: FactorModel) -> str | None:

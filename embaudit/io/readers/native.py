@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,9 +12,8 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import npz
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import FIELDS, LABELS, Draft, link_of, text_of
-from embaudit.io.intake import Intake, Part
-from embaudit.io.request import Request, as_kind
-from embaudit.model import FactorModel
+from embaudit.io.intake import Contents, Part, Source
+from embaudit.io.request import Request
 
 VERSION = 1
 MARK = "embaudit_format"
@@ -25,8 +25,8 @@ def recognises(path: Path) -> bool:
     return MARK in Npz(path)
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read a model that `save` wrote.
+def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+    """Tell the fields of a model that `save` wrote.
 
     Raises
     ------
@@ -39,25 +39,15 @@ def read(path: Path, request: Request) -> FactorModel:
         raise must_be(f"the format version of {path}", f"at most {VERSION}", version, "upgrade embaudit to read it")
     if "right" not in stored:
         raise InputError(f"{path} must hold an array named right; it holds {', '.join(stored.tensors)}; save it again.")
-    arrays = {name: stored[name] for name in ARRAYS if name in stored}
-    model = FactorModel(
-        **{"left": None, **arrays},  # type: ignore[arg-type]
-        link=link_of(_scalar(stored, "link", "U")),
-        offset=_scalar(stored, "offset", "f"),
-        roles=(_scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")),
-        objective=_scalar(stored, "objective", "U") or None,
-    )
-    return as_kind(model, request.kind)
-
-
-def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
-    """Say which fields the file has, from headers alone."""
-    stored = Npz(path)
-    parts = (Part(name, name, stored.tensors[name].shape) for name in ARRAYS if name in stored)
-    told = (Part(name, name) for name in ("link", "offset", "objective") if name in stored)
-    known = {*ARRAYS, MARK, "link", "offset", "objective", "left_role", "right_role"}
+    arrays = [name for name in ARRAYS if name in stored]
+    fields = {name: Source(name, partial(stored.__getitem__, name), stored.tensors[name].shape) for name in arrays}
+    fields["link"] = Source("link", lambda: link_of(_scalar(stored, "link", "U")))
+    fields["offset"] = Source("offset", lambda: _scalar(stored, "offset", "f"))
+    fields["objective"] = Source("objective", lambda: _scalar(stored, "objective", "U") or None)
+    known = {*fields, MARK, "left_role", "right_role"}
     rest = (Part(name, "", tensor.shape) for name, tensor in stored.tensors.items() if name not in known)
-    return Intake("embaudit", (str(path),), (*parts, *told), tuple(rest))
+    roles = _scalar(stored, "left_role", "U"), _scalar(stored, "right_role", "U")
+    return Contents(fields, tuple(rest), roles=roles)
 
 
 def _scalar(stored: Npz, name: str, kinds: str) -> Any:

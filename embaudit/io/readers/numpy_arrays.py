@@ -18,11 +18,10 @@ from embaudit.io.codecs.npy import Npy
 from embaudit.io.codecs.npz import Npz
 from embaudit.io.draft import Draft
 from embaudit.io.files import existing_file
-from embaudit.io.intake import Intake
-from embaudit.io.readers.assemble import assemble, looked
+from embaudit.io.intake import Contents
+from embaudit.io.readers.assemble import contents_of
 from embaudit.io.readers.layout import FACTORS, plain
-from embaudit.io.request import Request, as_kind
-from embaudit.model import FactorModel
+from embaudit.io.request import Request
 
 FILES = ("left", "bias", "left_bias", "embedding")
 """Options that name other files of one array beside a single one."""
@@ -44,8 +43,8 @@ class Beside:
         return self._files[name].open(UNNAMED)
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read an `.npz` by the names of its arrays, or a single array with `left` and `bias` naming files beside it.
+def contents(path: Path, request: Request) -> Contents:
+    """Tell which arrays of an `.npz` become what by their names; of one array, with `left` and `bias` naming files.
 
     Raises
     ------
@@ -57,26 +56,11 @@ def read(path: Path, request: Request) -> FactorModel:
         for name in stored.pickled:
             if plain(name) in FACTORS:
                 stored[name]  # Refused there: half of a pair must not pass for the whole.
-        return assemble(stored, request, path)
-    files, _, chosen = _beside(path, request)
-    model = assemble(files, chosen, path)
-    return model if request.left is None else as_kind(model, request.kind)
-
-
-def look(path: Path, request: Request) -> Intake:
-    """Say which arrays become what, from headers alone.
-
-    Raises
-    ------
-    InputError
-        As `read` does.
-    """
-    if path.suffix.lower() == ".npz":
-        return looked(Npz(path), request, path, "npz")
+        return contents_of(stored, request, path)
     files, paths, chosen = _beside(path, request)
-    found = looked(files, chosen, path, "npy")
-    parts = tuple(replace(part, name=str(paths.get(part.name, part.name))) for part in found.parts)
-    return replace(found, files=tuple(map(str, paths.values())), parts=parts)
+    found = contents_of(files, chosen, path)
+    fields = {field: replace(x, name=str(paths.get(x.name, x.name))) for field, x in found.fields.items()}
+    return replace(found, fields=fields, files=tuple(map(str, paths.values())))
 
 
 def _beside(path: Path, request: Request) -> tuple[Beside, dict[str, Path], Request]:

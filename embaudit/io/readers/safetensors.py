@@ -8,23 +8,24 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
 from embaudit.errors import must_be
 from embaudit.io.checkpoints.classes import classes_of, is_classifier, without_tokens
 from embaudit.io.checkpoints.config import config_of
-from embaudit.io.checkpoints.tokens import Tokens, called, tokens_of, vocabulary_of
+from embaudit.io.checkpoints.tokens import Tokens, tokens_of, vocabulary_of
 from embaudit.io.codecs import safetensors
 from embaudit.io.codecs.arrays import Stream
 from embaudit.io.codecs.safetensors import Safetensors, recognises
 from embaudit.io.draft import Draft, said
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import Contents, Source
 from embaudit.io.json_text import parsed
-from embaudit.io.readers.assemble import assemble, looked, planned, side_axis
+from embaudit.io.readers.assemble import contents_of, named_by, planned, side_axis
 from embaudit.io.readers.layout import Layout, is_tied
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, Softmax
+from embaudit.model import Softmax
 
 NAMES = "embaudit_names"
 """Under which name the header of a file holds the titles of its rows, as a JSON list."""
@@ -33,11 +34,11 @@ CAP = "final_logit_softcapping"
 TIE = "tie_word_embeddings"
 SHARD = re.compile(r"-\d{5}-of-(\d{5})\.safetensors$")
 """What the name of one part of a checkpoint ends in."""
-__all__ = ["keeps", "read", "recognises", "write"]
+__all__ = ["contents", "keeps", "recognises", "write"]
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read a head, two factor matrices or one table of vectors.
+def contents(path: Path, request: Request) -> Contents:
+    """Tell a head, two factor matrices or one table of vectors, and what lies beside them.
 
     Raises
     ------
@@ -46,23 +47,25 @@ def read(path: Path, request: Request) -> FactorModel:
     """
     checkpoint = _opened(path, request)
     chosen = _require_head(checkpoint, request, path)
-    model = _named(assemble(checkpoint, request, path), checkpoint, chosen.right)
+    found = contents_of(checkpoint, request, path)
     stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
-    if stored:
-        return model.replace(**stored)
+    fields = {**found.fields, **{field: Source.of("the metadata", value) for field, value in stored.items()}}
     cap = soft_cap(_config(checkpoint.path.parent))
-    return model.replace(link=Softmax(soft_cap=cap)) if cap and model.link == "softmax" else model
+    if cap and chosen.head and not stored:
+        fields["link"] = Source.of("its name", Softmax(soft_cap=cap))
+    # One row of a binary head stands for two labels.
+    n_rows = max(checkpoint.tensors[chosen.right].shape[side_axis(chosen)], 1 + chosen.head)
+    names = {} if "right_names" in fields else _names(checkpoint, chosen, n_rows)
+    return replace(found, fields={**fields, **names})
 
 
-def _named(model: FactorModel, checkpoint: Safetensors, weight: str) -> FactorModel:
+def _names(checkpoint: Safetensors, chosen: Layout, n_rows: int) -> dict[str, Source]:
     """Call rows what the file itself calls them, those of a head what a vocabulary or configuration beside it does."""
-    if model.right_names is not None:
-        return model
-    titles = _titles(checkpoint, model.n_right)
+    titles = _titles(checkpoint, n_rows)
     if titles is not None:
-        return model.replace(right_names=titles)
-    found = _beside(checkpoint, weight, model.n_right) if model.link == "softmax" else None
-    return model if found is None else called(model, found[1])
+        return {"right_names": Source.of("the metadata", titles)}
+    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
+    return {} if beside is None else named_by(beside[1], beside[0])
 
 
 def _titles(checkpoint: Safetensors, n_rows: int) -> list[str] | None:
@@ -95,28 +98,6 @@ def soft_cap(config: Mapping[str, Any]) -> float | None:
     """
     text = config.get("text_config")
     return config.get(CAP) or (text.get(CAP) if isinstance(text, Mapping) else None)
-
-
-def look(path: Path, request: Request) -> Intake:
-    """Say which tensors become what, from headers alone.
-
-    Raises
-    ------
-    InputError
-        As `read` does.
-    """
-    checkpoint = _opened(path, request)
-    chosen = _require_head(checkpoint, request, path)
-    found = looked(checkpoint, request, path, "safetensors")
-    stored = said({name: str(text) for name, text in checkpoint.metadata.items()}, request.kind)
-    parts = [Part("the metadata", field) for field in stored]
-    # One row of a binary head stands for two labels.
-    n_rows = max(checkpoint.tensors[chosen.right].shape[side_axis(chosen)], 1 + chosen.head)
-    beside = _beside(checkpoint, chosen.right, n_rows) if chosen.head else None
-    source = "the metadata" if _titles(checkpoint, n_rows) is not None else beside and beside[0]
-    if source is not None and "right_names" not in chosen.extras:
-        parts.append(Part(source, "right_names"))
-    return found.beside(*parts)
 
 
 def _opened(path: Path, request: Request) -> Safetensors:

@@ -5,6 +5,8 @@ A pipeline keeps its models among its `stages`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs.arrow import BROKEN, schema
-from embaudit.io.codecs.arrow_vectors import stacked
-from embaudit.io.codecs.npy import reason
-from embaudit.io.intake import Intake, Part
-from embaudit.io.request import Request, as_kind
+from embaudit.io.codecs.arrow import ArrowTable
+from embaudit.io.intake import Contents, Source
+from embaudit.io.request import Request
 from embaudit.model import FactorModel
 
 LAYOUTS = (("userFactors", "itemFactors"), ("data/user", "data/product"))
@@ -44,8 +44,8 @@ def _model_in(path: Path) -> Path:
     return stages[0] if stages else path
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read both sides, rows in the order of their ids, which Spark keeps as integers.
+def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+    """Tell both sides, rows in the order of their ids, which Spark keeps as integers; reading tells how many.
 
     Raises
     ------
@@ -53,15 +53,23 @@ def read(path: Path, request: Request) -> FactorModel:
         If a side is missing, damaged, or has rows of different length, or a pipeline holds several models.
     """
     path = _model_in(path)
-    for layout in LAYOUTS:
-        missing = [folder for folder in layout if not (path / folder).is_dir()]
-        if not missing:
-            return as_kind(of_rows(*_side(path / layout[0]), *_side(path / layout[1])), request.kind)
-        if len(missing) == 1:
-            raise must_be(
-                f"{path}", f"a directory with {layout[0]} and {layout[1]}", f"no {missing[0]}", "copy all of it"
-            )
-    raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+    folders = next((layout for layout in LAYOUTS if any((path / folder).is_dir() for folder in layout)), None)
+    if folders is None:
+        raise InputError(f"{path} must be the directory of a saved ALS model; it holds no factors.")
+    missing = [folder for folder in folders if not (path / folder).is_dir()]
+    if missing:
+        raise must_be(f"{path}", f"a directory with {' and '.join(folders)}", f"no {missing[0]}", "copy all of it")
+    model = cache(lambda: of_rows(*_side(path / folders[0]), *_side(path / folders[1])))
+    fields: dict[str, Source] = {}
+    for side, folder in zip(("left", "right"), folders, strict=True):
+        fields[side] = Source(f"{folder}.features", partial(_field, model, side))
+        fields[f"{side}_ids"] = Source(f"{folder}.id", partial(_field, model, f"{side}_ids"))
+    fields["objective"] = Source("", partial(_field, model, "objective"))
+    return Contents(fields, files=tuple(str(path / folder) for folder in folders))
+
+
+def _field(model: Callable[[], FactorModel], name: str) -> Any:
+    return getattr(model(), name)
 
 
 def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any], items: NDArray[Any]) -> FactorModel:
@@ -82,35 +90,20 @@ def of_rows(user_ids: NDArray[Any], users: NDArray[Any], item_ids: NDArray[Any],
     )
 
 
-def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
-    """Say which folders hold the sides; how many rows only reading them tells."""
-    path = _model_in(path)
-    folders = next((layout for layout in LAYOUTS if all((path / one).is_dir() for one in layout)), None)
-    if folders is None:
-        return Intake("spark", (str(path),))
-    sides = zip(("left", "right"), folders, strict=True)
-    parts = [Part(f"{folder}.{column}", f"{side}{what}")
-             for side, folder in sides for column, what in (("features", ""), ("id", "_ids"))]  # fmt: skip
-    return Intake("spark", tuple(str(path / one) for one in folders), tuple(parts))
-
-
 def _side(folder: Path) -> tuple[NDArray[Any], NDArray[Any]]:
-    from pyarrow import dataset, types
+    from pyarrow import types
 
-    # Spark also leaves _SUCCESS and .crc files there, which pyarrow passes over.
-    try:
-        found = dataset.dataset(folder, format="parquet")
-        for file in found.files:
-            schema(Path(file))
-        table = found.to_table(columns=["id", "features"])
-    except BROKEN as error:
-        what = "Parquet files with columns id and features"
-        raise must_be(f"{folder}", what, reason(error), "copy all of it") from error
-    if not len(table):
+    # Spark also leaves _SUCCESS and .crc files there.
+    files = sorted(folder.glob("[!._]*.parquet"))
+    table = ArrowTable.open(folder, files) if files else None
+    if table is None or not {"id", "features"} <= set(table.schema.names):
+        got = "others" if files else "none"
+        raise must_be(f"{folder}", "Parquet files with columns id and features", got, "copy all of it")
+    if not table.rows:
         raise must_be(f"{folder}", "a table with rows", "none")
     ids = table.column("id")
     if not types.is_integer(ids.type):
         raise must_be(f"the ids in {folder}", "integers", str(ids.type))
     if ids.null_count:
         raise must_be(f"the ids in {folder}", "there in every row", f"{ids.null_count} missing")
-    return ids.to_numpy(), stacked(table.column("features"), f"features in {folder}")
+    return ids.to_numpy(), table.matrix("features", f"features in {folder}")

@@ -10,7 +10,6 @@ from embaudit.errors import InputError, must_be
 from embaudit.io.codecs import arrow
 from embaudit.io.codecs.delimited import NUMBER, plain_name
 from embaudit.io.codecs.lists import is_list
-from embaudit.io.intake import Part
 from embaudit.io.readers.layout import BIASES
 from embaudit.io.request import Request
 from embaudit.io.tables.columns import TableFile, open_table
@@ -46,24 +45,15 @@ class TableLayout:
     names: int | None = None
     counts: int | None = None
 
-    @property
-    def beside(self) -> tuple[int, ...]:
-        """The columns beside the vectors."""
-        return tuple(i for i in (self.ids, self.bias, self.names, self.counts) if i is not None)
+    def left_over(self, table: TableFile) -> tuple[int, ...]:
+        """The columns that play no part."""
+        used = {*self.vectors, self.ids, self.bias, self.names, self.counts, self.index}
+        return tuple(i for i in range(table.width) if i not in used)
 
-    def parts(self, table: TableFile, rows: int | None) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """Say what became what, and what was left over."""
-        called = [str(i) for i in range(table.width)] if table.names is None else list(table.names)
-        width = None if self.lists else len(self.vectors)
-        roles = {"right_ids": self.ids, "right_bias": self.bias, "right_names": self.names, "right_counts": self.counts}
-        named = [Part(called[i], role, (rows,)) for role, i in roles.items() if i is not None]
-        used = {*self.vectors, *roles.values(), self.index}
-        rest = tuple(Part(name, "", (rows,)) for i, name in enumerate(called) if i not in used)
-        return (Part(_span([called[i] for i in self.vectors]), "right", (rows, width)), *named), rest
-
-
-def _span(columns: list[str]) -> str:
-    return f"column {columns[0]}" if len(columns) == 1 else f"columns {columns[0]} to {columns[-1]}"
+    def title(self, table: TableFile) -> str:
+        """Name the columns of the vectors."""
+        first, last = table.title(self.vectors[0]), table.title(self.vectors[-1])
+        return f"column {first}" if len(self.vectors) == 1 else f"columns {first} to {last}"
 
 
 def opened(path: Path) -> TableFile:
@@ -119,7 +109,7 @@ def of_text(table: TableFile, request: Request) -> TableLayout:
     return TableLayout(kept, ids=ids, bias=bias, index=index)
 
 
-def of_arrow(table: TableFile, schema: pa.Schema, request: Request) -> TableLayout:
+def of_arrow(table: TableFile, request: Request) -> TableLayout:
     """Tell the columns of a Parquet or Arrow table by their names and types.
 
     Raises
@@ -130,6 +120,8 @@ def of_arrow(table: TableFile, schema: pa.Schema, request: Request) -> TableLayo
     from pyarrow import types
 
     assert table.names is not None
+    assert table.arrow is not None
+    schema = table.arrow.schema
     places = {name: i for i, name in enumerate(table.names)}
     lists = [i for i, field in enumerate(schema) if arrow.is_vectors(field.type)]
     if not lists:

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError, must_be
+from embaudit.errors import must_be
 from embaudit.foundation.checked import as_texts
 from embaudit.io.codecs import word2vec
 from embaudit.io.draft import Draft
-from embaudit.io.intake import Intake, Part
+from embaudit.io.intake import Contents, Source
 from embaudit.io.request import Request
-from embaudit.model import FactorModel
 
 
-def read(path: Path, request: Request) -> FactorModel:
-    """Read the vectors of all tokens.
+def contents(path: Path, request: Request) -> Contents:  # noqa: ARG001
+    """Tell the vectors of all tokens; the first line says how many there are and of which size.
 
     Raises
     ------
     InputError
         If the file is cut off, holds numbers only, or a line has another number of columns.
     """
-    if request.kind in ("factors", "head"):
-        raise InputError(f'kind must be "vectors" for a word2vec file, which is one side; got "{request.kind}".')
+    shape, table = word2vec.shape(path), cache(lambda: _table(path))
+    return Contents({"right": Source("vectors", lambda: table()[1], shape),
+                     "right_ids": Source("tokens", lambda: table()[0], shape[:1])})  # fmt: skip
+
+
+def _table(path: Path) -> tuple[NDArray[np.str_], NDArray[np.float32]]:
     tokens: list[bytes] = []
     parts: list[NDArray[np.float32]] = []
     for names, vectors in word2vec.blocks(path):
@@ -34,15 +38,7 @@ def read(path: Path, request: Request) -> FactorModel:
         parts.append(vectors)
     if all(b"." in token and word2vec.NUMBERS.fullmatch(token) for token in tokens):
         raise must_be(f"{path}", "a table of tokens and vectors", "numbers only", "save bare vectors as .npy or .csv")
-    ids = as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words")
-    return FactorModel.from_vectors(np.concatenate(parts), ids=ids)
-
-
-def look(path: Path, request: Request) -> Intake:  # noqa: ARG001
-    """Say how many vectors there are of which size, from the first line alone."""
-    shape = word2vec.shape(path)
-    parts = (Part("vectors", "right", shape), Part("tokens", "right_ids", shape[:1]))
-    return Intake("word2vec", (str(path),), parts)
+    return as_texts([token.decode("utf-8", "backslashreplace") for token in tokens], "words"), np.concatenate(parts)
 
 
 def keeps(draft: Draft) -> frozenset[str]:

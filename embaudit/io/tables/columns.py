@@ -14,7 +14,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, as_texts
 from embaudit.foundation.parallel import row_blocks
 from embaudit.io.advice import refuse_matrix_market
-from embaudit.io.codecs import arrow
+from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import (
     Cell,
     Delimited,
@@ -41,14 +41,25 @@ class TableFile:
     width: int
     text: Delimited | None
     """How the text is cut; None for Parquet and Arrow."""
+    arrow: ArrowTable | None = None
+    """The columns of Parquet, Arrow and JSON."""
+
+    @classmethod
+    def of(cls, table: ArrowTable) -> TableFile:
+        """Take a table of Arrow."""
+        return cls(table.path, tuple(table.schema.names), len(table.schema), None, table)
 
     def listed(self) -> str:
         """The columns, as a sentence shows them."""
         return ", ".join(self.names) if self.names else f"{self.width} columns without a header (0 to {self.width - 1})"
 
+    def title(self, position: int) -> str:
+        """Name a column; by its number where there is no header."""
+        return self.names[position] if self.names else str(position)
+
     def called(self, position: int) -> str:
         """Say which column of which file it is."""
-        return f"column {self.names[position] if self.names else position} of {self.path}"
+        return f"column {self.title(position)} of {self.path}"
 
     def position(self, column: str | int, what: str) -> int:
         """Find a column by its name, else by its position.
@@ -123,9 +134,8 @@ def open_table(
     if not (isinstance(header, bool) or header == "auto"):
         raise must_be("header", '"auto", True or False', repr(header))
     where = existing_file(path)
-    if where.suffix.lower() in arrow.SUFFIXES:
-        names = tuple(arrow.names(where))
-        return TableFile(where, names, len(names), None)
+    if where.suffix.lower() in SUFFIXES:
+        return TableFile.of(ArrowTable.open(where))
     refuse_matrix_market(where, needs="a table")
     text = sniff(where, sep=sep, header=header, known=frozenset(known))
     return TableFile(where, text.names, text.width, text)
@@ -137,11 +147,15 @@ def read_columns(
     """Read the columns at some positions; see `read_delimited`."""
     if table.text is not None:
         return read_delimited(table.text, columns, newlines=newlines)
-    assert table.names is not None
-    read = arrow.table(table.path, [table.names[position] for position in columns])
     return {
-        position: _cast(table, read.column(i), position, cell) for i, (position, cell) in enumerate(columns.items())
+        position: _cast(table, stored_column(table, position), position, cell) for position, cell in columns.items()
     }
+
+
+def stored_column(table: TableFile, position: int) -> pa.ChunkedArray:
+    """Read one column of a table of Arrow as it is."""
+    assert table.arrow is not None
+    return table.arrow.column(table.arrow.schema.names[position])
 
 
 def read_vectors(

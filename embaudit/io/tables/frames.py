@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from embaudit.errors import InputError, must_be
-from embaudit.io.codecs import arrow
+from embaudit.io.codecs.arrow import SUFFIXES, ArrowTable
 from embaudit.io.codecs.delimited import BY_SUFFIX, sniff
 from embaudit.io.files import on_this_machine
 from embaudit.io.pickles import refuse_pickles
@@ -53,13 +53,13 @@ def _from_file(path: Path) -> pd.DataFrame:
         raise must_be("the table", "an existing file", str(path))
     refuse_pickles(path)
     # Before a suffix such as .gz, which pandas unpacks.
-    kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *arrow.SUFFIXES)), "")
+    kind = next((s for s in map(str.lower, path.suffixes[::-1]) if s in (*BY_SUFFIX, *SUFFIXES)), "")
     if not kind:
         raise must_be("the table", "a .csv, .tsv or .parquet file", path.name)
     try:
         text = kind in BY_SUFFIX
         found: pd.DataFrame = (
-            pd.read_csv(path, **_cut(path, BY_SUFFIX[kind])) if text else arrow.table(path).to_pandas()
+            pd.read_csv(path, **_cut(path, BY_SUFFIX[kind])) if text else ArrowTable.open(path).to_pandas()
         )
         return found
     except InputError:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import as_count
-from embaudit.io.codecs import arrow
 from embaudit.io.codecs.arrays import UNNAMED
+from embaudit.io.codecs.arrow import SUFFIXES
 from embaudit.io.codecs.delimited import BY_SUFFIX
 from embaudit.io.codecs.npy import Npy
 from embaudit.io.files import existing_file, plain_suffix
@@ -68,7 +68,7 @@ def read_ids(given: str, n_rows: int, *, what: str = "item") -> NDArray[Any]:
     where = existing_file(path)
     if column is None and where.suffix.lower() == ".npy":
         ids: NDArray[Any] = Npy(where)[UNNAMED]
-    elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *arrow.SUFFIXES):
+    elif column is not None or plain_suffix(where) in (*BY_SUFFIX, *SUFFIXES):
         table = open_table(where, known=ID_NAMES)
         position = table.chosen("id", column, ID_NAMES, 0)
         if position is None:
