@@ -9,7 +9,7 @@ import typer
 
 from embaudit.cli.app import Model, Seed, app
 from embaudit.cli.drawing import Heatmap
-from embaudit.cli.gating import Gating, forge, thresholds_in
+from embaudit.cli.gating import Gating, forge, numbers_in
 from embaudit.cli.groups import grouped
 from embaudit.cli.reading import Given, Norm, Titles, read_for_audit
 from embaudit.cli.terminal import Output, Workers
@@ -111,7 +111,7 @@ def audit(
                 soft_cap=soft_cap,
                 normalised=normalised,
                 final_norm=final_norm,
-                thresholds=thresholds_in(gating.threshold),
+                thresholds=numbers_in(gating.threshold, "threshold", "hubs=0.2"),
                 rng=seed,
                 source=str(path),
             )

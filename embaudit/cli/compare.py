@@ -20,6 +20,10 @@ def compare(
     after: Annotated[Path, typer.Argument(help="Another model of the same entities.", show_default=False)],
     *,
     top: Annotated[int, typer.Option(help="Length of the neighbour lists.")] = 10,
+    fail_below: Annotated[
+        list[str] | None,
+        typer.Option("--fail-below", help="Exit 1 below this: kept=0.7 (neighbour lists), predicted=0.7, scores=0.9."),
+    ] = None,
     reading: Given,
     titles: Titles,
     seed: Seed = 0,
@@ -27,16 +31,23 @@ def compare(
     workers: Workers,
 ) -> None:
     """Compare two trained models: how far a gauge explains why their cosines differ."""
+    from embaudit.cli.gating import numbers_in
     from embaudit.comparison import compare as run
     from embaudit.io import Reading
     from embaudit.report.terminal import print_result
     from embaudit.report.view import Origin
 
+    limits = numbers_in(fail_below, "fail-below", "kept=0.7")
     with output.promised([before, after, *reading.files(before)]) as write:
         found = [reading.read(path) for path in (before, after)]
         one, other = (Reading(titles.on(x.model, quiet=output.quiet), x.intake) for x in found)
         with workers.at_work(quiet=output.quiet):
             result = run(one, other, n_neighbours=top, by_row=titles.by_row, partial=titles.partial, rng=seed)
+        failed = result.below(limits)
         origin = Origin(((before.name, one.intake), (after.name, other.intake)), seed=seed)
         write(result, f"{before.name} and {after.name}", origin)
     print_result(result, output.console, full=output.full)
+    if limits:
+        stops = ", ".join(f"{name} {value:.2f} is below {limit:g}" for name, (value, limit) in failed.items())
+        output.console.print(f"gate: {f'stops, {stops}' if failed else 'passes'}", markup=False, highlight=False)
+    raise typer.Exit(int(bool(failed)))

@@ -51,24 +51,24 @@ class Gating(Group):
         return Gate.of(level, ignore=ignore or settings.ignore, severities=self.severity or (), baseline=before)
 
 
-def thresholds_in(pairs: Sequence[str] | None) -> dict[str, float]:
-    """Read `NAME=NUMBER` pairs; what the names mean is the audit's to check.
+def numbers_in(pairs: Sequence[str] | None, option: str, example: str) -> dict[str, float]:
+    """Read `NAME=NUMBER` pairs of an option; what the names mean is for others to check.
 
     Examples
     --------
-    >>> thresholds_in(["hubs=0.2"])
+    >>> numbers_in(["hubs=0.2"], "threshold", "hubs=0.2")
     {'hubs': 0.2}
     """
     from embaudit.errors import must_be
 
-    found = {}
+    numbers = {}
     for pair in pairs or ():
         name, _, value = pair.partition("=")
         try:
-            found[name] = float(value)
+            numbers[name] = float(value)
         except ValueError as error:
-            raise must_be("a threshold", "NAME=NUMBER", repr(pair), "write for example hubs=0.2") from error
-    return found
+            raise must_be(f"--{option}", "NAME=NUMBER", repr(pair), f"write for example {example}") from error
+    return numbers
 
 
 def forge(name: str) -> Callable[[Audit, str, object, Outcome], str]:

@@ -19,11 +19,13 @@ from embaudit.comparison.fates import (
     mean_size,
     outcomes,
     path_of,
+    plain_path,
     refit_effects,
     shares,
 )
 from embaudit.comparison.fits import WORSE, Fold, held_out_error
 from embaudit.comparison.matching import Match, Pairing
+from embaudit.comparison.thresholds import Threshold, n_displaced, thresholds
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.kernels.intervals import jackknife_margin, standard_error
 from embaudit.kernels.nearest import neighbours
@@ -80,6 +82,12 @@ class RoleChange:
     """For each of them, what it is in each cut in halves."""
     examples: tuple[Neighbourhood, ...] = ()
     """The nearest of some entities in either model: of two that moved most, and of two in the middle."""
+    predicted_kept: float | None = None
+    """Share of former neighbours by prediction cosine that are still near by it; None without predictions."""
+    thresholds: tuple[Threshold, ...] = ()
+    """Cosines of the first model, and those of the second that the same share of pairs exceeds."""
+    n_displaced: int = 0
+    """Entities whose vector in the second model is another one's in the first."""
 
     def interval(self, name: str) -> tuple[float, float]:
         """Return the 95 % interval of a mean (total, ...) or share of neighbours (kept, ...), over other entities too.
@@ -87,8 +95,9 @@ class RoleChange:
         Of the part and the losses that a gauge of the group found explains: what another group would, is not in it.
         Pairs share entities, so groups of entities are left out in turn; which halves were drawn is chance besides.
         """
-        found = self.neighbour_shares
-        value = found[name] if name in found else float(np.nanmean(getattr(self, name)))
+        found: dict[str, float | None] = {**self.neighbour_shares, "predicted_kept": self.predicted_kept}
+        share = found.get(name)
+        value = float(np.nanmean(getattr(self, name))) if share is None else share
         margin = float(jackknife_margin(self.replicates[name], beside=standard_error(self.halvings[name])))
         return max(0.0, value - margin), min(1.0 if name in found else 2.0, value + margin)
 
@@ -139,6 +148,7 @@ def role_change(
     *,
     n: int,
     rng: np.random.Generator,
+    predicted: tuple[Floats, Floats] | None = None,
 ) -> RoleChange:
     """Measure the change of one side's cosines on rows held out of the fits.
 
@@ -160,6 +170,8 @@ def role_change(
         Length of the neighbour lists.
     rng : numpy Generator
         Draws pairs and rows.
+    predicted : pair of array of shape (m, r), optional
+        The rows whose plain cosine is the prediction cosine, in either model.
 
     Returns
     -------
@@ -179,6 +191,14 @@ def role_change(
     sizes = np.array([[mean_size(x) for x in (new - old, seen, end - gauged)] for old, new, gauged, end, seen in steps])
     halvings = _split(*_halvings(sizes.T).mean(axis=2), hides=paths[0].hides)
     by_row: dict[str, Any] = {name: values[:, -1] for name, values in means.items()} | lists.counts
+    predicted_kept = None
+    if predicted is not None:
+        # Looked up as the cosines' lists are, within halves, so that the two shares can be compared.
+        scored = outcomes([plain_path(*predicted, path.rows) for path in paths], groups, n, rng)
+        predicted_kept = float(shares(scored.by_part.sum(axis=1))[0])
+        replicates["predicted_kept"] = scored.replicates["kept"]
+        halvings["predicted_kept"] = shares(_halvings(scored.by_part).sum(axis=2))[0]
+    before, after = found.raw[role]
     return RoleChange(
         role=role,
         match=match,
@@ -190,6 +210,9 @@ def role_change(
         replicates=replicates,
         halvings=halvings | dict(zip(OUTCOMES, shares(_halvings(lists.by_part).sum(axis=2)), strict=True)),
         examples=examples(match, found.raw[role], by_row["total"], n=n),
+        predicted_kept=predicted_kept,
+        thresholds=thresholds(before, after, groups, rng),
+        n_displaced=n_displaced(before, after),
         **by_row,
     )
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.canonical.form import canonical_form
+from embaudit.canonical.identified import prediction_rows
 from embaudit.canonical.span import in_span
 from embaudit.comparison.agreement import Agreement, agreement
 from embaudit.comparison.change import role_change, serving
@@ -26,6 +28,7 @@ from embaudit.model.sizes import require_ordinary_size
 
 if TYPE_CHECKING:
     from embaudit.comparison.matching import Match
+    from embaudit.foundation.checked import Floats
 
 ROWS = 50_000
 """Shared entities of a side that are looked at; more are sampled."""
@@ -112,13 +115,38 @@ def compare(
     # Neighbours are looked up so in any case; setting it anew for each small list takes longer than the list.
     with one_blas_thread():
         changes = {
-            role: role_change(role, matches[role], found, parts, groups[role], refits, n=n_neighbours, rng=draw)
+            role: role_change(
+                role,
+                matches[role],
+                found,
+                parts,
+                groups[role],
+                refits,
+                n=n_neighbours,
+                rng=draw,
+                predicted=_prediction_rows(before, after, matches[role]),
+            )
             for role in track(chosen, "comparing cosines", len(chosen))
         }
     typical = _typical(parts)
     in_steps = rounded(first, second, matches["right"]) if "right" in matches else None
     gauge = typical.chosen, typical.gauge.condition_number
     return Comparison(before.roles, changes, predictions, *gauge, fits, n_states=n_states, rounded=in_steps)
+
+
+def _prediction_rows(before: FactorModel, after: FactorModel, shared: Match) -> tuple[Floats, Floats] | None:
+    """Compute rows whose plain cosine is the prediction cosine; None where a side is missing or predicts nothing."""
+    if before.left is None or after.left is None:
+        return None
+    forms = canonical_form(before), canonical_form(after)
+    if not all(form.rank for form in forms):
+        return None
+    sides = zip((before, after), forms, (shared.before, shared.after), strict=True)
+    old, new = (
+        prediction_rows(model, form, shared.role)(np.asarray(model.factors(shared.role)[rows], dtype=np.float64))
+        for model, form, rows in sides
+    )
+    return old, new
 
 
 def _gauges(found: Pairing, predictions: Agreement | None, draw: np.random.Generator) -> tuple[list[Fold], bool]:

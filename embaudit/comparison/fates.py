@@ -77,6 +77,12 @@ def path_of(role: SideName, found: Pairing, fold: Fold) -> Path:
     return Path(rows, (raw[0], old_seen, gauged, new_seen, raw[1]), ("unseen", *steps, "unseen"))
 
 
+def plain_path(x: Floats, y: Floats, rows: Indices) -> Path:
+    """Follow rows from one table to another, in which no gauge and no unseen dimension has a part."""
+    old, new = x[rows], y[rows]
+    return Path(rows, (old, old, old, new, new), ("unseen", "gauge", "learning", "unseen"))
+
+
 def draw_pairs(n_rows: int, rng: np.random.Generator) -> Indices:
     """Pair every row of a half with others of it."""
     count = min(PARTNERS, n_rows - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -78,6 +79,8 @@ class Comparison(Result):
         names = dict(zip(PARTS, ("change", "gauge", "unseen", "remainder"), strict=True))
         ends = {f"mean_abs_{title}": change.interval(name) for name, title in names.items()}
         ends |= {name: change.interval(name) for name in OUTCOMES}
+        unknown = float("nan"), float("nan")
+        ends["predicted_kept"] = unknown if change.predicted_kept is None else change.interval("predicted_kept")
         return {
             "role": role,
             "shared": len(change.match),
@@ -91,6 +94,8 @@ class Comparison(Result):
             "pearson_without_gauge": change.gauged_correlation,
             "n_neighbours": change.n_neighbours,
             **change.neighbour_shares,
+            "predicted_kept": change.predicted_kept,
+            "n_displaced": change.n_displaced,
             **{
                 f"{name}_ci_{end}": x
                 for name, pair in ends.items()
@@ -118,9 +123,50 @@ class Comparison(Result):
             "rounded": None if self.rounded is None else plain(asdict(self.rounded)),
             "changes": [plain(self._record(role)) for role in self.changes],
             "moved_most": moved,
+            "thresholds": {role: [asdict(one) for one in change.thresholds] for role, change in self.changes.items()},
             "neighbours": {role: [one.to_dict() for one in change.examples] for role, change in self.changes.items()},
             "explanation": self.explain(),
         }
+
+    def shares_kept(self) -> dict[str, float]:
+        """Return what a gate may ask of: of neighbour lists the least over the sides, and the scores' correlation.
+
+        Returns
+        -------
+        dict of str to float
+            `kept`, the share of former neighbours by cosine that stayed; and where both models predict, `predicted`,
+            that of neighbours by prediction cosine, and `scores`, the correlation of scores within a row.
+        """
+        values = {"kept": min(change.neighbour_shares["kept"] for change in self.changes.values())}
+        predicted = [x.predicted_kept for x in self.changes.values() if x.predicted_kept is not None]
+        values |= {"predicted": min(predicted)} if predicted else {}
+        return values if self.agreement is None else values | {"scores": self.agreement.score_correlation}
+
+    def below(self, limits: Mapping[str, float]) -> dict[str, tuple[float, float]]:
+        """Return value and limit of each of `shares_kept` that is below its limit.
+
+        Raises
+        ------
+        InputError
+            For a name that is none of these, or that this comparison has no number for; or a limit above 1.
+
+        Examples
+        --------
+        >>> import embaudit as ea, numpy as np
+        >>> x = np.random.default_rng(0).standard_normal((2, 90, 3))
+        >>> changed = ea.compare(ea.FactorModel.from_vectors(x[0]), ea.FactorModel.from_vectors(x[1]))
+        >>> list(changed.below({"kept": 0.7})), changed.below({"kept": 0.0})
+        (['kept'], {})
+        """
+        values = self.shares_kept()
+        if not isinstance(limits, Mapping):
+            raise must_be("limits", 'numbers by name, such as {"kept": 0.7}', repr(limits))
+        for name, limit in limits.items():
+            if name not in values:
+                raise must_be("the name of a limit", "one of " + ", ".join(values), repr(name), _absent(name))
+            if not -1 <= limit <= 1:
+                raise must_be(f"the limit of {name}", "at most 1", limit, "0.7 asks for seven in ten")
+        return {name: (values[name], limit) for name, limit in limits.items() if not values[name] >= limit}
 
     def explain(self) -> str:
         """Say in plain words what changed, and what to do next."""
@@ -132,3 +178,8 @@ class Comparison(Result):
         from embaudit.comparison.words import statements
 
         return statements(self)
+
+
+def _absent(name: str) -> str:
+    both = name in ("predicted", "scores")
+    return "without both sides of both models nothing is predicted" if both else "write for example kept=0.7"

@@ -22,12 +22,18 @@ STILL = 0.01
 """Mean change of cosines that nobody would notice."""
 SHOWN = 0.005
 """Least number that two digits show."""
+UNRELATED = 0.1
+"""Share of lists kept, and correlation of scores, up to which two models have nothing in common."""
+USUAL = 0.8
+"""The threshold that is carried over in a sentence."""
 
 
 def statements(comparison: Comparison) -> tuple[str, ...]:
     """Say what was compared, what changed and why; the last one says what to do next."""
     parts = [_matching(comparison), _states(comparison), _predictions(comparison), _rounding(comparison)]
-    parts += [_side(comparison, role) for role in comparison.changes]
+    for role in comparison.changes:
+        parts += [_side(comparison, role), _predicted(comparison, role), _displaced(comparison, role)]
+        parts += [_threshold(comparison, role)]
     parts += [_next(comparison)]
     return tuple(part for part in parts if part)
 
@@ -115,12 +121,10 @@ def _parts(comparison: Comparison, change: RoleChange, title: str) -> str:
 
 def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
     known = comparison.agreement is not None
-    same = comparison.agreement is not None and comparison.agreement.same
-    learned = "because the second model learned something else" if known and not same else "otherwise"
     reasons = {
         "lost_to_gauge": "because of the gauge" if known else "as a gauge could do",
         "lost_to_unseen": "because of dimensions that no prediction sees",
-        "lost_to_learning": "as rounding does" if _is_rounding(comparison) else learned,
+        "lost_to_learning": "as rounding does" if _is_rounding(comparison) else "otherwise",
     }
     shares = change.neighbour_shares
     lost = {reason: shares[name] for name, reason in reasons.items() if shares[name] > 0}
@@ -131,6 +135,49 @@ def _neighbours(comparison: Comparison, change: RoleChange, title: str) -> str:
         (reason,) = lost
         return f"{start}{'' if reason == 'otherwise' else f', {reason}'}."
     return f"{start}: {', '.join(f'{percent(share)} {reason}' for reason, share in lost.items())}."
+
+
+def _predicted(comparison: Comparison, role: SideName) -> str:
+    """Set the lists by prediction cosine beside those by cosine, which a gauge moves."""
+    change = comparison.changes[role]
+    if change.predicted_kept is None or (change.mean_total < STILL and change.predicted_kept == 1):
+        return ""
+    low, high = change.interval("predicted_kept")
+    ends = {percent(end) for end in (change.predicted_kept, low, high)}
+    interval = "" if len(ends) == 1 else f" (95 %: {percent(1 - high)} to {percent(1 - low)})"
+    return f"By prediction cosine, {percent(1 - change.predicted_kept)} changed{interval}."
+
+
+def _displaced(comparison: Comparison, role: SideName) -> str:
+    """Say where ids and vectors were mixed up, or look as if they were."""
+    change, title, scores = comparison.changes[role], comparison.title(role), comparison.agreement
+    count, n = change.n_displaced, len(change.match)
+    by = "id" if change.match.by_ids else "row number"
+    if count:
+        return (
+            f"{count:,} of {n:,} {title}s now have the vector that another {title} had: check that ids fit their rows."
+        )
+    lists = change.neighbour_shares["kept"] if change.predicted_kept is None else change.predicted_kept
+    # Lists are looked up within halves: of so few, chance alone keeps some.
+    chance = 2 * change.n_neighbours / n
+    if lists > UNRELATED + chance or scores is None or abs(scores.score_correlation) > UNRELATED:
+        return ""
+    return (
+        f"Same {by}s, other vectors: {percent(1 - lists)} of the {title}s' lists changed, and scores correlate by "
+        f"{scores.score_correlation:.2f}. Check that {by}s fit their rows in both models."
+    )
+
+
+def _threshold(comparison: Comparison, role: SideName) -> str:
+    """Carry one threshold over; the table has all."""
+    change, title = comparison.changes[role], comparison.title(role)
+    moved = [one for one in change.thresholds if abs(one.after - one.before) >= STILL]
+    if not moved or change.mean_total < STILL:
+        return ""
+    usual = min(moved, key=lambda one: abs(one.before - USUAL))
+    return (
+        f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
+    )
 
 
 def _matching(comparison: Comparison) -> str:
@@ -175,8 +222,8 @@ def _next(comparison: Comparison) -> str:
     form = _common_form(comparison)
     what = "models by prediction cosines" if form == "prediction" else "heads with their norms folded in"
     return (
-        f"Compare {what} (`embaudit fix MODEL --as {form}`), which no gauge moves. What differs there was learned, and "
-        "is not a matter of coordinates."
+        f"Compare {what} (`embaudit fix MODEL --as {form}`), which no gauge moves: what differs there is no matter of "
+        "coordinates."
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from embaudit.comparison.fates import TIED
 from embaudit.foundation.words import percent, visible
 from embaudit.report.content import Content
 from embaudit.report.grid import Grid
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 def comparison_content(found: Comparison) -> Content:
     """Collect what is shown of a comparison."""
-    moved = (moved_grid(found, role) for role in found.changes)
-    return Content("what changed", (found.explain(), summary_grid(found), *(grid for grid in moved if grid.rows)))
+    grids = (make(found, role) for make in (moved_grid, threshold_grid) for role in found.changes)
+    return Content("what changed", (found.explain(), summary_grid(found), *(grid for grid in grids if grid.rows)))
 
 
 def summary_grid(comparison: Comparison) -> Grid:
@@ -37,18 +38,30 @@ def summary_grid(comparison: Comparison) -> Grid:
     what changed
     measure                 users  items
     shared                     40     30
-    mean change of cosines  0.000  0.000
+    10 nearest kept         100 %  100 %
     """
     nearest = {c.n_neighbours for c in comparison.changes.values()}
     length = f"{nearest.pop()} nearest" if len(nearest) == 1 else "nearest"
     rows = [
         (name.replace("nearest", length, 1), *(tell(c) for c in comparison.changes.values()))
-        for name, tell in {**_COUNTS, **_CHANGES, **_NEIGHBOURS}.items()
+        for name, tell in {**_COUNTS, **_NEIGHBOURS, **_CHANGES}.items()
         if name not in _OPTIONAL or any(_OPTIONAL[name](c) for c in comparison.changes.values())
     ]
     note = "95 % intervals in brackets" if any("(" in cell for _, *cells in rows for cell in cells) else ""
     headings = ("measure", *(f"{comparison.title(role)}s" for role in comparison.changes))
     return Grid("what changed", note, headings, tuple(rows))
+
+
+def threshold_grid(comparison: Comparison, role: SideName) -> Grid:
+    """Return the cosine in the second model that as many pairs exceed, for thresholds in the first."""
+    change, title = comparison.changes[role], comparison.title(role)
+    rows = tuple(
+        (f"{one.before:.2f}", f"{one.after:.2f}", f"{one.low:.2f} to {one.high:.2f}", percent(one.share))
+        for one in change.thresholds
+        if change.mean_total > TIED
+    )
+    headings = ("before", "now", "95 %", "pairs above")
+    return Grid(f"thresholds on {title}-{title} cosines", "the same share of pairs lies above", headings, rows)
 
 
 def moved_grid(comparison: Comparison, role: SideName, n: int = 10) -> Grid:
@@ -80,6 +93,11 @@ def _share(change: RoleChange, name: str) -> str:
     return _estimate(change, name, change.neighbour_shares[name], percent)
 
 
+def _predicted(change: RoleChange) -> str:
+    kept = change.predicted_kept
+    return "–" if kept is None else _estimate(change, "predicted_kept", kept, percent)
+
+
 _Tell = dict[str, "Callable[[RoleChange], str]"]
 _COUNTS: _Tell = {
     "shared": lambda c: f"{len(c.match):,}",
@@ -97,6 +115,7 @@ _CHANGES: _Tell = {
 }
 _NEIGHBOURS: _Tell = {
     "nearest kept": lambda c: _share(c, "kept"),
+    "nearest by prediction cosine kept": _predicted,
     "lost to the gauge": lambda c: _share(c, "lost_to_gauge"),
     "lost to dimensions no prediction sees": lambda c: _share(c, "lost_to_unseen"),
     "lost otherwise": lambda c: _share(c, "lost_to_learning"),
@@ -105,6 +124,7 @@ _OPTIONAL: dict[str, Callable[[RoleChange], bool]] = {
     "only in the first model": lambda c: c.match.only_before > 0,
     "only in the second model": lambda c: c.match.only_after > 0,
     "without a direction": lambda c: _without_direction(c) > 0,
+    "nearest by prediction cosine kept": lambda c: c.predicted_kept is not None,
     "by dimensions no prediction sees": lambda c: c.mean_unseen > 0,
     "lost to dimensions no prediction sees": lambda c: c.neighbour_shares["lost_to_unseen"] > 0,
 }

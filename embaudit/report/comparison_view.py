@@ -10,7 +10,7 @@ from embaudit.auditing.texts import WORDS
 from embaudit.comparison.change import EACH, PARTS
 from embaudit.comparison.fates import OUTCOMES
 from embaudit.foundation.words import counted
-from embaudit.report.comparison import moved_grid, summary_grid
+from embaudit.report.comparison import moved_grid, summary_grid, threshold_grid
 from embaudit.report.display import AMBER, BLUE, SOFT, TEAL
 from embaudit.report.stack_display import StackDisplay
 from embaudit.report.view import LONGEST, Charted, ResultView, Section, lists_of
@@ -38,7 +38,7 @@ GLOSSARY = (
     ),
     ("remains", "What is left between the gauged model and the other one. The parts add up to the change."),
     ("lost to the gauge", "Former neighbours that the gauge alone drives out."),
-    ("lost otherwise", "Former neighbours that the gauge would have kept, but the second model drops."),
+    ("lost otherwise", "Former neighbours that the gauge would have kept and that are gone all the same."),
     ("prediction cosine", WORDS["prediction cosine"].meaning),
 )
 
@@ -56,7 +56,7 @@ def comparison_view(found: Comparison) -> ResultView:
     >>> model = FactorModel.from_user_item(draw.standard_normal((40, 2)), draw.standard_normal((30, 2)))
     >>> view = comparison_view(compare(model, Gauge.diagonal([5.0, 1.0]).act(model)))
     >>> [drawn.label for drawn in view.top], [section.id for section in view.shown_sections]
-    (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'neighbours'])
+    (['mean |Δcos|', 'share of former neighbours'], ['changed', 'moved', 'thresholds', 'neighbours'])
     """
     *said, last = found.statements
     table = summary_grid(found)
@@ -69,6 +69,7 @@ def comparison_view(found: Comparison) -> ResultView:
         sections=(
             Section("changed", "Changes", "What changed, in numbers", parts=(Charted("", table),)),
             Section("moved", "Moved most", "What moved most, and why", parts=tuple(_moved(found))),
+            Section("thresholds", "Thresholds", "Thresholds that carry over", parts=tuple(_thresholds(found))),
             _neighbours(found),
         ),
         facts=(("gauge", f"{found.group}, κ = {found.condition_number:.4g}"),),
@@ -90,6 +91,13 @@ def _drawn(found: Comparison) -> Iterator[StackDisplay]:
 
 def _stacked(rows: list[str], title: str, parts: dict[str, str], sizes: Floats, label: str) -> StackDisplay:
     return StackDisplay(rows, title, dict(zip(parts, sizes.T, strict=True)), tuple(parts.values()), label)
+
+
+def _thresholds(found: Comparison) -> Iterator[Charted]:
+    for role in found.changes:
+        grid = threshold_grid(found, role)
+        if grid.rows:
+            yield Charted("", grid)
 
 
 def _moved(found: Comparison) -> Iterator[Charted]:

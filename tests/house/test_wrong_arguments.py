@@ -113,6 +113,7 @@ CALLS = {
     LISTS.plot: {},
     LISTS.to_dict: {},
     ea.compare: {"before": MODEL, "after": MODEL},
+    CHANGE.below: {"limits": {"kept": 0.5}},
     CHANGE.moved_most: {},
     CHANGE.title: {"role": "right"},
     ea.condition_to_reach: {"cosine": 0.1, "target": 0.2},

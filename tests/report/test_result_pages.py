@@ -64,7 +64,7 @@ def test_models_that_are_the_same_have_no_chart_and_nothing_that_moved():
     view = view_of(ea.compare(same, same))
     assert [section.id for section in view.shown_sections] == ["changed"]
     assert [drawn.label for drawn in view.top] == ["share of former neighbours"]
-    assert len(view_of(shown("compare")).shown_sections) == 3
+    assert len(view_of(shown("compare")).shown_sections) == 4
 
 
 def test_similarities_stand_beside_chance_and_the_cosine_with_their_intervals():

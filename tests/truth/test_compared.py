@@ -83,13 +83,13 @@ ROWS: dict[str, tuple[Head, Head, tuple[str, ...], tuple[str, ...]]] = {
         ("predict the same", "learned", "does not explain"),
     ),
     "trained further": (
-        STORED, Head(OTHER, GAIN), ("Compare heads with their norms folded in", "was learned"),
+        STORED, Head(OTHER, GAIN), ("Compare heads with their norms folded in", "no matter of coordinates"),
         ("predict the same", "is rounded", "No gauge undoes"),
     ),
     "trained further and rounded": (
         STORED, Head(OTHER, GAIN, "Q8_0"),
         ("The second model is rounded to Q8_0. ", " than one step from their counterparts. So rounding alone does not",
-         "was learned"),
+         "no matter of coordinates"),
         ("predict the same", "rounding can explain", "as rounding does", "No gauge undoes"),
     ),
     "another norm, which no fold makes up for": (

@@ -1,0 +1,127 @@
+"""Numbers that judge a new model: lists kept by either cosine, thresholds carried over, vectors that changed places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.comparison.thresholds import MIN_PAIRS, thresholds
+from embaudit.errors import InputError
+from embaudit.gauges import Gauge
+from embaudit.io import save
+
+DRAW = np.random.default_rng(5)
+USERS, ITEMS = DRAW.normal(size=(200, 4)), DRAW.normal(size=(150, 4)) + 0.4
+
+
+def model(left=USERS, right=ITEMS):
+    ids = {"user_ids": np.arange(len(left)), "item_ids": np.arange(len(right))}
+    return ea.FactorModel.from_user_item(left, right, **ids)
+
+
+@pytest.fixture(scope="module")
+def gauged():
+    """A model whose predictions are the same, and whose cosines are not."""
+    return ea.compare(model(), Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()))
+
+
+@pytest.fixture(scope="module")
+def nudged():
+    """A model trained anew: nearly the same scores."""
+    return ea.compare(model(), model(USERS + 0.15 * DRAW.normal(size=USERS.shape)))
+
+
+@pytest.fixture(scope="module")
+def shuffled():
+    return ea.compare(model(), model(right=ITEMS[DRAW.permutation(len(ITEMS))]))
+
+
+def test_a_gauge_moves_lists_by_cosine_and_none_by_prediction_cosine(gauged):
+    for change in gauged.changes.values():
+        assert change.predicted_kept == 1
+        assert change.neighbour_shares["kept"] < 0.8
+    assert "By prediction cosine, 0 % changed." in gauged.explain()
+    assert gauged.below({"kept": 0.9, "predicted": 0.9, "scores": 0.9}).keys() == {"kept"}
+
+
+def test_prediction_lists_are_those_of_the_score_columns():
+    """Against brute force: the nearest columns of the score matrix, among the rows of the same half."""
+    other = model(USERS + 0.5 * DRAW.normal(size=USERS.shape), ITEMS + 0.5 * DRAW.normal(size=ITEMS.shape))
+    change = ea.compare(model(), other, roles=["right"]).changes["right"]
+    whole = []
+    for one in (model(), other):
+        columns = one.scores() / np.linalg.norm(one.scores(), axis=0)
+        cosines = columns.T @ columns
+        np.fill_diagonal(cosines, -2)
+        whole.append(np.argsort(-cosines, axis=1)[:, :10])
+    share = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(*whole, strict=True)])
+    # Half of the rows are further apart than all: the share is a little larger there, and its interval says so.
+    low, high = change.interval("predicted_kept")
+    assert low <= change.predicted_kept <= high
+    assert low - 0.1 <= share <= high + 0.1
+    assert change.predicted_kept < 0.9
+
+
+def test_a_threshold_keeps_its_share_of_pairs():
+    """Against all pairs of a small model; the interval holds the threshold of a larger sample of entities."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(3_000, 5)) + 0.5
+    y = x * [4, 1, 1, 1, 1]
+    groups = rng.permutation(len(x)) % 20
+    few = rng.permutation(len(x))[:150]
+    exact = {one.before: one for one in thresholds(x, y, groups, rng)}
+    for one in thresholds(x[few], y[few], groups[few], rng):
+        upper = np.triu_indices(len(few), 1)
+        old, new = ((u @ u.T)[upper] for u in (v[few] / np.linalg.norm(v[few], axis=1)[:, None] for v in (x, y)))
+        assert one.share == (old >= one.before).mean()
+        assert (new >= one.after).sum() == (old >= one.before).sum() >= MIN_PAIRS
+        assert one.low <= exact[one.before].after <= one.high
+
+
+def test_no_threshold_is_carried_over_from_a_handful_of_pairs():
+    x = np.random.default_rng(2).normal(size=(40, 30))
+    assert thresholds(x, x, np.arange(40) % 20, np.random.default_rng(0)) == ()
+
+
+def test_vectors_that_changed_places_are_named(shuffled, gauged, nudged):
+    change = shuffled.changes["right"]
+    assert change.n_displaced > 140
+    assert f"{change.n_displaced} of 150 items now have the vector that another item had" in shuffled.explain()
+    assert shuffled.changes["left"].n_displaced == gauged.changes["right"].n_displaced == 0
+    assert "another item had" not in gauged.explain() + nudged.explain()
+
+
+def test_other_vectors_under_the_same_ids_are_noticed_and_a_change_of_seed_is_not(nudged):
+    other = ea.compare(model(), model(right=np.random.default_rng(9).normal(size=ITEMS.shape)))
+    assert "Same ids, other vectors" in other.explain()
+    assert nudged.agreement.score_correlation > 0.95
+    assert "Same ids" not in nudged.explain()
+    assert "learned" not in nudged.explain()
+
+
+def test_one_side_alone_has_no_predictions_to_ask_for():
+    one = ea.FactorModel.from_vectors(ITEMS)
+    changed = ea.compare(one, ea.FactorModel.from_vectors(ITEMS + 0.5))
+    assert changed.changes["right"].predicted_kept is None
+    assert set(changed.shares_kept()) == {"kept"}
+    with pytest.raises(InputError, match="without both sides"):
+        changed.below({"scores": 0.5})
+    with pytest.raises(InputError, match="one of kept"):
+        changed.below({"lists": 0.5})
+    with pytest.raises(InputError, match="at most 1"):
+        changed.below({"kept": 70})
+
+
+def test_the_command_exits_1_below_a_limit(tmp_path, embaudit):
+    save(model(), tmp_path / "a.npz")
+    save(Gauge.diagonal([9.0, 1.0, 0.2, 1.0]).act(model()), tmp_path / "b.npz")
+    files = (tmp_path / "a.npz", tmp_path / "b.npz")
+    passes = embaudit("compare", *files, "--fail-below", "predicted=0.99", "--fail-below", "scores=0.9")
+    assert (passes.code, passes.out.splitlines()[-1]) == (0, "gate: passes")
+    stops = embaudit("compare", *files, "--fail-below", "kept=0.9")
+    assert stops.code == 1
+    assert stops.out.splitlines()[-1].startswith("gate: stops, kept 0.")
+    assert "gate" not in embaudit("compare", *files).out
+    for wrong in ("kept", "kept=x", "list=0.4"):
+        assert embaudit("compare", *files, "--fail-below", wrong).code == 2
