@@ -17,6 +17,7 @@ from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.heads import declare
 from embaudit.auditing.objectives import with_objective
+from embaudit.auditing.score_sample import score_sample
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.foundation.checked import RNG, as_list, as_seed
 from embaudit.foundation.plain import frame_of, plain
@@ -210,6 +211,7 @@ class Audit(Drawn):
             "input": {"source": self.source, "fingerprint": self.fingerprint, "intake": self.intake},
             "options": {"quick": self.quick, **vars(self.effort), **self.options},
             "model": self._model_record(),
+            "score_sample": score_sample(self.model),
             "group": {
                 "max_condition": evidence.max_condition,
                 "kinds": list(dict.fromkeys(e.kind for e in evidence.equivalents)),

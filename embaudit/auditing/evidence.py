@@ -15,6 +15,7 @@ from embaudit.auditing.heads import head_evidence, head_sizes, panel_size
 from embaudit.auditing.limits import Limits, LimitSearch
 from embaudit.auditing.penalty import PenaltyForm, penalty_form
 from embaudit.auditing.predicted import Predicted, by_prediction, without_unseen
+from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import DEFAULTS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import Position, in_span, position
@@ -86,6 +87,8 @@ class Evidence:
     """Neighbours of a few rows in the model and in that one."""
     beside_bias: tuple[Neighbourhood, ...] = ()
     """Their neighbours without the bias and with it, as libraries list them that keep it among the factors."""
+    score_change: ScoreChange | None = None
+    """How well a few scores agree with those of a baseline; None without one."""
     predicted: Predicted | None = None
     """How far the cosines are from those of what is predicted; None where one side alone is at hand."""
     unseen: tuple[Movement, ...] = ()

@@ -90,9 +90,10 @@ def audit(
                               "n_starts": starts, "n_steps": steps, "max_condition": max_condition}  # fmt: skip
     asked = _asked(path, reading, given, {"normalised": normalised, "by-row": titles.by_row, "partial": titles.partial})
     reading, training = reading.without_training()
-    gate = gating.gate(codes, quiet=output.quiet)
+    gate = gating.gate(codes, output.json, quiet=output.quiet)
     picture.require_picture()
-    inputs = [path, titles.items, gating.baseline, picture.ordering, *reading.files(path)]
+    baseline = None if gating.writes(output.json) else gating.baseline
+    inputs = [path, titles.items, baseline, picture.ordering, *reading.files(path)]
     drawn: File = (picture.heatmap, lambda found, *_: picture.drawn(found, show or ()))
     forges = ((gating.sarif, forge("sarif")), (gating.junit, forge("junit")))
     with output.promised(inputs, drawn, *forges, comment=forge("markdown")) as write:
@@ -115,6 +116,7 @@ def audit(
                 rng=seed,
                 source=str(path),
             )
+        result = result if gate.baseline is None else gate.baseline.beside(result)
         outcome = gate.judge(result)
         write(result, f"Audit of {path}", Origin(asked=asked), outcome)
     # Files first: a reader that closes the pipe must not cost the results.

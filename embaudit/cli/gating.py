@@ -37,7 +37,13 @@ class Gating(Group):
     sarif: Annotated[Path | None, typer.Option("--sarif", help="Write the findings as SARIF, for forges.")] = None
     junit: Annotated[Path | None, typer.Option("--junit", help="Write them as JUnit, a test case a code.")] = None
 
-    def gate(self, ignore: Sequence[str], *, quiet: bool) -> Gate:
+    def writes(self, json: Path | None) -> bool:
+        """Whether `--json` writes the baseline, which is not there yet."""
+        if self.baseline is None or json is None or self.baseline.exists():
+            return False
+        return self.baseline.resolve() == json.resolve()
+
+    def gate(self, ignore: Sequence[str], json: Path | None, *, quiet: bool) -> Gate:
         """Put the gate together, and read the baseline; codes that are typed go before settings, which are said."""
         from embaudit.auditing.finding import Severity
         from embaudit.report.gate.baseline import Baseline
@@ -47,8 +53,10 @@ class Gating(Group):
         if settings.path is not None and not quiet:
             sys.stderr.write(f"{settings}\n")
         level = None if self.fail_on is FailOn.NEVER else Severity[self.fail_on.name]
-        before = None if self.baseline is None else Baseline.load(self.baseline)
-        return Gate.of(level, ignore=ignore or settings.ignore, severities=self.severity or (), baseline=before)
+        written = str(json) if self.writes(json) else ""
+        before = None if self.baseline is None or written else Baseline.load(self.baseline)
+        codes, severities = ignore or settings.ignore, self.severity or ()
+        return Gate.of(level, ignore=codes, severities=severities, baseline=before, written=written)
 
 
 def numbers_in(pairs: Sequence[str] | None, option: str, example: str) -> dict[str, float]:

@@ -175,9 +175,7 @@ def _threshold(comparison: Comparison, role: SideName) -> str:
     if not moved or change.mean_total < STILL:
         return ""
     usual = min(moved, key=lambda one: abs(one.before - USUAL))
-    return (
-        f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
-    )
+    return f"For {title}-{title} cosines, {usual}: the same share of pairs ({percent(usual.share)}) lies above."
 
 
 def _matching(comparison: Comparison) -> str:

@@ -40,6 +40,7 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.limits import Certificate, Limits
 from embaudit.auditing.penalty import PenaltyForm
 from embaudit.auditing.predicted import Predicted
+from embaudit.auditing.score_sample import ScoreChange
 from embaudit.auditing.texts import SAYS
 from embaudit.auditing.traits import Traits, all_traits
 from embaudit.canonical import position
@@ -170,6 +171,7 @@ def predictions() -> dict[str, Evidence]:
     return {
         "predictions stay": evidence(MODEL, *visits),
         "predictions of one side": evidence(ALONE, (equal(), moved())),
+        "other scores than the baseline's": evidence(MODEL, score_change=ScoreChange("scores", 24, 20, 0.0234)),
         "scores changed": evidence(MODEL, (equal(), moved()), drift=(drift(1.0),)),
         "a probability changed": of_head(far),
         "a form of the norm changed them": evidence(

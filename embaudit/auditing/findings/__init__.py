@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 CHECKS: tuple[Check, ...] = (
     predictions.predictions_stay,
+    predictions.predictions_moved,
     heads.origin,
     heads.simplex,
     heads.hidden_labels,

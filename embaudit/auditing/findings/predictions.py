@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from embaudit.auditing.evidence import Evidence
 
 
+SAME = 0.5
+"""Least correlation of scores with a baseline's: another seed gives .9 and more, shuffled rows or another side 0."""
+
+
 def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
     """Report the largest change of a prediction in a model that should predict the same."""
     head = evidence.head
@@ -36,6 +40,15 @@ def predictions_stay(evidence: Evidence) -> Iterator[Finding]:
         label=template("predictions", "label", *["alone"] * is_alone(evidence.model)),
         where=template("predictions", "where", *["alone"] * alone),
     )
+
+
+def predictions_moved(evidence: Evidence) -> Iterator[Finding]:
+    """Report predictions that are not those of the baseline (EMB002)."""
+    change = evidence.score_change
+    if change is not None and change.correlation < SAME:
+        rows = f"{change.of} of {change.n_rows} and {change.n_columns} sampled rows"
+        what = rows.capitalize()
+        yield finding("EMB002", evidence, Kind.MEASURED, rows=rows, value=change.correlation, what=what)
 
 
 def check_failed(evidence: Evidence) -> Iterator[Finding]:

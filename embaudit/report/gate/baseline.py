@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Severity
+from embaudit.auditing.score_sample import score_change, score_sample
 from embaudit.auditing.texts import CODES
 from embaudit.errors import must_be
 from embaudit.io.files import AnyPath, existing_file
@@ -13,6 +14,8 @@ from embaudit.io.json_text import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from embaudit.auditing import Audit
 
 WORSE = 1.1
 """How many times as large a number must be to be worse: models trained anew differ by less all the time."""
@@ -31,6 +34,8 @@ class Baseline:
 
     known: Mapping[tuple[str, str], tuple[Severity, float | None]] = field(default_factory=dict)
     """Severity and number of each finding, by its code and its role; an empty role speaks of the whole model."""
+    sample: Mapping[str, Any] | None = None
+    """A few scores of that model; None of older versions."""
 
     @classmethod
     def load(cls, path: AnyPath) -> Baseline:
@@ -44,7 +49,8 @@ class Baseline:
         where = existing_file(path)
         try:
             record = parsed(where.read_bytes())
-            return cls({_key(found): (_severity(found), _number(found)) for found in record["findings"]})
+            known = {_key(found): (_severity(found), _number(found)) for found in record["findings"]}
+            return cls(known, record.get("score_sample"))
         except (ValueError, TypeError, KeyError) as error:
             remedy = "write it with `embaudit audit MODEL --json FILE`"
             raise must_be("the baseline", "the JSON of an audit", f"{where}, which is none", remedy) from error
@@ -57,6 +63,13 @@ class Baseline:
         once, number = before
         graver = finding.severity > once or (CODES[finding.code].grows and _grew(number, finding.value))
         return "worse" if graver else "known"
+
+    def beside(self, audit: Audit) -> Audit:
+        """Return an audit that holds its predictions against those of the baseline, too."""
+        if self.sample is None:
+            return audit
+        change = score_change(self.sample, score_sample(audit.model))
+        return replace(audit, evidence=replace(audit.evidence, score_change=change))
 
 
 def _grew(before: float | None, now: float | None) -> bool:

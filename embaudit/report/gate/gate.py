@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING
 from embaudit.auditing.finding import Finding, Severity
 from embaudit.auditing.texts import CODES
 from embaudit.errors import must_be
-from embaudit.foundation.words import nearest_to
+from embaudit.foundation.words import counted, nearest_to
 from embaudit.report.gate.baseline import Baseline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from embaudit.auditing import Audit
+
+
+BROKEN = ("EMB002", "EMB201", "EMB401")
+"""Codes that stop a release beside a baseline whatever `fail_on` says: predictions that moved, rows without direction,
+and copies that are new or more."""
 
 
 def known_code(code: str) -> str:
@@ -68,6 +73,10 @@ class Outcome:
     """Every finding, in the order of the audit."""
     is_asked: bool = True
     """Whether anything was asked for beyond an audit."""
+    is_compared: bool = False
+    """Whether there is a baseline."""
+    written: str = ""
+    """The baseline that this audit writes, which stops nothing; empty where it writes none."""
 
     @property
     def stopped_by(self) -> tuple[Judged, ...]:
@@ -82,10 +91,17 @@ class Outcome:
     def __str__(self) -> str:
         if not self.predictions_hold:
             return "gate: stops, since the audit itself failed: predictions did not stay the same"
-        rest = [one for one in self.judged if one.status in ("ignored", "known") and not one.stops]
-        aside = f"; not counted: {', '.join(map(str, rest))}" if rest else ""
-        stops = ", ".join(map(str, self.stopped_by))
-        return f"gate: {f'stops at {stops}' if stops else 'passes'}{aside}"
+        if self.written:
+            return (
+                f"gate: passes; {self.written} is the baseline from now on, with {counted(len(self.judged), 'finding')}"
+            )
+        others = [one for one in self.judged if not one.stops]
+        named = {
+            "new or worse": [one for one in others if one.status in ("new", "worse") and self.is_compared],
+            "not counted": [one for one in others if one.status in ("ignored", "known")],
+        }
+        start = f"gate: stops at {', '.join(map(str, self.stopped_by))}" if self.stopped_by else "gate: passes"
+        return "; ".join([start, *(f"{name}: {', '.join(map(str, some))}" for name, some in named.items() if some)])
 
 
 @dataclass(frozen=True)
@@ -107,6 +123,8 @@ class Gate:
     """How grave a code is here, where that is not what the audit says."""
     baseline: Baseline | None = None
     """What was known before; known findings stop nothing."""
+    written: str = ""
+    """The file of a baseline that the audit writes: what it finds is known from then on."""
 
     @classmethod
     def of(
@@ -116,6 +134,7 @@ class Gate:
         ignore: Iterable[str] = (),
         severities: Iterable[str] = (),
         baseline: Baseline | None = None,
+        written: str = "",
     ) -> Gate:
         """Check codes and `CODE=SEVERITY` pairs.
 
@@ -130,20 +149,28 @@ class Gate:
             if name.upper() not in Severity.__members__:
                 raise must_be("a severity", "CODE=issue or CODE=tip", repr(pair), "name codes to leave out by ignore")
             own[known_code(code)] = Severity[name.upper()]
-        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline)
+        return cls(fail_on, frozenset(map(known_code, ignore)), own, baseline, written)
 
     @property
     def is_asked(self) -> bool:
         """Whether anything was asked for beyond an audit."""
-        return self.fail_on is not None or bool(self.ignore or self.severities) or self.baseline is not None
+        return (
+            self.fail_on is not None
+            or bool(self.ignore or self.severities)
+            or self.baseline is not None
+            or bool(self.written)
+        )
 
     def judge(self, audit: Audit) -> Outcome:
-        """Tell of every finding whether it stops the release."""
-        return Outcome(audit.predictions_hold, tuple(map(self._judged, audit.findings)), self.is_asked)
+        """Judge of every finding whether it stops the release."""
+        judged = tuple(map(self._judged, audit.findings))
+        return Outcome(audit.predictions_hold, judged, self.is_asked, self.baseline is not None, self.written)
 
     def _judged(self, finding: Finding) -> Judged:
         severity = self.severities.get(finding.code, finding.severity)
         status = "new" if self.baseline is None else self.baseline.status(finding)
         status = "ignored" if finding.code in self.ignore else status
-        stops = self.fail_on is not None and severity >= self.fail_on and status in ("new", "worse")
+        level = self.fail_on is not None and severity >= self.fail_on
+        broken = self.baseline is not None and finding.code in BROKEN
+        stops = (level or broken) and status in ("new", "worse") and not self.written
         return Judged(finding, severity, status, stops)

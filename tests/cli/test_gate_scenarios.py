@@ -1,0 +1,116 @@
+"""Releases as they break in practice, each judged by the command with a baseline of the healthy one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from embaudit import FactorModel
+from embaudit.io import save
+
+FEW = ("--gauges", 1, "--pairs", 500, "--lists", 50, "--starts", 1, "--steps", 1)
+N_USERS, N_ITEMS = 300, 900
+DRAW = np.random.default_rng(3)
+USERS, ITEMS = DRAW.standard_normal((N_USERS, 6)), DRAW.standard_normal((N_ITEMS, 6))
+OTHER = np.random.default_rng(4)
+
+
+def write(path, users=USERS, items=ITEMS):
+    ids = {"user_ids": np.arange(len(users)), "item_ids": np.array([f"item {i}" for i in range(len(items))])}
+    save(FactorModel.from_user_item(users.astype(np.float32), items.astype(np.float32), **ids), path, force=True)
+
+
+@pytest.fixture
+def gate(tmp_path, monkeypatch, embaudit):
+    """Write the baseline of the healthy model, and return what judges another one."""
+    monkeypatch.chdir(tmp_path)
+    write("old.npz")
+    made = embaudit("audit", "old.npz", *FEW, "--fail-on", "tip", "--baseline", "base.json", "--json", "base.json")
+    assert made.code == 0, "what writes the baseline stops nothing"
+    assert made.out.splitlines()[-1].startswith("gate: passes; base.json is the baseline from now on, with ")
+
+    def judged(*options, **changed):
+        write("new.npz", **changed)
+        result = embaudit("audit", "new.npz", *FEW, "--baseline", "base.json", *options)
+        return result.code, result.out.splitlines()[-1] if result.out else result.err
+
+    return judged
+
+
+def test_a_model_trained_anew_passes(gate):
+    code, last = gate(users=USERS + 0.1 * OTHER.standard_normal(USERS.shape))
+    assert (code, last[:12]) == (0, "gate: passes")
+    assert "EMB002" not in last
+
+
+def shuffled():
+    return {"items": ITEMS[OTHER.permutation(N_ITEMS)]}
+
+
+def zeroed():
+    return {"items": np.where(np.arange(N_ITEMS)[:, None] % 15 == 0, 0, ITEMS)}
+
+
+def last_month():
+    return {"users": OTHER.standard_normal(USERS.shape)}
+
+
+def duplicated():
+    return {"items": ITEMS[np.arange(N_ITEMS) % 700]}
+
+
+@pytest.mark.parametrize(
+    ("broken", "stopped_by"),
+    [(shuffled, "EMB002"), (last_month, "EMB002"), (zeroed, "EMB201"), (duplicated, "EMB401")],
+)
+def test_a_broken_release_is_stopped(gate, broken, stopped_by):
+    code, last = gate(**broken())
+    assert code == 1
+    assert last.startswith("gate: stops at ")
+    assert stopped_by in last.partition("not counted")[0]
+    assert gate("--ignore", stopped_by, **broken())[0] == 0
+
+
+def test_an_overflow_of_float16_is_refused(gate, embaudit):
+    with np.errstate(over="ignore"):
+        items = (ITEMS * 40_000).astype(np.float16)
+    np.savez("new.npz", user_factors=USERS.astype(np.float16), item_factors=items)
+    result = embaudit("audit", "new.npz", *FEW, "--baseline", "base.json")
+    assert result.code == 2
+    assert "must be finite; got -inf" in result.err
+
+
+def test_every_new_finding_is_named_whatever_its_severity(gate):
+    """A mean row that all items share: a tip, which stops nothing without --fail-on tip."""
+    code, last = gate(items=ITEMS + 9)
+    assert code == 0
+    assert "new or worse: EMB" in last
+    assert gate("--fail-on", "tip", items=ITEMS + 9)[0] == 1
+
+
+def test_a_baseline_of_an_earlier_version_has_no_scores_to_compare(gate):
+    record = json.loads(Path("base.json").read_text())
+    assert record["score_sample"]["of"] == "scores"
+    del record["score_sample"]
+    Path("base.json").write_text(json.dumps(record))
+    assert "EMB002" not in gate(**shuffled())[1]
+
+
+def test_a_baseline_that_is_not_there_is_no_pass(gate, embaudit):
+    Path("base.json").unlink()
+    code, error = gate()
+    assert code == 2
+    assert "base.json" in error
+
+
+def test_vectors_alone_are_held_against_their_cosines(tmp_path, monkeypatch, embaudit):
+    monkeypatch.chdir(tmp_path)
+    ids = np.array([f"item {i}" for i in range(N_ITEMS)])
+    for name, rows in (("old.npz", ITEMS), ("turned.npz", ITEMS[:, ::-1]), ("shuffled.npz", shuffled()["items"])):
+        save(FactorModel.from_vectors(rows, ids=ids, compared="cosine"), name)
+    assert embaudit("audit", "old.npz", *FEW, "--baseline", "b.json", "--json", "b.json", "--quiet").code == 0
+    assert embaudit("audit", "turned.npz", *FEW, "--baseline", "b.json", "--quiet").code == 0
+    assert embaudit("audit", "shuffled.npz", *FEW, "--baseline", "b.json", "--quiet").code == 1
