@@ -254,7 +254,7 @@ def gather(
         # A search is judged by the pairs and lists of all models, not by those that it was made for.
         attacked = [*attacked_models(model, limits.attacks), *rearranged_models(fibre.pinning)]
         again = _visits(attacked, checked, probe, np.random.default_rng(rng))
-        as_it_is = partial(_as_it_is, whole, model, chosen, visited[0][1], n_neighbours, rng)
+        as_it_is = partial(_as_it_is, whole, model, fibre, visited[0][1], n_neighbours, rng)
         *visited_again, found = results_of([*again, as_it_is], "visiting the worst")
         shown = _long_rows(model, side, SHOWN, draw) if shown is None else shown
         compared = _compared(probe, fibre, _furthest(equivalents, visited).get(side), side, shown)
@@ -328,7 +328,7 @@ def _compared(
 def _as_it_is(
     whole: FactorModel,
     looked_at: FactorModel,
-    roles: Sequence[Role],
+    fibre: Fibre,
     records: Sequence[Movement],
     n_neighbours: int,
     rng: int,
@@ -337,8 +337,11 @@ def _as_it_is(
     # Figures of the same lists are the same figures; labels of a head are looked at in lists of all of them.
     same = looked_at is whole and not isinstance(whole.link, Softmax)
     lists = {record.role: record.lists for record in records if same and record.lists is not None}
+    roles = tuple(fibre.freedom)
     traits = all_traits(whole, roles, n_neighbours=n_neighbours, lists=lists, rng=np.random.default_rng(rng))
-    return {"position": None if looked_at.left is None else position(looked_at), "traits": traits}
+    # Biases that can hold every score leave nothing of the factors that could lie among canonical forms.
+    lies = looked_at.left is not None and fibre.seen_rank > 0
+    return {"position": position(looked_at) if lies else None, "traits": traits}
 
 
 def _long_rows(model: FactorModel, role: SideName, count: int, draw: np.random.Generator) -> Indices:

@@ -13,6 +13,7 @@ import numpy as np
 
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.finding import Kind, Scope
+from embaudit.auditing.texts import ARGUMENTS
 from embaudit.canonical.pinned import LEAST, SCOPES, pinned_test
 from embaudit.canonical.reduction import outside_shares, seen_directions
 from embaudit.errors import InputError
@@ -128,7 +129,14 @@ def fibre_of(model: FactorModel, roles: Sequence[Role], *, uncut: FactorModel | 
         return Fibre(_scope(model), {}, freedom, None, seen)
     held = held_rank(model)
     if held == 0:
-        return Fibre(_scope(model), {}, dict.fromkeys(roles, _anything(model)), None, 0, model.rank)
+        return Fibre(
+            _scope(model),
+            {},
+            dict.fromkeys(roles, Freedom(True, Kind.PROVEN, _argument(model, "anything"))),
+            None,
+            0,
+            model.rank,
+        )
     basis = seen_directions(model, ())
     seen, outside = basis.shape[1], _outside(model, basis)
     freedom = {role: _freedom(model, role, seen) for role in roles}
@@ -141,15 +149,16 @@ def _either(model: FactorModel, roles: Sequence[Role], rng: int) -> Fibre:
     freedom = {}
     for role, by_cosine in cosines.freedom.items():
         agreed = by_cosine.moves is not None and by_cosine.moves == dots.moves(role)
-        freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, _open(model, role, by_cosine))
+        fixes = "fix" if by_cosine.moves is False else "may fix"
+        text = _argument(model, "dots_or_cosines", role, fixes=fixes, because=by_cosine.because)
+        freedom[role] = by_cosine if agreed else Freedom(None, Kind.UNDECIDED, text)
     return replace(cosines, scope=Scope(cosines.scope.models), freedom=freedom)
 
 
-def _open(model: FactorModel, role: Role, by_cosine: Freedom) -> str:
-    titles = f"{Pairs(role).titled(model)} cosines"
-    start = "All rows have length 1, so dot products and cosines are the same, and nobody said which was trained"
-    fixes = "fix them" if by_cosine.moves is False else "may fix them"
-    return f"{start}. Dot products leave {titles} open, cosines {fixes}. {by_cosine.because}"
+def _argument(model: FactorModel, case: str, role: Role = "right", **names: object) -> str:
+    """Write an argument of texts.toml, of predictions, or of the scores that vectors alone have with any other side."""
+    names |= {"cosines": f"{Pairs(role).titled(model)} cosines", "prediction": noun(model), "rank": model.rank}
+    return ARGUMENTS[case].format_map(names | {"predictions": said_of(model, "predictions")})
 
 
 def held_rank(model: FactorModel) -> int:
@@ -158,12 +167,6 @@ def held_rank(model: FactorModel) -> int:
         return int(seen_directions(model, model.free_shifts).shape[1])
     except InputError:
         return 0
-
-
-def _anything(model: FactorModel) -> Freedom:
-    """Conclude where rows of zeros would predict the same, so that the other side may hold anything."""
-    text = f"Without its factors the model has every {noun(model)} the same, so equal models may hold any rows."
-    return Freedom(True, Kind.PROVEN, text)
 
 
 def _capped(model: FactorModel) -> bool:
@@ -181,12 +184,11 @@ def _outside(model: FactorModel, basis: NDArray[np.float64]) -> dict[SideName, f
 def _scope(model: FactorModel) -> Scope:
     """Name what is known to predict the same, and say whether that is all."""
     if model.left is None and model.link == "identity":
-        return Scope(f"vectors of rank {model.rank}, whatever they are multiplied with, if no bias takes part")
-    words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
-    text = " and ".join(words)
+        return Scope(_argument(model, "scope_of_vectors"))
     if model.predicts is Equivalence.RANKINGS or _capped(model):
-        return Scope(f"{text}, among others")
-    return Scope(f"every model of rank {model.rank} with the same predictions", whole=True)
+        words = ["linear maps"] + [f"shifts of all {model.title(side)}s" for side in reversed(model.free_shifts)]
+        return Scope(_argument(model, "scope_among_others", maps=" and ".join(words)))
+    return Scope(_argument(model, "scope_of_all"), whole=True)
 
 
 def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
@@ -197,43 +199,26 @@ def _pinned(model: FactorModel, pinning: Pinning, role: Role) -> Freedom:
         return Freedom(False, Kind.PROVEN, said_of(model, pinning.explain()))
     if pinning.status == "free" and moved is not None and moved.max_abs > LEAST:
         return Freedom(True, Kind.SHOWN, said_of(model, pinning.explain()))
-    if moved is not None:
-        titles = f"{Pairs(role).titled(model)} cosines"
-        text = f"Whether the predictions pin {titles} is undecided: the equal model that was found moves others alone."
-        return Freedom(None, Kind.UNDECIDED, said_of(model, text))
-    return Freedom(None, Kind.UNDECIDED, said_of(model, pinning.explain()))
+    told = said_of(model, pinning.explain()) if moved is None else _argument(model, "moves_others", role)
+    return Freedom(None, Kind.UNDECIDED, told)
 
 
 def _shifted(model: FactorModel, side: SideName) -> Freedom:
     x = model.factors(side)
-    if not np.any(x[:2] != x[0]) and not np.any(x != x[0]):  # no shift tells equal rows apart, yet they add a constant
-        return _anything(model)
-    title = model.title(side)
-    text = f"One vector added to every {title} row changes no {noun(model)}, and can make two {title}s opposite."
+    # No shift tells equal rows apart, yet they add a constant, which the bias could hold without them.
+    are_equal = not np.any(x[:2] != x[0]) and not np.any(x != x[0])
+    text = _argument(model, "anything" if are_equal else "shift", item=model.title(side))
     return Freedom(True, Kind.PROVEN, text)
 
 
 def _freedom(model: FactorModel, role: Role, seen_rank: int) -> Freedom:
-    pairs = Pairs(role)
-    shifted = [side for side in pairs.sides if side in model.free_shifts]
-    titles = f"{pairs.titled(model)} cosines"
-    kept = noun(model)
+    shifted = [side for side in Pairs(role).sides if side in model.free_shifts]
     if shifted:
         return _shifted(model, shifted[-1])
-    if model.rank > 1 and seen_rank < model.rank:
-        text = f"No {kept} shows more than {seen_rank} of {model.rank} dimensions: {titles} also count the others,"
-        return Freedom(True, Kind.PROVEN, f"{text} where rows of an equal model may hold anything.")
-    if model.rank > 1 and role == "cross":
-        text = f"A linear change of the axes changes no {kept} and, unbounded, can give two rows, one of each side, any"
-        return Freedom(True, Kind.PROVEN, f"{text} cosine of the same sign. None changes its sign, and 0 stays 0.")
     if model.rank > 1:
-        text = (
-            f"A linear change of the axes changes no {kept} and, unbounded, can give two rows that are not parallel any"
-        )
-        return Freedom(True, Kind.PROVEN, f"{text} cosine short of ±1.")
+        axes = "axes_of_both" if role == "cross" else "axes"
+        text = _argument(model, "unseen" if seen_rank < model.rank else axes, role, seen=seen_rank)
+        return Freedom(True, Kind.PROVEN, text)
     if model.predicts is Equivalence.RANKINGS or _capped(model):
-        return Freedom(None, Kind.UNDECIDED, f"What else keeps every {kept} may turn {titles}; that is not known here.")
-    text = f"In one dimension {titles} are signs, and no model of one dimension with the same predictions turns one"
-    return Freedom(
-        False, Kind.PROVEN, f"{said_of(model, text)}{', if no bias takes part' if model.left is None else ''}."
-    )
+        return Freedom(None, Kind.UNDECIDED, _argument(model, "not_known", role))
+    return Freedom(False, Kind.PROVEN, _argument(model, "line_alone" if model.left is None else "line", role))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from embaudit.foundation.plain import plain
 from embaudit.foundation.results import Result
 from embaudit.foundation.words import counted, percent
 from embaudit.model.links import Softmax
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from embaudit.softmax.panel import Panel
     from embaudit.softmax.projector import ProjectorCosines
     from embaudit.softmax.shifts import ShiftSummary
+
+
+RECORD = (
+    *("n_labels", "rank", "affine_rank", "has_bias", "n_panel", "has_inputs", "n_inputs", "n_zero", "n_aside"),
+    *("mean_norm", "median_norm", "offset", "logit_agreement", "centred", "neighbours", "constructions"),
+    *("equivalents", "shifts", "argmax", "projector"),
+)
+"""Fields of the `head` of the audit's JSON."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,26 +143,5 @@ class HeadReport(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold."""
-        direct = (
-            "n_labels",
-            "rank",
-            "affine_rank",
-            "has_bias",
-            "n_panel",
-            "has_inputs",
-            "n_inputs",
-            "n_zero",
-            "n_aside",
-        )
-        numbers = ("mean_norm", "median_norm", "offset", "logit_agreement")
-        return {
-            **{name: getattr(self, name) for name in direct + numbers},
-            "declared": {"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows},
-            "centred": self.centred.to_dict(),
-            "neighbours": self.neighbours.to_dict(),
-            "constructions": [asdict(made) for made in self.constructions],
-            "equivalents": [head.to_dict() for head in self.equivalents],
-            "shifts": [asdict(s) | {"quantiles": {f"{q:g}": x for q, x in s.quantiles.items()}} for s in self.shifts],
-            "argmax": self.argmax.to_dict(),
-            "projector": self.projector.to_dict(),
-        }
+        declared = {"soft_cap": self.link.soft_cap, "normalised": self.link.unit_rows}
+        return dict(plain({name: getattr(self, name) for name in RECORD} | {"declared": declared}))

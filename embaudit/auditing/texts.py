@@ -156,6 +156,8 @@ CODES: dict[str, Code] = {name: _code(name, row) for name, row in _TEXTS["codes"
 """Every code that an audit can report, in their order."""
 SAYS: dict[str, Mapping[str, str]] = {name: code.says for name, code in CODES.items()} | _TEXTS["notes"]
 """Templates of every finding and note, by code."""
+ARGUMENTS: Mapping[str, str] = _TEXTS["arguments"]
+"""Templates of why equal models may have other cosines, or may not, and of the sets of models this speaks of."""
 WORDS: dict[str, Word] = {
     name: Word(name, row["meaning"], row["example"], tuple(row.get("also", ())))
     for name, row in _TEXTS["words"].items()

@@ -13,6 +13,7 @@ from embaudit.auditing.fibre import fibre_of
 from embaudit.auditing.heads import declare, head_evidence
 from embaudit.auditing.traits import traits_of
 from embaudit.errors import InputError
+from embaudit.foundation.plain import plain
 from embaudit.kernels import moments
 from embaudit.model import FactorModel, Softmax
 from embaudit.softmax.logit_cosines import logit_cosines
@@ -128,7 +129,7 @@ def test_label_cosines_agree_with_those_of_logits_as_far_as_they_are_defined():
 def test_the_json_of_evidence():
     found = head(HEAD.replace(link=Softmax(soft_cap=3.0)), equivalents=(equal_head(),), logit_agreement=0.25)
     shift = opposite()
-    assert found.to_dict() == {
+    assert found.to_dict() == plain({
         "n_labels": 5, "rank": 3, "affine_rank": 3, "has_bias": False, "n_panel": 5, "has_inputs": False,
         "n_inputs": 256, "n_zero": 0, "n_aside": 0,
         "mean_norm": 1.0, "median_norm": 2.0, "offset": 0.5, "logit_agreement": 0.25,
@@ -138,7 +139,7 @@ def test_the_json_of_evidence():
         "equivalents": [found.equivalents[0].to_dict()],
         "shifts": [asdict(shift) | {"quantiles": {"0.05": 0.1, "0.5": 0.7, "0.95": 2.0}}],
         "argmax": argmax().to_dict(), "projector": found.projector.to_dict(),
-    }  # fmt: skip
+    })  # fmt: skip
     frame = found.to_frame()
     assert frame["name"].tolist() == ["mean row removed", "linear 1"]
     assert "quantiles" not in frame

@@ -98,3 +98,12 @@ def test_a_model_whose_biases_can_hold_every_score_is_audited(k):
 
 def test_a_single_pair_at_a_right_angle_has_no_correlation():
     assert np.isnan(CosineSums(1.0, 0.5, 1e-9, 0.25, -1e-17, 0.0).pearson)
+
+
+def test_shares_of_labels_say_that_copies_are_counted_once():
+    rows = np.random.default_rng(0).standard_normal((12, 4)) + 2
+    whole, copied = (
+        audit(FactorModel.from_softmax(x), **EFFORT) for x in (rows, np.vstack([rows, rows[:3], rows[:3]]))
+    )
+    told = [next(one for one in found.conclusions if one.code == "EMB301") for found in (whole, copied)]
+    assert ["(copies counted once)" in one.text for one in told] == [False, True]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
-from embaudit.foundation.words import counted, drawn_of, percent, row_quoted
+from embaudit.foundation.words import counted, drawn_of, percent, row_quoted, up
 from embaudit.kernels.pairs import n_pairs
 from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.folding import folding
@@ -41,8 +41,10 @@ def origin_matters(head: HeadReport) -> bool:
 
 
 def asked(head: HeadReport) -> str:
-    """Name the labels whose nearest ones were sought: of a large head some of the labels, which are counted."""
-    return "labels" if head.neighbours.exact else f"{counted(head.neighbours.n_rows, 'label')} asked"
+    """Name the labels whose nearest ones were sought: one of each group of copies, of a large head some of them."""
+    once = head.neighbours.n_rows < head.n_panel
+    some = f"{counted(head.neighbours.n_rows, 'label')} asked"
+    return some if not head.neighbours.exact else f"labels{' (copies counted once)' * once}"
 
 
 def _rows(head: HeadReport) -> str:
@@ -121,7 +123,7 @@ def shortest(evidence: Evidence) -> Iterator[Finding]:
         second=second,
         before=made.before,
         pairs=pairs,
-        half=opposite.quantiles[0.5],
+        half=up(opposite.quantiles[0.5]),
     )
 
 
