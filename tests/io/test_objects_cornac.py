@@ -49,7 +49,7 @@ def test_cornac() -> None:
     unbiased = imitation(*of, u_factors=USERS, i_factors=ITEMS, u_biases=A, i_biases=B, global_mean=2.0, use_bias=False,
                          score=cornac_score(scores(False)))  # fmt: skip
     check(from_object(unbiased), scores(False))
-    with pytest.raises(InputError, match="must be fitted, with user and item factors; got MF"):
+    with pytest.raises(InputError, match="must be fitted, with factors of users and items; got MF"):
         from_object(imitation(*of))
 
 
@@ -96,7 +96,7 @@ def test_cornac_without_named_factors_is_read_by_what_it_searches_by() -> None:
     hpf = fitted("HPF", **indexed, get_vector_measure=lambda _: "dot product aka. inner product")
     check(from_object(hpf), scores(False))
     for other in ("L2 distance", "cosine similarity"):
-        with pytest.raises(InputError, match="must be fitted, with user and item factors; got HPF"):
+        with pytest.raises(InputError, match="must be fitted, with factors of users and items; got HPF"):
             from_object(fitted("HPF", **indexed, get_vector_measure=lambda _, m=other: m))
     wrong = {**indexed, "get_item_vectors": lambda _: ITEMS + 1}
     with pytest.raises(InputError, match="scores read from HPF must be its own"):

@@ -39,7 +39,11 @@ MIXED = {
     ("model", "options", "said"),
     [
         (BPR, {"item_ids": np.arange(8) + 10}, "a column of item_factors (8) as right bias, its class as link, what"),
-        (CORNAC, {"item_names": list("abcdefgh")}, "u_biases (6) as left bias, i_biases (8) as right bias, iid_map"),
+        (
+            CORNAC,
+            {"item_names": list("abcdefgh")},
+            "u_biases (6) as left bias, i_biases (8) as right bias, global_mean as offset, iid_map",
+        ),
         (CORNAC, {"kind": "vectors"}, "Read as MF of cornac: i_factors (8 × 3) as right factors, iid_map (8) as right"),
         (
             MIXED,

@@ -59,7 +59,9 @@ def test_lenskit_of_today_is_asked_for_its_scores(monkeypatch: pytest.MonkeyPatc
         if factor == 1:
             check(from_object(of), scores(False))
         else:
-            with pytest.raises(InputError, match=r"scores read from ImplicitMFScorer must be its own; .* scorer says"):
+            with pytest.raises(
+                InputError, match=r"scores read from ImplicitMFScorer must be its own; .* __call__ says"
+            ):
                 from_object(of)
 
 

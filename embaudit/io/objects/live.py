@@ -5,53 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.io.intake import Reading as Taken
-from embaudit.io.objects import (
-    cornac,
-    faiss,
-    gensim,
-    hnswlib,
-    implicit,
-    keras,
-    lenskit,
-    lightfm,
-    recbole,
-    scikit_learn,
-    spark,
-    surprise,
-    torch,
-    transformers,
-)
+from embaudit.io.objects import networks, others, scikit_learn
 from embaudit.io.objects.library import comes_from
 from embaudit.io.objects.reading import Given, Reading, require_agreement
+from embaudit.io.objects.recommenders import LIBRARIES
 from embaudit.io.registry import ALWAYS, finish, with_inputs
 from embaudit.io.request import Request, as_kind
 from embaudit.model import FactorModel
 
 Reader: TypeAlias = Callable[[Any, Given], Reading]
 
-LIBRARIES: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
-    (("implicit",), ("MatrixFactorizationBase", "AlternatingLeastSquares", "BayesianPersonalizedRanking",
-                     "LogisticMatrixFactorization"), implicit.read),
-    (("lightfm", "lightfm_next"), ("LightFM",), lightfm.read),
-    (("surprise",), ("SVD", "SVDpp", "NMF"), surprise.read),
-    (("cornac",), ("Recommender",), cornac.read),
-    (("lenskit",), (), lenskit.read),
-    (("recbole",), ("AbstractRecommender",), recbole.read),
-    (("pyspark",), ("ALSModel", "PipelineModel"), spark.read),
-    (("gensim",), ("KeyedVectors", "Word2Vec"), gensim.read),
-    (("faiss",), ("Index",), faiss.read),
-    (("hnswlib",), ("Index",), hnswlib.read),
+READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
+    (("lenskit",), ("Pipeline",), others.lenskit_pipeline),
+    *(((row.package,), row.classes, row.read) for row in LIBRARIES),
+    (("lightfm", "lightfm_next"), ("LightFM",), others.lightfm),
+    (("pyspark",), ("ALSModel", "PipelineModel"), others.spark),
+    (("faiss",), ("Index",), others.faiss),
+    (("hnswlib",), ("Index",), others.hnswlib),
     (("sklearn",), ("BaseEstimator",), scikit_learn.read),
-    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), torch.lens),
-    (("transformers",), ("PreTrainedModel",), transformers.read),
-    (("keras", "tf_keras"), ("Dense",), keras.read),
-    (("torch",), ("Linear",), torch.linear),
-    (("torch",), ("Embedding",), torch.embedding),
-    (("torch",), ("Module",), torch.module),
-)  # fmt: skip
+    (("transformer_lens",), ("HookedTransformer", "TransformerBridge"), networks.transformer_lens),
+    (("transformers",), ("PreTrainedModel",), networks.transformer),
+    (("keras", "tf_keras"), ("Dense",), networks.dense),
+    (("torch",), ("Linear",), networks.linear),
+    (("torch",), ("Embedding",), networks.embedding),
+    (("torch",), ("Module",), networks.module),
+)
 """Packages, the classes in them (any, where none is named), and what reads their models; the first match counts."""
+REFUSED = {
+    ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
+}
+"""By package and class: what is read instead, what such an object holds, and what to do."""
 SAID = ("user_features", "item_features", "user_ids", "item_ids", "item_names", "inputs")
 """What callers may say beside the options of `load`."""
 
@@ -124,10 +109,10 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
 
 def _read(model: Any, given: Given) -> Taken:
     library, reader = _reader(model)
-    if reader is not lightfm.read and (given.user_features is not None or given.item_features is not None):
+    if reader is not others.lightfm and (given.user_features is not None or given.item_features is not None):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
     unused = [name for name in given.request.given if name not in ALWAYS]
-    if reader not in (torch.module, _mapping) and unused:
+    if reader not in (networks.module, networks.mapping) and unused:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
     made = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
@@ -143,15 +128,14 @@ def _reader(model: Any) -> tuple[str, Reader]:
     if isinstance(model, FactorModel):
         return "model", lambda model, given: Reading(model)  # noqa: ARG005
     if isinstance(model, Mapping):
-        return "state dictionary", _mapping
-    for packages, classes, reader in LIBRARIES:
+        return "state dictionary", networks.mapping
+    for (package, name), (what, held, remedy) in REFUSED.items():
+        if comes_from(model, (package,), (name,)):
+            raise must_be(f"a model of {package}", what, f"{type(model).__name__}, which has {held}", remedy)
+    for packages, classes, reader in READERS:
         if comes_from(model, packages, classes):
             return f"{type(model).__name__} of {packages[0]}", reader
     raise InputError(
         f"the object must be a fitted model of a known library; got {type(model).__name__}; "
         "use FactorModel.from_user_item, from_softmax or from_vectors with its arrays."
     )
-
-
-def _mapping(tensors: Mapping[str, Any], given: Given) -> Reading:
-    return torch.from_mapping(tensors, given.request)

@@ -68,7 +68,8 @@ class Reading:
             found = replace(self.found, format=library, files=())
         else:
             # Vectors alone are scored by nothing.
-            unused = ("link",) if model.left is None and model.link == "identity" else ()
+            unused = {"link"} if model.left is None and model.link == "identity" else set()
+            unused |= {"offset"} if not model.offset else set()
             held = {
                 name: where
                 for name, where in self.taken.items()
