@@ -102,6 +102,8 @@ def detached(tensor: Any) -> NDArray[Any]:
     """
     if not hasattr(tensor, "detach"):
         return np.asanyarray(tensor)
+    if getattr(tensor, "is_meta", False):
+        raise must_be("a tensor", "in memory", "one on the meta device, without numbers", "load its weights first")
     there = tensor.detach().cpu()
     return np.asarray((there.float() if "bfloat16" in str(there.dtype) else there).numpy())
 

@@ -68,7 +68,7 @@ def test_a_linear_layer_with_one_output_is_a_head_only_where_somebody_says_so() 
 def test_state_dictionaries_and_networks_are_read_by_their_names() -> None:
     state = {"classifier.weight": Tensor(ITEMS, "torch.bfloat16"), "classifier.bias": Tensor(B), "steps": 3}
     for model in (state, imitation("mine.Net", MODULE, state_dict=lambda _: state)):
-        head = from_object(model)
+        head = from_object(model, kind="head")
         assert head.link is Link.SOFTMAX
         np.testing.assert_array_equal(head.right, ITEMS)
     towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
@@ -110,7 +110,113 @@ def test_what_a_network_makes_of_a_user_and_an_item_is_held_against_its_factors(
 def test_modules_under_names_of_other_libraries_are_read_by_their_arrays(names: tuple[str, str]) -> None:
     layers = {name: SimpleNamespace(weight=Tensor(x)) for name, x in zip(names, (USERS, ITEMS), strict=True)}
     net = module({f"{name}.weight": x for name, x in zip(names, (USERS, ITEMS), strict=True)}, **layers)
-    np.testing.assert_allclose(from_object(net).scores(), SCORES, atol=1e-12)
+    np.testing.assert_allclose(from_object(net, link="identity").scores(), SCORES, atol=1e-12)
+
+
+class Batched:
+    """A network whose `forward` takes a batch: two tables of rows, or a head, in layers that can be watched."""
+
+    def __new__(cls, state: Any, layers: dict[str, Any], score: Any, **attributes: Any) -> Any:
+        watched: dict[str, Any] = {}
+
+        def forward(_: Any, batch: Any) -> Any:
+            reaching = [pick(batch.array) for pick in layers.values()]
+            for name, rows in zip(layers, reaching, strict=True):
+                if name in watched:
+                    watched[name](None, (Tensor(rows),))
+            return Tensor(score(*reaching))
+
+        def layer(_: Any, name: str) -> Any:
+            def watch(hook: Any) -> Any:
+                watched[name] = hook
+                return SimpleNamespace(remove=lambda: watched.pop(name))
+
+            return SimpleNamespace(register_forward_pre_hook=watch)
+
+        return module(state, forward, get_submodule=layer, **attributes)
+
+
+TOWERS = {"user_emb": lambda batch: batch[:, 0], "item_emb": lambda batch: batch[:, 1]}
+PAIRS = np.array([[0, 1], [5, 7], [2, 2]])
+
+
+@pytest.mark.parametrize(("off", "fits"), [(0.0, True), (3.5, False)])
+def test_example_inputs_show_what_a_network_of_batches_predicts(off: float, fits: bool) -> None:
+    state = {"user_emb.weight": USERS, "item_emb.weight": ITEMS}
+    net = Batched(state, TOWERS, lambda users, items: SCORES[users, items] + off)
+    with pytest.raises(InputError) as refused:
+        from_object(net)
+    assert str(refused.value) == (
+        "the predictions of Net must be compared with its own; got forward(batch), which was not compared; "
+        'pass example inputs of forward as inputs=, or say link="identity" if it gives the product of what was read.'
+    )
+    if fits:
+        assert from_object(net, inputs=PAIRS).left_side is not None
+    else:
+        with pytest.raises(InputError, match=r"scores read from Net must be its own; got .* where its forward says"):
+            from_object(net, inputs=PAIRS)
+    assert from_object(net, link="identity").n_left == 6
+    trains = Batched(state, TOWERS, lambda users, items: SCORES[users, items], training=True)
+    with pytest.raises(InputError, match=r"in evaluation mode; got one that trains; call its eval\(\) first"):
+        from_object(trains, inputs=PAIRS)
+    alone = Batched(state, TOWERS, lambda users, _: SCORES[users])
+    with pytest.raises(InputError, match="the outputs of Net must be one score a pair; got 8 for 3 pairs"):
+        from_object(alone, inputs=PAIRS)
+
+
+@pytest.mark.parametrize("last", ["logits", "softmax", "log", "sigmoid"])
+def test_example_inputs_reach_a_head(last: str) -> None:
+    def score(states: Any) -> Any:
+        logits = states @ ITEMS.T + B
+        softmax = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        return {"logits": logits, "softmax": softmax, "log": np.log(softmax), "sigmoid": 1 / (1 + np.exp(-logits))}[
+            last
+        ]
+
+    layers = {"classifier": lambda batch: np.tanh(batch)}
+    net = Batched({"classifier.weight": ITEMS, "classifier.bias": B}, layers, score)
+    if last != "sigmoid":
+        np.testing.assert_allclose(from_object(net, inputs=USERS).left, np.tanh(USERS), atol=1e-12)
+        with pytest.raises(InputError, match='or say kind="head" if a softmax follows the product'):
+            from_object(net)
+        return
+    with pytest.raises(InputError, match="scores read from Net must be its own"):
+        from_object(net, inputs=USERS)
+    assert from_object(net, inputs=USERS, link="sigmoid").link is Link.SIGMOID
+    other = Batched({"classifier.weight": ITEMS}, layers, lambda states: states)
+    with pytest.raises(InputError, match=r"outputs of Net must be 8 scores an input, one a label; got \(6, 3\)"):
+        from_object(other, inputs=USERS)
+
+
+def test_layers_after_the_tables_make_other_vectors() -> None:
+    towers = {"user_emb.weight": Tensor(USERS), "item_emb.weight": Tensor(ITEMS)}
+    with pytest.raises(InputError) as refused:
+        from_object({**towers, "item_mlp.2.weight": Tensor(np.ones((3, 3)))})
+    assert str(refused.value) == (
+        "every array of the state dictionary that could matter must be named or left out; got item_mlp.2.weight "
+        "(3, 3), a layer beside the tables; export the outputs of both towers and read these, "
+        "or leave it out with ignore (--ignore item_mlp.2.weight)."
+    )
+    wrapped = {f"module._orig_mod.{name}": values for name, values in towers.items()}
+    np.testing.assert_allclose(from_object(wrapped).scores(), SCORES, atol=1e-12)
+
+
+def test_layers_of_torch_that_are_no_heads_or_hold_no_numbers() -> None:
+    bag = imitation("torch.nn.modules.sparse.EmbeddingBag", MODULE, weight=Tensor(ITEMS))
+    assert from_object(bag).link == Link.IDENTITY
+    with pytest.raises(InputError, match="one softmax; got AdaptiveLogSoftmaxWithLoss, which has one a cluster"):
+        from_object(imitation("torch.nn.modules.adaptive.AdaptiveLogSoftmaxWithLoss", MODULE))
+    packed = imitation(*LINEAR, weight=Tensor(np.ones((4, 3), np.int8), "torch.int8"), bias=None)
+    for layer in (imitation(*LINEAR, weight=lambda _: ITEMS, bias=None), packed):
+        with pytest.raises(InputError, match="weights of Linear must be floating-point numbers; got quantised ones"):
+            from_object(layer)
+    nowhere = Tensor(ITEMS)
+    nowhere.is_meta = True  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="must be in memory; got one on the meta device"):
+        from_object(imitation(*LINEAR, weight=nowhere, bias=None))
+    compiled = imitation("torch._dynamo.eval_frame.OptimizedModule", MODULE, _orig_mod=bag)
+    parallel = imitation("torch.nn.parallel.data_parallel.DataParallel", MODULE, module=compiled)
+    np.testing.assert_array_equal(from_object(parallel).right, ITEMS)
 
 
 def language_model(state: Any, config: dict[str, Any], head: Any, **attributes: Any) -> Any:

@@ -9,13 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
-from sklearn.decomposition import NMF, PCA, TruncatedSVD
+from sklearn.decomposition import NMF, PCA, FastICA, LatentDirichletAllocation, TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier, SGDClassifier
 from sklearn.model_selection import GridSearchCV
-from sklearn.neural_network import MLPClassifier, MLPRegressor
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
+from sklearn.neural_network import BernoulliRBM, MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.svm import SVC, LinearSVC
 
 from embaudit import FactorModel, Link
@@ -113,11 +116,28 @@ def test_a_decomposition_with_inputs_has_two_sides(decomposition: Any) -> None:
     assert (sparse.n_left, sparse.n_right) == (60, 4)
 
 
-def test_an_estimator_that_transforms_otherwise_than_it_goes_back_is_refused() -> None:
+@pytest.mark.parametrize(
+    "decomposition",
+    [PCA(2, whiten=True), FastICA(2, random_state=0), GaussianRandomProjection(2, random_state=0),
+     SparseRandomProjection(2, random_state=0, dense_output=True)],
+)  # fmt: skip
+@pytest.mark.parametrize("inputs", [None, X])
+def test_components_that_inputs_are_not_put_together_from_are_refused(decomposition: Any, inputs: Any) -> None:
+    name = type(decomposition).__name__
+    with pytest.raises(InputError, match=rf"scores read from {name} must be its own; got .* where its inverse_transf"):
+        from_object(decomposition.fit(X), inputs=inputs)
+
+
+@pytest.mark.parametrize(
+    "decomposition",
+    [LatentDirichletAllocation(2, random_state=0), Nystroem(n_components=3, random_state=0),
+     NeighborhoodComponentsAnalysis(2, random_state=0), BernoulliRBM(2, random_state=0, n_iter=1)],
+)  # fmt: skip
+def test_components_of_what_never_goes_back_are_refused(decomposition: Any) -> None:
     with pytest.raises(
-        InputError, match=r"scores read from PCA must be its own; got .* where its inverse_transform says"
+        InputError, match=r"must be those of its inverse_transform; got none; pass its components_\.T to"
     ):
-        from_object(PCA(2, whiten=True).fit(X), inputs=X)
+        from_object(decomposition.fit(np.abs(X), TWO))
 
 
 class Bent(LogisticRegression):

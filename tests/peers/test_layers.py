@@ -117,7 +117,7 @@ class _Towers:
                 biases = self.user_bias(user)[..., 0] + self.item_bias(item)[..., 0]
                 return (left(user) * right(item)).sum(-1) + biases
 
-        return Towers()
+        return Towers().eval()
 
 
 @pytest.mark.parametrize("names", [("user_embedding", "item_embedding"), ("user_embeddings", "item_embeddings"),

@@ -29,13 +29,16 @@ READERS: tuple[tuple[tuple[str, ...], tuple[str, ...], Reader], ...] = (
     (("transformers",), ("PreTrainedModel",), networks.transformer),
     (("keras", "tf_keras"), ("Dense",), networks.dense),
     (("torch",), ("Linear",), networks.linear),
-    (("torch",), ("Embedding",), networks.embedding),
+    (("torch",), ("Embedding", "EmbeddingBag"), networks.embedding),
     (("torch",), ("Module",), networks.module),
 )
 """Packages, the classes in them (any, where none is named), and what reads their models; the first match counts."""
 REFUSED = {
+    ("torch", "AdaptiveLogSoftmaxWithLoss"): ("a head with one softmax", "one a cluster of labels",
+                                              "pass the weights of one of them to FactorModel.from_softmax"),
+    ("cornac", "EASE"): ("one with factors of users and items", "weights between items", "audit another model"),
     ("gensim", "Doc2Vec"): ("one table of vectors", "documents in dv and words in wv", "pass model.dv, or model.wv"),
-}
+}  # fmt: skip
 """By package and class: what is read instead, what such an object holds, and what to do."""
 SAID = ("user_features", "item_features", "user_ids", "item_ids", "item_names", "inputs")
 """What callers may say beside the options of `load`."""
@@ -69,7 +72,8 @@ def from_object(
     user_ids, item_ids, item_names : array, optional
         What the rows are called, where the model does not say.
     inputs : array of shape (n, d), optional
-        Inputs of a classifier, as they are passed to its `predict`; of a bare head, what it multiplies.
+        Inputs of a classifier, as they are passed to its `predict`, of a torch module, as its `forward` takes them; of
+        a bare head, what it multiplies.
     user_features, item_features : sparse matrix or "none", optional
         What a LightFM model was trained with: its rows are features, an entity is the sum of its features' rows.
     kind, **options
@@ -108,6 +112,7 @@ def read_object(model: Any, *, kind: str = "auto", **options: Any) -> Taken:
 
 
 def _read(model: Any, given: Given) -> Taken:
+    model = networks.unwrapped(model)
     library, reader = _reader(model)
     if reader is not others.lightfm and (given.user_features is not None or given.item_features is not None):
         raise InputError("user_features and item_features must be left out here; only LightFM models use them.")
@@ -116,9 +121,9 @@ def _read(model: Any, given: Given) -> Taken:
         raise InputError(f"{unused[0]} must be left out here; only state dictionaries leave open what is what.")
     reading = reader(model, given)
     made = finish(as_kind(given.named(reading.model), given.request.kind), given.request, model)
-    if made.left is not None or reading.probes is not None:
+    if made.left_side is not None or reading.probes is not None:
         require_agreement(reading, made, type(model).__name__)
-    if given.inputs is not None and (made.left is None or made.roles[0] != "input"):
+    if given.inputs is not None and reading.pairs is None and (made.left is None or made.roles[0] != "input"):
         made = with_inputs(made, given.inputs if reading.inputs is None else reading.inputs)
     return Taken(made, reading.intake(made, library, given))
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from embaudit.errors import must_be
 from embaudit.foundation.checked import Floats, Indices
@@ -15,8 +17,8 @@ from embaudit.io.checkpoints.config import Config
 from embaudit.io.checkpoints.tokens import called
 from embaudit.io.codecs.memory import Memory, as_array
 from embaudit.io.intake import Part
-from embaudit.io.objects.library import needed, require_fitted
-from embaudit.io.objects.reading import Given, Reading
+from embaudit.io.objects.library import comes_from, has, needed, require_fitted
+from embaudit.io.objects.reading import Given, Own, Reading
 from embaudit.io.readers.assemble import contents_of, two_labels
 from embaudit.io.readers.layout import TIED
 from embaudit.io.readers.safetensors import soft_cap
@@ -24,10 +26,38 @@ from embaudit.io.request import Request
 from embaudit.model import FactorModel, Softmax
 
 TAKEN = {"right": "weight", "right_bias": "bias"}
+WRAPPERS = ("OptimizedModule", "DataParallel", "DistributedDataParallel")
 LINKS = {"linear": "softmax", "softmax": "softmax", "sigmoid": "sigmoid"}
 """Link of a Dense layer of Keras by its activation."""
+FEW = 8
+"""Pairs of example inputs that are compared."""
 LAST = ("score.", "classifier.", "classification_head.", "logits_proj.", "fc.", "qa_outputs.")
 """Beginnings of the names of the last layers of a classifier."""
+
+
+def unwrapped(model: Any) -> Any:
+    """Return the network inside the wrappers of torch.compile, of parallel training and of PEFT."""
+    if comes_from(model, ("peft",), ("PeftModel",)):
+        model = model.get_base_model()
+    while comes_from(model, ("torch",), WRAPPERS):
+        model = model._orig_mod if has(model, "_orig_mod") else model.module
+    return model
+
+
+def _weights(layer: Any) -> NDArray[Any]:
+    """Return the weights of a layer.
+
+    Raises
+    ------
+    InputError
+        If they are quantised.
+    """
+    # Quantised layers of torch return theirs from a method, those of bitsandbytes hold packed integers.
+    weights = None if callable(layer.weight) else as_array(layer.weight)
+    if weights is None or weights.dtype.kind != "f":
+        remedy = "read the network before it is quantised, or pass its dequantised weights to FactorModel.from_softmax"
+        raise must_be(f"the weights of {type(layer).__name__}", "floating-point numbers", "quantised ones", remedy)
+    return weights
 
 
 def linear(layer: Any, given: Given) -> Reading:
@@ -38,7 +68,7 @@ def linear(layer: Any, given: Given) -> Reading:
     InputError
         If it has one output, and the caller has not said that this is a head of two labels.
     """
-    weight, bias = as_array(layer.weight), getattr(layer, "bias", None)
+    weight, bias = _weights(layer), getattr(layer, "bias", None)
     if given.request.kind == "vectors":
         return Reading(FactorModel.from_vectors(weight), taken=TAKEN)
     if len(weight) == 1 and given.request.kind != "head":
@@ -57,28 +87,109 @@ def _head(weight: Any, bias: Any, **link: Any) -> FactorModel:
 def embedding(layer: Any, given: Given) -> Reading:
     """Read an Embedding layer of torch as vectors: nothing says that it is a head."""
     make = FactorModel.from_softmax if given.request.kind == "head" else FactorModel.from_vectors
-    return Reading(make(as_array(layer.weight)), taken=TAKEN)
+    return Reading(make(_weights(layer)), taken=TAKEN)
 
 
 def module(network: Any, given: Given) -> Reading:
-    """Read the arrays of a network by their names, and hold the scores against `forward(users, items)`."""
-    reading = mapping(network.state_dict(), given)
-    made = reading.model
-    if made.left is None or made.link == "softmax" or not _scores_pairs(network):
+    """Read the arrays of a network by their names, and hold its predictions against those of `forward`.
+
+    Raises
+    ------
+    InputError
+        If the network trains, or its predictions can be compared neither with a `forward` of users and items nor with
+        what it makes of example inputs, and the caller says no link.
+    """
+    reading = _by_names(network.state_dict(), given.request)
+    if reading.model.left is None and reading.model.link != "softmax":
         return reading
+    takes = needed(network.forward) if has(network, "forward") else []
+    order = [name[0] for name in takes]
+    if reading.model.left is not None and order in (["u", "i"], ["i", "u"]):
+        return replace(reading, own=_of_pairs(network, swapped=order[0] == "i"), method="forward")
+    if given.inputs is not None:
+        return _of_examples(network, reading, given.inputs)
+    if given.request.link is None and given.request.kind != "head":
+        says = 'kind="head" if a softmax follows' if reading.model.link == "softmax" else 'link="identity" if it gives'
+        remedy = f"pass example inputs of forward as inputs=, or say {says} the product of what was read"
+        got = f"forward({', '.join(takes)}), which was not compared"
+        raise must_be(f"the predictions of {type(network).__name__}", "compared with its own", got, remedy)
+    return reading
+
+
+def _called(network: Any, *inputs: Any) -> NDArray[Any]:
+    """Return what `forward` makes of inputs."""
+    name = type(network).__name__
+    if getattr(network, "training", False):
+        # Dropout would give other numbers each time, batch norms would learn from the inputs.
+        raise must_be(name, "in evaluation mode", "one that trains", "call its eval() first")
+    try:
+        outputs = network(*inputs)
+    except (RuntimeError, TypeError, ValueError, IndexError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise must_be(f"the inputs of {name}", "what its forward takes", reason) from error
+    if not hasattr(outputs, "shape"):
+        remedy = "say link= if it multiplies the arrays that were read"
+        raise must_be(f"the outputs of {name}", "one array", type(outputs).__name__, remedy)
+    return np.asarray(as_array(outputs), dtype=float)
+
+
+def _of_pairs(network: Any, *, swapped: bool) -> Own:
+    """Return what `forward` makes of pairs of users and items."""
     table = next(iter(network.state_dict().values()))
 
     def own(users: Indices, items: Indices) -> Floats:
         pairs = np.stack([np.repeat(users, len(items)), np.tile(items, len(users))])
-        left, right = (table.new_tensor(rows.tolist()).long() for rows in pairs)
-        return np.asarray(as_array(network(left, right)), dtype=float).reshape(len(users), len(items))
+        rows = [table.new_tensor(row.tolist()).long() for row in pairs]
+        return _called(network, *rows[:: -1 if swapped else 1])
 
-    return replace(reading, own=own, method="forward")
+    return own
 
 
-def _scores_pairs(network: Any) -> bool:
-    """Whether `forward` takes a user and an item."""
-    return [name[0] for name in needed(network.forward)] == ["u", "i"]
+def _of_examples(network: Any, reading: Reading, inputs: Any) -> Reading:
+    """Return what `forward` makes of example inputs, and which rows or vectors they became on their way."""
+    assert reading.found is not None
+    names = {part.became: part.name.rpartition(".")[0] for part in reading.found.parts}
+    seen: dict[str, Any] = {}
+    hooks = [
+        network.get_submodule(names[side]).register_forward_pre_hook(partial(_record, seen, side))
+        for side in ("left", "right")
+        if side in names
+    ]
+    table = next(iter(network.state_dict().values()))
+    several = isinstance(inputs, tuple | list) and any(hasattr(each, "shape") for each in inputs)
+    try:
+        theirs = _called(network, *(_tensor(each, table) for each in (inputs if several else (inputs,))))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    name, n_right = type(network).__name__, reading.model.n_right
+    if len(seen) < len(hooks):
+        remedy = 'say link= if it multiplies them all the same, or read them with kind="vectors"'
+        raise must_be(f"the arrays read from {name}", "layers that forward calls", "others", remedy)
+    if reading.model.left is not None:
+        left, right, theirs = (array.ravel()[:FEW] for array in (seen["left"], seen["right"], theirs))
+        return replace(reading, method="forward", pairs=(left, right, theirs))
+    states = seen["right"].reshape(-1, seen["right"].shape[-1])
+    if theirs.shape[-1] != n_right or theirs.size != len(states) * n_right:
+        remedy = 'read the layer with kind="vectors" if it is no head'
+        raise must_be(f"the outputs of {name}", f"{n_right} scores an input, one a label", theirs.shape, remedy)
+    theirs = theirs.reshape(-1, n_right)
+    return replace(
+        reading, own=lambda rows, labels: theirs[rows][:, labels], method="forward", probes=states, inputs=states
+    )
+
+
+def _record(seen: dict[str, Any], side: str, _: Any, args: tuple[Any, ...]) -> None:
+    seen[side] = as_array(args[0])
+
+
+def _tensor(values: Any, like: Any) -> Any:
+    """Make a tensor of numbers; whole numbers are rows of a table."""
+    if hasattr(values, "detach"):
+        return values
+    array = np.asarray(values)
+    tensor = like.new_tensor(array.tolist())
+    return tensor.long() if array.dtype.kind in "iu" else tensor
 
 
 def mapping(tensors: Mapping[str, Any], given: Given) -> Reading:

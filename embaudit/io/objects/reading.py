@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from embaudit.errors import InputError
+from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import Floats, Indices
 from embaudit.io.intake import Intake, Part
 from embaudit.io.request import Request
@@ -58,6 +58,8 @@ class Reading:
     """Where in the object each field of the model comes from."""
     found: Intake | None = None
     """What the names of its arrays said, where it is read by these."""
+    pairs: tuple[Indices, Indices, Floats] | None = None
+    """Left rows, right rows and scores of examples, where these choose the rows."""
 
     def intake(self, model: FactorModel, library: str, given: Given) -> Intake:
         """Say what became what: of the object, and of what the caller said beside it."""
@@ -109,16 +111,33 @@ def require_agreement(reading: Reading, model: FactorModel, name: str) -> None:
         ...
     embaudit.errors.InputError: the scores read from MF must be its own; got 2 where its predict says 2.5 ...
     """
-    if reading.own is None:
-        return
     scored = model if reading.probes is None else model.replace(left=reading.probes)
-    left, right = _some(scored.n_left, 3), _some(scored.n_right, 5)
-    theirs = np.asarray(reading.own(left, right), dtype=float).reshape(len(left), len(right))
-    # A probability shows a softmax's scores up to a constant only.
-    ways = [] if model.link == "softmax" else [scored.scores(left)[:, right]]
-    ways += [] if model.link == "ranking" else [np.asarray(scored.predictions(left))[:, right]]
-    if not any(_worst(ours, theirs) <= 1 for ours in ways):
+    if reading.pairs is not None:
+        left, right, theirs = reading.pairs
+    elif reading.own is not None:
+        rows, columns = _some(scored.n_left, 3), _some(scored.n_right, 5)
+        left, right = np.repeat(rows, len(columns)), np.tile(columns, len(rows))
+        theirs = np.asarray(reading.own(rows, columns), dtype=float).ravel()
+    else:
+        return
+    if not len(left) == len(right) == len(theirs):
+        raise must_be(f"the outputs of {name}", "one score a pair", f"{len(theirs)} for {len(left)} pairs")
+    ways = _ways(scored, left, right)
+    if not any(_gaps(ours, theirs).max() <= 1 for ours in ways):
         raise _disagreement(ways[0], theirs, name, reading.method, (left, right))
+
+
+def _ways(model: FactorModel, left: Indices, right: Indices) -> list[Floats]:
+    """Return what a library may give for pairs: scores, what its link makes of them, logarithms of probabilities."""
+    rows, place = np.unique(left, return_inverse=True)
+    scores = model.scores(rows)[place, right]
+    if model.link == "ranking":
+        return [scores]
+    predictions = np.asarray(model.predictions(rows))[place, right]
+    if model.link != "softmax":
+        return [scores, predictions]
+    with np.errstate(divide="ignore"):
+        return [predictions, scores, np.log(predictions)]
 
 
 def _some(n_rows: int, count: int) -> Indices:
@@ -130,15 +149,11 @@ def _gaps(ours: Floats, theirs: Floats) -> Floats:
     return np.asarray(np.where(np.isfinite(theirs), np.abs(ours - theirs), np.inf) / allowed)
 
 
-def _worst(ours: Floats, theirs: Floats) -> float:
-    return float(_gaps(ours, theirs).max())
-
-
 def _disagreement(ours: Floats, theirs: Floats, name: str, method: str, rows: tuple[Indices, Indices]) -> InputError:
-    i, j = np.unravel_index(int(np.argmax(_gaps(ours, theirs))), ours.shape)
+    k = int(np.argmax(_gaps(ours, theirs)))
     return InputError(
-        f"the scores read from {name} must be its own; got {ours[i, j]:.6g} where its {method} says {theirs[i, j]:.6g} "
-        f"(row {rows[0][i]} of the left side, row {rows[1][j]} of the right); it does more than multiply these "
+        f"the scores read from {name} must be its own; got {ours[k]:.6g} where its {method} says {theirs[k]:.6g} "
+        f"(row {rows[0][k]} of the left side, row {rows[1][k]} of the right); it does more than multiply these "
         "factors: pass the tables it really multiplies to FactorModel.from_user_item, or its vectors alone to "
         "from_vectors."
     )

@@ -35,13 +35,15 @@ def read(model: Any, given: Given) -> Reading:
         return read(model.best_estimator_, given)
     if has(model, "steps"):
         before, last = model[:-1], model.steps[-1][1]
-        reaching = given.inputs if given.inputs is None or not len(before) else _quiet(before.transform, given.inputs)
-        return read(last, replace(given, inputs=reaching))
+        if given.inputs is not None and len(before):
+            given = replace(given, inputs=_quiet(before.transform, given.inputs))
+        return read(last, given)
     if has(model, "coef_", "classes_"):
         made = _classifier(model)
         probes = _probes(made.rank)
         own = _probabilities(model, made, probes)
-        return Reading(made, own, _method(made), probes, _dense(given.inputs), TAKEN)
+        reaching = None if given.inputs is None else _dense(given.inputs)
+        return Reading(made, own, _method(made), probes, reaching, TAKEN)
     if has(model, "coefs_", "out_activation_"):
         return _network(model, given)
     if has(model, "components_"):
@@ -60,8 +62,8 @@ def _quiet(function: Callable[[Any], Any], values: Any) -> Any:
         return function(values)
 
 
-def _dense(values: Any) -> NDArray[Any] | None:
-    return None if values is None else np.asarray(values.toarray() if hasattr(values, "toarray") else values)
+def _dense(values: Any) -> NDArray[Any]:
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def _probes(rank: int) -> Floats:
@@ -93,20 +95,36 @@ def _network(model: Any, given: Given) -> Reading:
 
 
 def _decomposition(model: Any, given: Given) -> Reading:
-    names = getattr(model, "feature_names_in_", None)
-    made = FactorModel.from_vectors(np.asarray(model.components_).T, ids=names)
+    """Read components that inputs are put together from again, which `inverse_transform` shows.
+
+    Raises
+    ------
+    InputError
+        If nothing is put together from them, as in LDA of topics, NCA or Nystroem.
+    """
+    name, names = type(model).__name__, getattr(model, "feature_names_in_", None)
+    back = getattr(model, "inverse_transform", None)
+    if not callable(back):
+        remedy = "pass its components_.T to FactorModel.from_vectors if their rows are vectors all the same"
+        raise must_be(f"the components_ of {name}", "those of its inverse_transform", "none", remedy)
+    components = _dense(model.components_)
     if given.inputs is None:
-        return Reading(made, taken=OF_COMPONENTS)
-    if not callable(getattr(model, "inverse_transform", None)):
-        raise InputError(f"inputs must be left out here; {type(model).__name__} cannot go back from components.")
+        units = np.eye(len(components))
+        made, origin = FactorModel.from_vectors(components.T, ids=names), _dense(back(0 * units[:1]))
+
+        def of_units(left: Indices, right: Indices) -> Floats:
+            return np.asarray(_dense(back(units[left])) - origin)[:, right]
+
+        return Reading(made, of_units, "inverse_transform", units, taken=OF_COMPONENTS)
     rows = np.asarray(_quiet(model.transform, given.inputs))
-    mean = getattr(model, "mean_", None)
-    both = FactorModel(rows, made.right, right_bias=mean, right_ids=names, roles=("input", "item"))
+    made = FactorModel(
+        rows, components.T, right_bias=getattr(model, "mean_", None), right_ids=names, roles=("input", "item")
+    )
 
     def own(left: Indices, right: Indices) -> Floats:
-        return np.asarray(model.inverse_transform(rows[left]))[:, right]
+        return np.asarray(_dense(back(rows[left])))[:, right]
 
-    return Reading(both, own, "inverse_transform", taken=OF_COMPONENTS)
+    return Reading(made, own, "inverse_transform", taken=OF_COMPONENTS)
 
 
 def _classifier(model: Any) -> FactorModel:

@@ -48,6 +48,8 @@ APART = (
     "predictions.decoder.bias", "vocab_projector.bias", "generator_lm_head.bias", "decoder.bias", "final_logits_bias",
 )  # fmt: skip
 """Biases of heads whose weights are stored under another name."""
+WRAPPED = re.compile(r"^(?:_orig_mod\.|module\.)+")
+"""What torch.compile and parallel training put before the names of arrays."""
 INNER = re.compile(r"(?:^|\.)(?:layers?|blocks?|h)\.\d+\.")
 """Where one of many layers begins in the name of an array: what is called a classifier there chooses experts."""
 TRANSPOSED = {"h", "vt", "vh", "components", "kernel", "unembedwu"}
@@ -86,7 +88,8 @@ def plain(name: str) -> str:
     >>> plain("user_embedding.weight")
     'userembedding'
     """
-    return re.sub(r"[\W_]", "", name.removesuffix(".weight").removesuffix(".embeddings")).lower()
+    name = WRAPPED.sub("", name).removesuffix(".weight").removesuffix(".embeddings")
+    return re.sub(r"[\W_]", "", name).lower()
 
 
 def is_kernel(name: str) -> bool:

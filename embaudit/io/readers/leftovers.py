@@ -52,26 +52,32 @@ def require_settled(layout: Layout, tensors: Mapping[str, Tensor], request: Requ
     for name, tensor in left_over(layout, tensors).items():
         for why, remedy in _could_be(name, tensor, layout, tensors):
             what = f"every array of {where} that could matter"
-            ways = [f"{remedy[0]} ({remedy[1]} {name})"] if remedy else []
+            ways = [remedy] if remedy else []
             ways.append(f"leave it out with ignore (--ignore {name})")
             raise must_be(what, "named or left out", f"{name} {tensor.shape}, {why}", ", or ".join(ways))
 
 
 def _could_be(
     name: str, tensor: Tensor, layout: Layout, tensors: Mapping[str, Tensor]
-) -> Iterator[tuple[str, tuple[str, str] | None]]:
+) -> Iterator[tuple[str, str | None]]:
     """Yield what an array could be, and how to name it as that."""
     numeric = tensor.is_real and np.dtype("f4" if tensor.dtype == "bfloat16" else tensor.dtype).kind == "f"
     pair = layout.left is not None and not layout.head
     for side, source, (rows, columns) in _sides(layout, tensors):
         if _is_vector(tensor, rows) and not _of_another_layer(name, layout, tensors):
             option, flag = OPTIONS[side]
-            yield f"one value for each entity of {source}", (f"name it with {option}", flag) if numeric else None
+            yield (
+                f"one value for each entity of {source}",
+                f"name it with {option} ({flag} {name})" if numeric else None,
+            )
         by_custom = source.endswith(ROWS_BY_CUSTOM) or is_kernel(source)
         if numeric and _is_vector(tensor, columns) and not (layout.head and by_custom):
             yield f"one number for each dimension of {source}", None
         if pair and tensor.shape == tensors[source].shape:
-            yield f"the shape of {source}", (f"name it with {NAMED[side][0]}", NAMED[side][1])
+            yield f"the shape of {source}", f"name it with {NAMED[side][0]} ({NAMED[side][1]} {name})"
+    is_layer = (name.endswith(".weight") or is_kernel(name)) and len(tensor.shape) > 1 and 1 not in tensor.shape
+    if pair and numeric and is_layer:
+        yield "a layer beside the tables", "export the outputs of both towers and read these"
 
 
 def _sides(layout: Layout, tensors: Mapping[str, Tensor]) -> list[tuple[str, str, tuple[int, ...]]]:

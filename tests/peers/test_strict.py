@@ -1,0 +1,152 @@
+"""Networks that do more than multiply what their names promise: read right with the library itself, or refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from embaudit.errors import InputError
+from embaudit.io import from_object
+
+torch = pytest.importorskip("torch")
+BATCH = np.array([[0, 1], [2, 3], [5, 7], [1, 0]])
+X = np.random.default_rng(0).normal(size=(7, 5))
+
+
+class Towers(torch.nn.Module):
+    """Two tables, and what `score` makes of a row of each."""
+
+    def __init__(self, score: Any = None, **layers: Any) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.user_embedding, self.item_embedding = torch.nn.Embedding(6, 3), torch.nn.Embedding(8, 3)
+        self.score = score or (lambda _, left, right: (left * right).sum(-1))
+        for name, layer in layers.items():
+            setattr(self, name, layer)
+
+    def forward(self, user: Any, item: Any) -> Any:
+        return self.score(self, self.user_embedding(user), self.item_embedding(item))
+
+
+class Batched(Towers):
+    """The same, with a `forward` of batches."""
+
+    def forward(self, batch: Any) -> Any:
+        return super().forward(batch[:, 0], batch[:, 1])
+
+
+def unit(rows: Any) -> Any:
+    return torch.nn.functional.normalize(rows, dim=-1)
+
+
+OTHERS = {
+    "normalised": lambda _, left, right: (unit(left) * unit(right)).sum(-1),
+    "sigmoid": lambda _, left, right: torch.sigmoid((left * right).sum(-1)),
+    "+3.5": lambda _, left, right: (left * right).sum(-1) + 3.5,
+    "Euclidean": lambda _, left, right: -((left - right) ** 2).sum(-1),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_scores_that_are_no_products_are_seen_by_their_forward(name: str) -> None:
+    for network, inputs in ((Towers(OTHERS[name]), None), (Batched(OTHERS[name]), BATCH)):
+        with pytest.raises(InputError, match=r"scores read from .* must be its own"):
+            from_object(network.eval(), inputs=inputs)
+    links = {"normalised": "cosine", "sigmoid": "sigmoid"}
+    if name in links:
+        for network, inputs in ((Towers(OTHERS[name]), None), (Batched(OTHERS[name]), BATCH)):
+            assert from_object(network.eval(), inputs=inputs, link=links[name]).link == links[name]
+
+
+def test_what_cannot_be_compared_is_read_with_a_link_alone() -> None:
+    network = Batched().eval()
+    with pytest.raises(InputError, match=r'compared with its own; got forward\(batch\).* inputs=, or say link="ident'):
+        from_object(network)
+    for options in ({"link": "identity"}, {"inputs": BATCH}, {"inputs": torch.tensor(BATCH)}):
+        assert from_object(network, **options).n_left == 6
+    assert from_object(network, kind="vectors").n_right == 8
+    with pytest.raises(InputError, match="the inputs of Batched must be what its forward takes; got"):
+        from_object(network, inputs=np.array([[0, 99]]))
+
+
+def test_layers_after_the_tables_ask_for_the_outputs_of_towers() -> None:
+    network = Towers(lambda net, left, right: (left * net.item_mlp(right)).sum(-1), item_mlp=torch.nn.Linear(3, 3))
+    for given in (network.eval(), network.state_dict()):
+        with pytest.raises(InputError, match=r"item_mlp.weight \(3, 3\), a layer beside the tables.*outputs of both"):
+            from_object(given)
+
+
+def test_networks_that_train_and_networks_in_wrappers() -> None:
+    with pytest.raises(InputError, match=r"in evaluation mode; got one that trains; call its eval\(\) first"):
+        from_object(Towers())
+    network = Towers().eval()
+    for given in (torch.compile(network), torch.nn.DataParallel(network)):
+        for each in (given, given.state_dict()):
+            np.testing.assert_array_equal(from_object(each).right, network.item_embedding.weight.detach())
+
+
+class Classifier(torch.nn.Module):
+    """A head behind a layer, with what follows it."""
+
+    def __init__(self, last: Any) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.body, self.classifier, self.last = torch.nn.Linear(5, 4), torch.nn.Linear(4, 3), last
+
+    def forward(self, x: Any) -> Any:
+        return self.last(self.classifier(torch.relu(self.body(x))))
+
+
+@pytest.mark.parametrize("last", [torch.nn.Identity(), torch.nn.Softmax(-1), torch.nn.LogSoftmax(-1)])
+def test_a_head_is_compared_by_what_reaches_it(last: Any) -> None:
+    network = Classifier(last).eval()
+    head = from_object(network, inputs=X)
+    states = torch.relu(network.body(torch.tensor(X, dtype=torch.float32)))
+    np.testing.assert_allclose(head.left, states.detach(), atol=1e-6)
+    assert head.link == "softmax"
+    with pytest.raises(InputError, match='kind="head" if a softmax follows'):
+        from_object(network)
+    assert from_object(network, kind="head").n_right == 3
+
+
+class Cosines(torch.nn.Module):
+    """ArcFace: cosines of features with a bare parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.randn(3, 5))
+
+    def forward(self, x: Any) -> Any:
+        return 30 * unit(x) @ unit(self.weight).T
+
+
+class Autoencoder(torch.nn.Module):
+    """A bottleneck that is called as heads are."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc, self.decoder = torch.nn.Linear(5, 3), torch.nn.Linear(3, 5)
+
+    def forward(self, x: Any) -> Any:
+        return self.decoder(self.fc(x))
+
+
+@pytest.mark.parametrize("network", [Classifier(torch.nn.Sigmoid()), Cosines(), Autoencoder()],
+                         ids=lambda network: type(network).__name__)  # fmt: skip
+def test_what_is_called_as_a_head_and_is_none(network: Any) -> None:
+    for inputs in (None, X):
+        with pytest.raises(InputError):
+            from_object(network.eval(), inputs=inputs)
+
+
+def test_layers_that_are_no_heads() -> None:
+    assert from_object(torch.nn.EmbeddingBag(5, 3)).link == "identity"
+    with pytest.raises(InputError, match="a head with one softmax; got AdaptiveLogSoftmaxWithLoss"):
+        from_object(torch.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10]))
+    with pytest.raises(InputError, match="in memory; got one on the meta device"):
+        from_object(torch.nn.Linear(4, 3, device="meta"))
+    quantised = torch.ao.quantization.quantize_dynamic(Classifier(torch.nn.Identity()), dtype=torch.qint8)
+    with pytest.raises(InputError, match="weights of Linear must be floating-point numbers; got quantised ones"):
+        from_object(quantised.classifier)
