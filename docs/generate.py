@@ -14,9 +14,11 @@ from pictures import PICTURES
 
 from embaudit.auditing.texts import ANSWERS, CODES, WORDS, Entry
 from embaudit.io import formats
+from embaudit.model.trainings import trainings
 
 if TYPE_CHECKING:
     from embaudit.io import Format
+    from embaudit.model.trainings import Training
 
 HERE = Path(__file__).parent
 BEGIN, END = "<!-- {}, by `python docs/generate.py` -->", "<!-- end of {} -->"
@@ -61,6 +63,17 @@ def table_of_formats() -> str:
     return "\n".join([*heads, *map(_row, formats())])
 
 
+def table_of_trainings() -> str:
+    """Write the words that a training goes by, as `embaudit explain objectives` prints them."""
+    heads = ["| `--objective` | predictions | law | what training leaves |", "|---|---|---|---|"]
+    return "\n".join([*heads, *map(_training, trainings())])
+
+
+def _training(row: Training) -> str:
+    words, law = ", ".join(f"`{word}`" for word in row.words), f"`{row.law}`" if row.law else "none known"
+    return f"| {words} | {row.predictions} | {law} | {row.leaves} |"
+
+
 def _row(one: Format) -> str:
     able = "reads, writes" if one.writes else "reads"
     files = " ".join("folder" if suffix == "/" else suffix for suffix in one.suffixes)
@@ -82,6 +95,7 @@ def pages() -> dict[Path, str]:
         ("checks.md", "codes and words", checks()),
         ("checks.md", "table of answers", answers()),
         ("reading.md", "formats", table_of_formats()),
+        ("reading.md", "words of training", table_of_trainings()),
     )
     texts = {page: (HERE / page).read_text(encoding="utf-8") for page, *_ in parts}
     for page, name, content in parts:

@@ -16,7 +16,6 @@ from embaudit.auditing.findings import conclusions
 from embaudit.auditing.findings.writing import kind_of, names_of
 from embaudit.auditing.fingerprint import fingerprint
 from embaudit.auditing.heads import declare
-from embaudit.auditing.objectives import with_objective
 from embaudit.auditing.score_sample import score_sample
 from embaudit.auditing.texts import VERDICT, thresholds_of
 from embaudit.foundation.checked import RNG, as_list, as_seed
@@ -25,7 +24,7 @@ from embaudit.foundation.results import Drawn
 from embaudit.gauges import GaugeGroup
 from embaudit.io import as_reading, norm_of, source_of
 from embaudit.io.files import AnyPath
-from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing
+from embaudit.model import Comparison, FactorModel, Pairs, Role, comparing, with_objective
 from embaudit.model.final_norm import FinalNorm
 
 if TYPE_CHECKING:
@@ -249,6 +248,12 @@ def declared(model: FactorModel, *, compared: Any, objective: Any, soft_cap: Any
     return declare(with_objective(comparing(model, compared), objective), soft_cap, normalised=normalised)
 
 
+def _declared_by(intake: Intake | None, own: object) -> str:
+    """Name the source of the training, or of how rows are compared, in a sentence."""
+    source = None if intake is None or own is not None else intake.training_source
+    return "as you declared" if source is None else f"as {source} says"
+
+
 def audit(
     model: FactorModel | AnyPath | object,
     *,
@@ -306,7 +311,8 @@ def audit(
     show : sequence of str
         Ids or titles of rows whose neighbours to show; a few drawn ones by default.
     objective : str, optional
-        How the model was trained, where it does not say so itself (see `embaudit.model.objectives`).
+        How the model was trained, where it does not say so itself: a word such as "implicit-als", "clip" or
+        "word2vec", or the name of a law. `embaudit explain objectives` lists them.
     compared : {"cosine", "dot"}, optional
         How predictions compare the rows of one table with each other, as those of sentence encoders do.
     soft_cap : float, optional
@@ -351,7 +357,7 @@ def audit(
         "final_norm": norm_of(given, model) if final_norm is None else final_norm,
         "rng": seed,
     }
-    evidence = gather(model, **asked)
+    evidence = replace(gather(model, **asked), declared_by=_declared_by(intake, objective or compared))
     # A group of one's own goes by its words: nobody can make it again from them.
     groups = [group if isinstance(group, str) else repr(group) for group in asked["groups"]]
     options = {name: asked[name] for name in ("roles", "n_neighbours", "max_condition", "show")}

@@ -77,6 +77,8 @@ class Evidence:
     """What happened to the cosines, one a role, for every equivalent model."""
     limits: Limits = field(default_factory=Limits)
     """How far the cosines could move at most within a budget."""
+    declared_by: str = "as you declared"
+    """Source of the training, or of how rows are compared, as a sentence names it."""
     position: Position | None = None
     """Where the model sits among its canonical forms; None for a one-sided model."""
     chosen: bool = False

@@ -16,6 +16,7 @@ from embaudit.auditing.predicted import moved_to
 from embaudit.canonical.balance import balanced_maps
 from embaudit.kernels.seen import Seen
 from embaudit.model import Equivalence
+from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
     from embaudit.movements.moved import Movement
@@ -52,9 +53,10 @@ def penalty_form(probe: MovementProbe) -> PenaltyForm | None:
     """
     model = probe.model
     plain = model.predicts is Equivalence.SCORES and model.left_bias is None and model.right_bias is None
-    if not plain or model.left is None or model.objective not in PENALTIES:
+    law = known_objective(model.objective)
+    if not plain or model.left is None or law is None or law.name not in PENALTIES:
         return None
-    maps = balanced_maps(model, counted=PENALTIES[model.objective])
+    maps = balanced_maps(model, counted=PENALTIES[law.name])
     if maps is None:
         return None
     rows = {side: Seen(model.factors(side), linear, np.zeros(linear.shape[1])) for side, linear in maps.linear.items()}

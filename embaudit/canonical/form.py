@@ -29,8 +29,9 @@ from embaudit.kernels.passes import float64_blocks
 from embaudit.kernels.rows import gram
 from embaudit.model import FactorModel, SideName, require_two_sides
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.trainings import kept_objective
 
 EXPONENTS = {"left-whitened": 0.0, "balanced": 0.5, "right-whitened": 1.0}
 """The canonical gauges by name."""
@@ -337,10 +338,8 @@ def at_exponent(model: FactorModel, exponent: float, *, form: CanonicalForm | No
 
 def _at(model: FactorModel, form: CanonicalForm, exponent: float) -> FactorModel:
     if model.predicts is Equivalence.COSINES:
-        raise EquivalenceError(
-            "a model at another exponent must predict the same; got one that predicts cosines, which every exponent "
-            "but its own changes; read its identified cosines instead."
-        )
+        text = "a model at another exponent must predict the same; got one that predicts cosines, which every exponent"
+        raise EquivalenceError(f"{text} but its own changes; read its identified cosines instead.")
     left, right, maps = model.factors("left"), model.right, form.maps(exponent)
     return model.replace(
         left=mapped(left, form.left_centre, maps["left"]),

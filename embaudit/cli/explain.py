@@ -40,6 +40,26 @@ def _one(found: Entry) -> Iterator[str]:
     for heading, text in found.sections:
         yield fill(f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
     yield f"  Beside all others: {found.address} in the source of embaudit"
+    if found.name == "objective":
+        yield from _trainings()
+
+
+def _trainings() -> Iterator[str]:
+    """Write the table of words that a training goes by, and the laws that they stand for."""
+    from embaudit.model.objectives import OBJECTIVES
+    from embaudit.model.trainings import trainings
+
+    for row in trainings():
+        yield fill(", ".join(row.words), WIDTH, break_on_hyphens=False)
+        told = {"predictions": row.predictions, "law": row.law or "none known", "training leaves": row.leaves}
+        for heading, text in told.items():
+            yield fill(
+                f"{heading}: {text}", WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
+    yield "The laws themselves, by their names:"
+    for law in OBJECTIVES.values():
+        line = f"{law.name}: {law.loss}. Cosines are {law.cosines}."
+        yield fill(line, WIDTH, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _all() -> Iterator[str]:

@@ -17,8 +17,9 @@ from embaudit.kernels.stretch import WIDE, Stretch, Structured
 from embaudit.kernels.stretch import Linear as Map
 from embaudit.model import FactorModel, SideName
 from embaudit.model.equivalence import Equivalence
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_model
+from embaudit.model.trainings import kept_objective
 
 EPS = float(np.finfo(np.float64).eps)
 

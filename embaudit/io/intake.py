@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from embaudit.errors import InputError
@@ -18,6 +19,8 @@ WORDS = {
     "objective": "objective", "final_norm": "the final norm",
 }  # fmt: skip
 """What the fields of a model are called."""
+GIVEN = "what was given"
+"""Name of a part that the caller gave."""
 FEW = 2
 """How many of them a line names."""
 OF_VECTORS = {"right", "right_ids", "right_names", "right_counts", "right_aside", "objective"}
@@ -74,6 +77,23 @@ class Intake:
         link = () if known or model.left_side is None else (f"the {model.link} link",)
         return replace(self, assumed=(*self.assumed, *link), titles=model.roles)
 
+    def trained(self, objective: str | None, *, said: bool) -> Intake:
+        """Name the source of the training: the caller, an array or file, else the format or library."""
+        told = any(part.became == "objective" for part in self.parts)
+        if objective is None or (told and not said):
+            return self
+        return self.beside(Part(GIVEN if said else self.format, "objective"))
+
+    @property
+    def training_source(self) -> str | None:
+        """The source of the training, or of how rows are compared; None where the caller is it, or there is none."""
+        parts = {part.became: part for part in self.parts}
+        part = parts.get("objective", parts.get("link"))
+        if part is None or part.name == GIVEN:
+            return None
+        inside = "" if part.name == self.format or not self.files else f"{part.name} in "
+        return f"{inside}{Path(self.files[0]).name if inside else self.format}"
+
     def beside(self, *parts: Part) -> Intake:
         """Add what came from elsewhere, in place of what the source says of it; what is added is not left over.
 
@@ -117,7 +137,7 @@ class Intake:
         >>> Intake("gguf", ("a.gguf",), (Part("output.weight", "right", (7, 2), "Q8_0"),)).line()
         'read as gguf: output.weight (Q8_0)'
         """
-        shown = ((part.name, part.rounded) for part in self.parts if part.became != "link")
+        shown = ((part.name, part.rounded) for part in self.parts if part.became not in ("link", "objective"))
         read = ", ".join(f"{name} ({rounded})" if rounded else name for name, rounded in shown)
         few = len(self.left_over) <= FEW
         rest = ", ".join(map(str, self.left_over)) if few else counted(len(self.left_over), "other")

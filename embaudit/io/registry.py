@@ -18,11 +18,12 @@ from embaudit.io.catalogue import FORMATS, Format, detected, formats, module_of,
 from embaudit.io.codecs import open_arrays
 from embaudit.io.draft import Draft
 from embaudit.io.files import AnyPath, as_path, existing_path, plain_suffix
-from embaudit.io.intake import Contents, Intake, Part, Reading
+from embaudit.io.intake import GIVEN, Contents, Intake, Part, Reading
 from embaudit.io.outputs import writable, written_whole
 from embaudit.io.remote import naming, with_urls
 from embaudit.io.request import Request
-from embaudit.model import FactorModel, comparing
+from embaudit.model import FactorModel, Link, comparing, with_objective
+from embaudit.model.trainings import require_agreement, training
 
 ALWAYS = ("ids", "left_ids", "labels", "link", "compared", "objective", "left_counts", "right_counts", "inputs",
           "states")  # fmt: skip
@@ -50,8 +51,9 @@ def load(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         `ids` is an array of the file, a FILE or FILE:COLUMN with the ids of the right rows (see `read_ids`), `left_ids`
         those of the left rows;
         `left_counts` and `right_counts` are the interactions behind each row, or files of them (see `read_counts`);
-        `link` and `objective` are what the file cannot say; `compared` ("cosine" or "dot") says that the model compares
-        the rows of this one table with each other, as sentence encoders do;
+        `link` and `objective` are what the file cannot say; how it was trained is a word such as "implicit-als", "clip"
+        or "word2vec", which sets the link, too (`embaudit explain objectives` lists them); `compared` ("cosine" or
+        "dot") says that the model compares the rows of this one table with each other, as sentence encoders do;
         `inputs` are vectors that the head, or the vectors, are multiplied with, or a file of them; `states` are states
         of a network before the final norm of its head, which is applied to them, or a file of them.
 
@@ -82,7 +84,8 @@ def read(path: AnyPath, *, kind: str = "auto", format: str | None = None, **opti
         arrays = {source.name for source in contents.fields.values()}
         inside: dict[str, Any] = {name: None for name in ("ids", "left_ids") if getattr(request, name) in arrays}
         model = finish(contents.model(), replace(request, **inside), where)
-        return Reading(model, _elsewhere(_with_shapes(intake, model).of(model, said=request.given)))
+        intake = _elsewhere(_with_shapes(intake, model).of(model, said=request.given))
+        return Reading(model, intake.trained(model.objective, said=request.objective is not None))
 
 
 def look(path: AnyPath, *, kind: str = "auto", format: str | None = None, **options: Any) -> Intake:  # noqa: A002
@@ -132,7 +135,7 @@ def _with_files(found: Intake, request: Request) -> Intake:
     paths = {field: str(x) for field, x in given.items() if isinstance(x, (str, os.PathLike))}
     known = {part.name for part in found.parts}
     parts = tuple(
-        Part(paths.get(field, "what was given"), field)
+        Part(paths.get(field, GIVEN), field)
         for field, x in given.items()
         if x is not None and paths.get(field) not in known
     )
@@ -184,8 +187,14 @@ def finish(model: FactorModel, request: Request, source: Any) -> FactorModel:
     changes = {name: value for name, value in changes.items() if value is not None}
     if request.compared is not None and request.link is not None:
         raise must_be("link", "left out beside compared, which says it", repr(request.link))
+    if request.objective is not None:
+        training(request.objective)
+    if request.link is not None:
+        sides = 1 if model.left_side is None and request.inputs is None else 2
+        require_agreement(request.objective, Link.of(request.link), sides=sides, is_declared=True)
     model = comparing(model, request.compared)
     model = model.replace(**changes) if changes else model
+    model = with_objective(model, request.objective) if request.inputs is None else model
     if request.states is not None:
         return with_states(model, request, source)
     return model if request.inputs is None else with_inputs(model, request.inputs)

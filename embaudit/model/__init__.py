@@ -3,7 +3,7 @@
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Comparison, Cosine, Identity, Link, Ranking, Sigmoid, Softmax
-from embaudit.model.one_table import comparing, require_two_sides
+from embaudit.model.one_table import comparing, require_two_sides, with_objective
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.side import OPPOSITE, Side, SideName
 
@@ -24,4 +24,5 @@ __all__ = [
     "Softmax",
     "comparing",
     "require_two_sides",
+    "with_objective",
 ]

@@ -6,8 +6,8 @@ from typing import Any
 
 from embaudit.errors import InputError, must_be
 from embaudit.model.links import Identity, Link
-from embaudit.model.objectives import OBJECTIVES, Status
 from embaudit.model.side import Side
+from embaudit.model.trainings import known_training, link_of_training
 
 
 def require_nothing_of(title: str, given: dict[str, Any]) -> None:
@@ -33,9 +33,6 @@ def require_sides(link: Link, left: Side | None, right: Side, offset: float) -> 
 
 def assumed_link(objective: str | None, left: Side | None, right: Side) -> Link:
     """Return the link where nobody said it: that of the training, else a dot product, else none that is known."""
-    row = OBJECTIVES.get(objective) if isinstance(objective, str) else None
-    if row is not None and row.status is Status.TRAINED:
-        return Link.COSINE
-    if row is None and left is not None and left.is_unit and right.is_unit:
+    if known_training(objective) is None and left is not None and left.is_unit and right.is_unit:
         return Link.of("unknown")
-    return Identity(is_assumed=True)
+    return link_of_training(objective, Identity(is_assumed=True), alone=left is None)

@@ -19,10 +19,10 @@ from embaudit.kernels.rows import unit_rows
 from embaudit.model.agreement import assumed_link, require_nothing_of, require_sides
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.links import Comparison, Link
-from embaudit.model.objectives import require_agreement
 from embaudit.model.pairs import Pairs, Role
 from embaudit.model.scoring import scores_of
 from embaudit.model.side import OPTIONAL, Labels, OfSide, Side, SideName, as_titles
+from embaudit.model.trainings import require_agreement
 
 
 def _titled(side: Side | None, title: str) -> Side | None:

@@ -365,3 +365,4 @@ _NAMED: dict[str, Link] = {
 }
 _STORED: dict[str, Link] = {link.name: link for link in (ComparedCosine(), ComparedDot(), Unknown())}
 """Links by the names that files hold, where people say `compared`, or nothing."""
+_STORED["dot"] = Link.IDENTITY

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 
-from embaudit.errors import must_be
 from embaudit.model.links import Link
 from embaudit.model.side import SideName
 
@@ -130,6 +129,16 @@ OBJECTIVES: Mapping[str, Objective] = {
             (*_SCORES, "softmax"),
         ),
         Objective(
+            "non-negative",
+            "a loss on the scores with both sides held non-negative (NMF)",
+            # Permutations and positive scales keep its value, too; no kind of gauge here is as small.
+            Linear.IDENTITY,
+            (),
+            Status.FREE,
+            "not identified: positive scales of the dimensions, undone on the other side, are equally good solutions",
+            _SCORES,
+        ),
+        Objective(
             "none",
             "a loss on the scores without regularisation, with dropout on the scores, or skip-gram",
             Linear.ANY,
@@ -198,78 +207,14 @@ OBJECTIVES: Mapping[str, Objective] = {
 }
 
 
-def training_objective(name: str) -> Objective:
-    """Look an objective up by name.
-
-    Raises
-    ------
-    InputError
-        For an unknown name.
-
-    Examples
-    --------
-    >>> training_objective("factors").status
-    <Status.CHOSEN: 'chosen by the regulariser'>
-    """
-    if name not in OBJECTIVES:
-        raise must_be("objective", "one of " + ", ".join(OBJECTIVES), repr(name))
-    return OBJECTIVES[name]
-
-
 def usual_objectives(link: str | Link) -> tuple[Objective, ...]:
     """List the objectives that models of a link are usually trained with.
 
     Examples
     --------
     >>> [objective.name for objective in usual_objectives("identity")]
-    ['product', 'factors', 'factors-counted', 'decoupled-decay', 'none']
+    ['product', 'factors', 'factors-counted', 'decoupled-decay', 'non-negative', 'none']
     """
     # Rows of length 1 were trained by their dot products or by their cosines where nobody said which.
     links = ("identity", "cosine") if str(link) == "unknown" else (str(link),)
     return tuple(row for row in OBJECTIVES.values() if not {*links}.isdisjoint(row.links) and row.sides == 2)
-
-
-def require_agreement(name: str | None, link: Link, *, sides: int) -> None:
-    """Refuse an objective that does not make models of a link.
-
-    Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
-    better one, so they may name any objective.
-
-    Raises
-    ------
-    InputError
-        If they contradict each other.
-
-    Examples
-    --------
-    >>> from embaudit.model.links import Identity
-    >>> require_agreement("cosine", Identity(), sides=1)
-    >>> require_agreement("cosine", Identity(), sides=2)
-    Traceback (most recent call last):
-        ...
-    embaudit.errors.InputError: objective must be one of ... identity link; got 'cosine'; choose link cosine for it.
-    """
-    if name is not None and not isinstance(name, str):
-        raise must_be("objective", "one of " + ", ".join(OBJECTIVES), repr(name))
-    row = OBJECTIVES.get(name or "")
-    fits = row is not None and (row.status, link.compares) == (Status.TRAINED, "cosine")
-    if row is not None and link.compares is not None and not fits:
-        raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
-    alone = sides == 1 and str(link) == "identity"
-    if row is None or alone or fits or (str(link) in row.links and sides <= row.sides):
-        return
-    usual = ", ".join(other.name for other in usual_objectives(link))
-    remedy = f"choose link {' or '.join(row.links)} for it" if row.sides == 2 else "it is for vectors of one side"
-    raise must_be("objective", f"one of {usual} for a model with {link} link", repr(name), remedy)
-
-
-def kept_objective(name: str | None, linear: Linear, shifts: Iterable[SideName] = ()) -> str | None:
-    """Return the objective of a model if a gauge leaves its value alone, None if not: nobody trained the new model so.
-
-    Examples
-    --------
-    >>> kept_objective("factors", Linear.ROTATION), kept_objective("factors", Linear.ANY)
-    ('factors', None)
-    """
-    found = OBJECTIVES.get(name or "")
-    return name if found is not None and found.keeps(linear, shifts) else None

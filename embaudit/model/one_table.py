@@ -1,4 +1,4 @@
-"""Models that compare the rows of one table with each other."""
+"""Models that compare the rows of one table with each other, and what the training of a model sets of that."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from embaudit.errors import must_be
 from embaudit.model.factor_model import FactorModel
 from embaudit.model.links import Comparison, Link
 from embaudit.model.sizes import require_model
+from embaudit.model.trainings import link_of_training, training
 
 
 def require_two_sides(model: FactorModel, what: str) -> None:
@@ -36,3 +37,40 @@ def comparing(model: FactorModel, compared: Comparison | None) -> FactorModel:
         got, remedy = f"a model with {model.link} link", "read it as vectors (--kind vectors)"
         raise must_be("rows to compare with each other", "those of one table of vectors", got, remedy)
     return model.replace(link=link)
+
+
+def with_objective(model: FactorModel, name: str | None = None) -> FactorModel:
+    """Note how a model was trained, by a word or the name of a law, and take the link that this sets.
+
+    Raises
+    ------
+    InputError
+        For an unknown word, and for one that does not make models of the link.
+
+    Examples
+    --------
+    >>> pair = FactorModel.from_user_item([[0.6, 0.8]], [[1.0, 0.0]])
+    >>> [str(with_objective(pair, name).link) for name in (None, "clip", "als-wr")]
+    ['unknown', 'cosine', 'identity']
+    >>> with_objective(FactorModel.from_vectors([[0.6, 0.8]]), "bge").compared
+    'cosine'
+    """
+    name = model.objective if name is None else name
+    if name is None:
+        return model
+    row = training(name)
+    if row.law == "non-negative":
+        _require_no_negative(model, name)
+    link = link_of_training(name, model.link, alone=model.left_side is None)
+    return model if (name, link) == (model.objective, model.link) else model.replace(objective=name, link=link)
+
+
+def _require_no_negative(model: FactorModel, name: str) -> None:
+    """Refuse a training that holds rows non-negative where one of them is negative."""
+    for side in model.sides:
+        least = float(model.factors(side).min())
+        if least < 0:
+            rows = f"a {model.title(side)} row with {least:.3g}"
+            raise must_be(
+                f"a model of the objective {name}", "without negative numbers", rows, "name another objective"
+            )

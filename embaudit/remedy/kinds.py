@@ -28,8 +28,9 @@ from embaudit.kernels.pairs import draw_pairs, n_pairs, pair_cosines
 from embaudit.kernels.rows import unit_rows
 from embaudit.model import Equivalence, FactorModel, SideName, require_two_sides
 from embaudit.model.final_norm import FinalNorm
-from embaudit.model.objectives import Linear, kept_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.sizes import require_ordinary_size
+from embaudit.model.trainings import kept_objective
 from embaudit.remedy.vectors import PROBES, Reduction, Remedy
 from embaudit.remedy.words import folded_words
 from embaudit.softmax.folding import Convention, centred_form, require_norm

@@ -13,7 +13,6 @@ import numpy as np
 from embaudit.auditing.alone import said_of
 from embaudit.auditing.equivalents import equivalent_models
 from embaudit.auditing.evidence import with_probes
-from embaudit.auditing.objectives import with_objective
 from embaudit.canonical import canonical_form, in_span
 from embaudit.canonical.equivalents import PREDICTS, EquivalentModel, equivalent_at
 from embaudit.canonical.identified import prediction_view
@@ -21,7 +20,7 @@ from embaudit.errors import InputError, must_be
 from embaudit.foundation.checked import RNG, as_generator, as_list
 from embaudit.foundation.words import nearest_to
 from embaudit.kernels.pairs import cosine_matrix
-from embaudit.model import Pairs
+from embaudit.model import Pairs, with_objective
 from embaudit.model.drift import Sample
 from embaudit.model.sizes import require_ordinary_size
 from embaudit.report.explorer.chosen import names_of

@@ -184,7 +184,7 @@ def training() -> dict[str, Evidence]:
     """Every way in which a model may have been trained, of two sides and of one."""
     two = [name for name, row in OBJECTIVES.items() if row.sides == 2 and name != "cosine"]
     found = {f"two sides, {name}": trained(name) for name in two}
-    for name in ("none", "factors", "decoupled-decay", "prediction"):
+    for name in ("none", "factors", "decoupled-decay", "prediction", "word2vec"):
         found[f"one side, {name}"] = trained(name, ALONE)
     found |= {name: evidence(model) for name, model in (("two sides", MODEL), ("one side", ALONE), ("a head", HEAD))}
     found |= {name: evidence(MODEL, fibre=fibre(one)) for name, one in (("pinned", PINNED), ("undecided", OPEN))}

@@ -135,7 +135,7 @@ def test_neighbours_are_shown_by_title_for_the_chosen_rows():
         ({"max_condition": 0.5}, "max_condition must be a finite number >= 1"),
         ({"max_condition": float("nan")}, "max_condition must be"),
         ({"max_condition": None}, "max_condition must be"),
-        ({"objective": "magic"}, "objective must be one of product"),
+        ({"objective": "magic"}, "objective must be a word of"),
         ({"groups": ["magic"]}, "group must be one of canonical"),
         ({"n_lists": 0}, "n_lists must be an integer from 1 to 100000; got 0"),
         ({"n_starts": 0}, "n_starts must be an integer from 1 to 1000; got 0"),

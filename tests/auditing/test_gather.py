@@ -9,9 +9,9 @@ from models import random_model
 from embaudit.auditing import evidence as module
 from embaudit.auditing.effort import Effort
 from embaudit.auditing.evidence import PROBES, default_roles, gather, require_roles, with_probes
-from embaudit.auditing.objectives import with_objective
 from embaudit.errors import InputError
 from embaudit.model import FactorModel
+from embaudit.model.one_table import with_objective
 from embaudit.movements.bias_columns import beside_bias
 
 pytestmark = pytest.mark.usefixtures("without_attacks")

@@ -12,9 +12,10 @@ from embaudit.model.drift import Sample, drift, require_same_rows
 from embaudit.model.equivalence import Equivalence
 from embaudit.model.lazy_array import LazyArray
 from embaudit.model.links import Link, Softmax
-from embaudit.model.objectives import Linear, kept_objective, training_objective
+from embaudit.model.objectives import Linear
 from embaudit.model.pairs import Pairs
 from embaudit.model.side import Side, as_titles
+from embaudit.model.trainings import kept_objective, training_objective
 
 LEFT, RIGHT = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), np.array([[7.0, 8.0], [9.0, 1.0]])
 BESIDE = {
@@ -177,8 +178,7 @@ def test_objectives_that_nobody_knows_are_passed_on_by_nobody():
     with pytest.raises(InputError) as refused:
         training_objective("magic")
     assert str(refused.value) == (
-        "objective must be one of product, factors, factors-counted, decoupled-decay, none, softmax, softmax-decay, "
-        "logistic, logistic-decay, cosine, prediction; got 'magic'."
+        "objective must be a word of `embaudit explain objectives`; got 'magic'; it lists them all."
     )
 
 

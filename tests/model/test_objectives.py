@@ -9,7 +9,8 @@ import embaudit as ea
 from embaudit.errors import InputError
 from embaudit.gauges import Diagonal, Gauge, GeneralLinear, Orthogonal
 from embaudit.model import Link
-from embaudit.model.objectives import OBJECTIVES, Status, require_agreement, usual_objectives
+from embaudit.model.objectives import OBJECTIVES, Status, usual_objectives
+from embaudit.model.trainings import require_agreement
 
 N, P, K = 12, 9, 3
 DRAW = np.random.default_rng(0)
@@ -60,6 +61,8 @@ VALUES = {
     "factors-counted": lambda m, _: squared(m) + counted_decay(m),
     # Nobody knows what such training minimises, so no change may pass for harmless.
     "decoupled-decay": lambda m, _: np.sum(m.left**3) + np.sum(m.right**3),
+    # What is negative may not be, whatever it costs.
+    "non-negative": lambda m, _: squared(m) + sum(np.sum(np.minimum(x, 0) ** 2) for x in (m.left, m.right)),
     "none": lambda m, _: squared(m),
     "softmax": lambda m, _: entropy(m.scores()),
     "softmax-decay": lambda m, _: entropy(m.scores()) + decay(m.left, m.right),
@@ -87,7 +90,7 @@ def keeps_its_value(name, before, after):
 
 
 def test_what_is_no_name_is_refused():
-    with pytest.raises(InputError, match=r"objective must be one of product, .*; got 3\."):
+    with pytest.raises(InputError, match=r"objective must be a word of `embaudit explain objectives`; got 3;"):
         ea.FactorModel.from_user_item([[1.0]], [[1.0]], objective=3)
 
 
@@ -176,6 +179,7 @@ TABLE = {
     "factors": ("chosen by the regulariser", "rotation", "", "identity ranking sigmoid", "unique"),
     "factors-counted": ("chosen by the regulariser", "rotation", "", "identity ranking sigmoid", "weighted with the"),
     "decoupled-decay": ("undecided", "identity", "", "identity ranking sigmoid softmax", "no law is known"),
+    "non-negative": ("free", "identity", "", "identity ranking sigmoid", "not identified"),
     "none": ("free", "any", "left right", "identity ranking sigmoid", "not identified"),
     "softmax": ("free", "any", "left right", "softmax", "not identified"),
     "softmax-decay": ("chosen by the regulariser", "rotation", "", "softmax", "unique"),

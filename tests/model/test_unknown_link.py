@@ -7,11 +7,11 @@ import pytest
 
 import embaudit as ea
 from embaudit.auditing.fibre import fibre_of
-from embaudit.auditing.objectives import with_objective
 from embaudit.errors import EquivalenceError, InputError
 from embaudit.gauges import Gauge, Orthogonal
 from embaudit.model import Equivalence, FactorModel, Link
 from embaudit.model.links import Identity
+from embaudit.model.one_table import with_objective
 
 DRAW = np.random.default_rng(0)
 FEW = {"n_gauges": 1, "n_pairs": 50, "n_starts": 1, "n_steps": 2}

@@ -295,6 +295,9 @@ def objectives() -> Iterator[Row]:
         ("would have moved item cosines by",),
         answer=CONVENTION,
     )
+    contexts = FactorModel.from_vectors(drawn(8, 2)).replace(objective="word2vec")
+    says = ("multiplied these rows with a second set", "of one table alone it cannot be said")
+    yield Row("word2vec, one table", contexts, {"right": "F"}, unknown, says, answer=OPEN)
     labels = FactorModel.from_softmax(centred(8, 2))
     for name, found, says in (
         ("softmax", issue, "neither the origin nor the axes"),

@@ -9,6 +9,7 @@ from embaudit.auditing.finding import Finding, Kind, Scope
 from embaudit.auditing.findings.writing import FEW, MOVES, finding, is_effect, share_of, template
 from embaudit.foundation.words import counted, drawn_of, percent, row_quoted, up
 from embaudit.kernels.pairs import n_pairs
+from embaudit.model.trainings import known_objective
 from embaudit.softmax.feasibility import MARGIN
 from embaudit.softmax.folding import folding
 
@@ -88,13 +89,12 @@ def origin(evidence: Evidence) -> Iterator[Finding]:
 
 def undeclared_mean(evidence: Evidence) -> Iterator[Finding]:
     """Under weight decay the pulls on the labels add up to zero, as the data pull already does (EMB306)."""
-    head = evidence.head
-    if head is None or not head.origin_is_free or head.offset <= DECAYED or head.model.objective not in DECAYING:
+    head, law = evidence.head, known_objective(evidence.model.objective)
+    if head is None or not head.origin_is_free or head.offset <= DECAYED or law is None or law.name not in DECAYING:
         return
-    scope, objective = Scope("minima of the declared objective"), head.model.objective
+    scope = Scope("minima of the declared objective")
     yield finding(
         "EMB306", evidence, Kind.MEASURED, role="right", scope=scope, rows="label rows", value=head.offset,
-        objective=objective,
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from embaudit.auditing.findings.writing import CHANGED, MOVES, finding, is_effec
 from embaudit.foundation.words import percent
 from embaudit.model import Equivalence, Pairs
 from embaudit.model.objectives import OBJECTIVES, Objective, Status, usual_objectives
+from embaudit.model.trainings import known_objective
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def cases(model: FactorModel) -> Iterator[tuple[list[str], str]]:
 
 def objective_of(evidence: Evidence) -> Objective | None:
     """Look up how the model was trained, where it says so."""
-    return OBJECTIVES[evidence.model.objective] if evidence.model.objective else None
+    return known_objective(evidence.model.objective, alone=is_alone(evidence.model))
 
 
 def identification(evidence: Evidence) -> Iterator[Finding]:
@@ -115,13 +116,15 @@ def identification(evidence: Evidence) -> Iterator[Finding]:
         yield finding("EMB102", evidence, Kind.UNDECIDED, *alone, **common, cases=listed, objectives=objectives)
     elif status is Status.UNKNOWN:
         yield finding("EMB102", evidence, Kind.UNDECIDED, *(f"lawless_{one}" for one in alone), "lawless", **common)
+        if alone and objective.name not in OBJECTIVES:
+            yield finding("second_table", evidence, Kind.ASSUMED, role=role)
     elif status is Status.FREE:
         yield finding("EMB101", evidence, Kind.ASSUMED, *alone, **common)
     else:
         assert status is not None
         unsettled = ["unsettled"] * any(one.role == role for one in penalty(evidence))
         variants = [*unsettled, str(status).replace(" ", "_"), *alone]
-        yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common, objective=model.objective)
+        yield finding("EMB103", evidence, Kind.ASSUMED, *variants, **common)
 
 
 def penalty(evidence: Evidence) -> Iterator[Finding]:
@@ -135,6 +138,8 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
         if not (is_effect(changed, movement.n_lists) or movement.mean_abs >= MOVES):
             continue
         assert chosen is not None
+        law = known_objective(model.objective)
+        assert law is not None
         far = changed >= FAR and is_effect(changed, movement.n_lists)
         yield finding(
             "EMB104",
@@ -145,8 +150,8 @@ def penalty(evidence: Evidence) -> Iterator[Finding]:
             rows=f"{Pairs(movement.role).titled(model)} cosines",
             value=changed if changed >= CHANGED else movement.mean_abs,
             severity=Severity.ISSUE if far else Severity.TIP,
-            law=template("EMB104", f"law_{model.objective}"),
-            counted="" if model.objective == "factors-counted" else template("EMB104", "counted"),
+            law=template("EMB104", f"law_{law.name}"),
+            counted="" if law.name == "factors-counted" else template("EMB104", "counted"),
             stretch=chosen.stretch,
             share=percent(changed),
             top_n=movement.top_n,

@@ -41,6 +41,7 @@ def compared(evidence: Evidence) -> Iterator[Finding]:
     if levels is not None:
         pairs = drawn_of(levels.n_pairs, levels.n_all_pairs, "pair")
         scale = template("compared", "scale").format(pairs=pairs, below=percent(float(levels.below(0.8))))
+    yield finding("together", evidence, Kind.ASSUMED, role="right", scope=evidence.fibre.scope)
     code = "compared" if model.compared == "cosine" else "products"
     yield finding(code, evidence, Kind.ASSUMED, role="right", scope=evidence.fibre.scope, scale=scale)
 

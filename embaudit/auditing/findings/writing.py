@@ -129,7 +129,8 @@ def finding(
     """
     names: dict[str, Any] = dict(names_of(evidence.model, role or evidence.role))
     rows = rows or names["cosines"]
-    names |= {"value": value, "rows": rows, **fields}
+    declared = ", ".join(filter(None, (evidence.model.objective, evidence.declared_by)))
+    names |= {"value": value, "rows": rows, "declared": declared, **fields}
     text, title, remedy = (template(code, part, *variants).format_map(names) for part in ("text", "title", "remedy"))
     known = CODES.get(code)
     usual = Severity.NOTE if known is None else known.severities[0]

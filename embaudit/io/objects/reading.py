@@ -78,7 +78,8 @@ class Reading:
                 if getattr(model, name) is not None and name not in unused
             }
             found = Intake(library, (), tuple(_part(where, name, model) for name, where in held.items()))
-        return found.beside(*beside).of(model, said=given.request.given)
+        found = found.beside(*beside).of(model, said=given.request.given)
+        return found.trained(model.objective, said=given.request.objective is not None)
 
 
 def _part(where: str, name: str, model: FactorModel) -> Part:

@@ -1,0 +1,222 @@
+"""Words that people say of training, such as `implicit-als` or `clip`: the law, the link and the comparison of each.
+
+trainings.toml is the table of them, to be read from top to bottom; the name of a law is a word, too.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from embaudit.errors import InputError, must_be
+from embaudit.model.links import Comparison, Identity, Link
+from embaudit.model.objectives import OBJECTIVES, Linear, Objective, Status, usual_objectives
+from embaudit.model.side import SideName
+
+
+@dataclass(frozen=True)
+class Training:
+    """What people call a kind of training, and what it sets: the law, the link and how one table is compared."""
+
+    words: tuple[str, ...]
+    """Names of it that `--objective` accepts."""
+    predictions: str
+    """The products that training compared, in words."""
+    links: tuple[str, ...]
+    """Links of such models, the one that its name sets first; none where its name sets no link."""
+    law: str
+    """Name of its objective; empty where no law is known."""
+    leaves: str
+    """The share of the cosines that training fixes, in words."""
+    compared: Comparison | None = None
+    """How the rows of one table alone are compared with each other."""
+    alone: str | None = None
+    """Name of the objective of one table alone, where that is another."""
+
+    @property
+    def link(self) -> str | None:
+        """The link that its name sets."""
+        return self.links[0] if self.links else None
+
+    def objective(self, *, alone: bool = False) -> Objective:
+        """Return its law, for one table alone or for two."""
+        name = self.alone if alone and self.alone is not None else self.law
+        if name:
+            return OBJECTIVES[name]
+        loss, leaves = f"the loss of {self.words[0]}", f"undecided: {self.leaves}"
+        return Objective(self.words[0], loss, Linear.IDENTITY, (), Status.UNKNOWN, leaves, self.links)
+
+    def allows(self, link: Link) -> bool:
+        """Tell whether models of a link may have been trained so."""
+        if link.compares is not None:
+            return link.compares == self.compared
+        return not self.links or str(link) in self.links
+
+
+@cache
+def trainings() -> tuple[Training, ...]:
+    """Read the table of words.
+
+    Examples
+    --------
+    >>> [row.words[0] for row in trainings()][:2]
+    ['implicit-als', 'spark-als']
+    """
+    text = files("embaudit.model").joinpath("trainings.toml").read_text(encoding="utf-8")
+    rows = tomllib.loads(text)["training"]
+    return tuple(Training(**row | {name: tuple(row[name]) for name in ("words", "links")}) for row in rows)
+
+
+@cache
+def _words() -> dict[str, Training]:
+    """Return every word with its training; the name of a law sets no link but that of trained cosines."""
+    laws = {name: _of_law(row) for name, row in OBJECTIVES.items()}
+    return {word: row for row in trainings() for word in row.words} | laws
+
+
+def _of_law(row: Objective) -> Training:
+    compared: Comparison | None = "cosine" if row.status is Status.TRAINED else None
+    return Training((row.name,), row.loss, row.links, row.name, row.cosines, compared)
+
+
+def known_training(name: object) -> Training | None:
+    """Look a training up by a word; None for no word of the table, which a file of a later version may hold.
+
+    Examples
+    --------
+    >>> known_training("als-wr").law, known_training("magic")
+    ('factors-counted', None)
+    """
+    return _words().get(name) if isinstance(name, str) else None
+
+
+def known_objective(name: str | None, *, alone: bool = False) -> Objective | None:
+    """Look the law of a word up, for one table alone or for two; None for no word of the table."""
+    row = known_training(name)
+    return None if row is None else row.objective(alone=alone)
+
+
+def training(name: str) -> Training:
+    """Look a training up by what people call it, or by the name of its law.
+
+    Raises
+    ------
+    InputError
+        For an unknown word; the nearest ones are named, each with what it means.
+
+    Examples
+    --------
+    >>> training("clip").link, training("bge").compared, training("factors").law
+    ('cosine', 'cosine', 'factors')
+    >>> training("clib")
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: objective must be a word of `embaudit explain objectives`; got 'clib'; the nearest ones
+    are clip (cosine of left with right).
+    """
+    row = known_training(name)
+    if row is None:
+        raise _unknown(name)
+    return row
+
+
+def _unknown(name: object) -> InputError:
+    near = get_close_matches(str(name).lower().replace("_", "-"), _words(), n=3, cutoff=0.5)
+    listed = "; ".join(f"{word} ({_words()[word].predictions})" for word in near)
+    remedy = f"the nearest ones are {listed}" if near else "it lists them all"
+    return must_be("objective", "a word of `embaudit explain objectives`", repr(name), remedy)
+
+
+def training_objective(name: str) -> Objective:
+    """Look an objective up by its name, or by what people call the training.
+
+    Raises
+    ------
+    InputError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> training_objective("factors").status
+    <Status.CHOSEN: 'chosen by the regulariser'>
+    """
+    return training(name).objective()
+
+
+def link_of_training(name: str | None, link: Link, *, alone: bool) -> Link:
+    """Return the link that a word sets, where nobody said one or, for vectors alone, none better than the identity.
+
+    Examples
+    --------
+    >>> from embaudit.model.links import Identity
+    >>> [str(link_of_training(word, Identity(), alone=True)) for word in ("clip", "bge", "factors")]
+    ['cosine', 'compared-cosine', 'identity']
+    """
+    row = known_training(name)
+    is_open = link.is_assumed or (alone and link == "identity")
+    if row is None or not is_open:
+        return link
+    if name in OBJECTIVES:
+        return Link.COSINE if OBJECTIVES[row.law].status is Status.TRAINED else Identity(is_assumed=True)
+    if alone and row.compared is not None:
+        return Link.comparing(row.compared)
+    return link if row.link is None else Link.of(row.link)
+
+
+def require_agreement(name: str | None, link: Link, *, sides: int, is_declared: bool = False) -> None:
+    """Refuse an objective that does not make models of a link.
+
+    Names of no row pass: a file may come from a later version. Vectors alone have the identity link for want of a
+    better one, so they may name any objective, unless that link is declared, too.
+
+    Raises
+    ------
+    InputError
+        If they contradict each other.
+
+    Examples
+    --------
+    >>> from embaudit.model.links import Identity
+    >>> require_agreement("cosine", Identity(), sides=1)
+    >>> require_agreement("clip", Identity(), sides=2)
+    Traceback (most recent call last):
+        ...
+    embaudit.errors.InputError: link must be cosine for the objective clip (cosine of left with right); got 'identity';
+    leave one of them out.
+    """
+    if name is not None and not isinstance(name, str):
+        raise _unknown(name)
+    row = known_training(name)
+    alone = sides == 1 and str(link) == "identity" and not is_declared
+    if row is None or alone:
+        return
+    law = OBJECTIVES.get(name or "")
+    if row.allows(link) and (law is None or sides <= law.sides):
+        return
+    if law is None:
+        field, got, right = "link", str(link), " or ".join(row.links)
+        if link.compares is not None:
+            field, got, right = "compared", link.compares, row.compared or "left out"
+        said = f"for the objective {name} ({row.predictions})"
+        raise must_be(field, f"{right} {said}", repr(got), "leave one of them out")
+    if link.compares is not None:
+        raise must_be("objective", f"left out where rows are compared by {link.compares}", repr(name))
+    usual = ", ".join(other.name for other in usual_objectives(link))
+    remedy = f"choose link {' or '.join(law.links)} for it" if law.sides == 2 else "it is for vectors of one side"
+    raise must_be("objective", f"one of {usual} for a model with {link} link", repr(name), remedy)
+
+
+def kept_objective(name: str | None, linear: Linear, shifts: Iterable[SideName] = ()) -> str | None:
+    """Return the objective of a model if a gauge leaves its value alone, None if not: nobody trained the new model so.
+
+    Examples
+    --------
+    >>> kept_objective("factors", Linear.ROTATION), kept_objective("factors", Linear.ANY)
+    ('factors', None)
+    """
+    law = known_objective(name)
+    return name if law is not None and law.keeps(linear, shifts) else None

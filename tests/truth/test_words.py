@@ -1,0 +1,179 @@
+"""Each word that people say of training, on models whose answer is known by construction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import embaudit as ea
+from embaudit.errors import InputError
+from embaudit.model.objectives import OBJECTIVES
+from embaudit.model.trainings import trainings
+
+FEW = {"n_gauges": 1, "n_pairs": 200, "n_starts": 1, "n_steps": 2}
+DRAW = np.random.default_rng(0)
+USERS, ITEMS = (np.linalg.qr(DRAW.standard_normal((n, 4)))[0] for n in (60, 50))
+AXES = np.array([4.0, 3.0, 2.0, 1.0])
+COUNTS = DRAW.integers(1, 9, size=60), DRAW.integers(1, 9, size=50)
+CONVENTION, OPEN = "AS A CONVENTION", "CANNOT BE SAID"
+DECAYED = ("implicit-als", "lenskit-als")
+COUNTED = ("spark-als", "als-wr", "surprise-svd", "funk-svd", "sgd-l2")
+COSINES = ("two-tower-cosine", "clip", "siglip", "arcface", "cosface", "normalised-head")
+TOGETHER = ("sentence-transformers", "e5", "gte", "bge")
+PRODUCTS = ("dpr", "msmarco-dot")
+CONTEXTS = ("word2vec", "fasttext", "node2vec", "glove")
+ORDERS = ("bpr", "warp")
+SOFTMAX = ("two-tower-dot", "two-tower", "last-layer", "last-layer-l2", "adamw")
+GIVEN = ("sklearn-logistic", "sgd-classifier", "sklearn-logistic-no-penalty")
+EVERY = (*DECAYED, *COUNTED, *COSINES, *TOGETHER, *PRODUCTS, *CONTEXTS, *ORDERS, *SOFTMAX, *GIVEN, "nmf")
+
+
+def audited(model, word):
+    return ea.audit(model, objective=word, **FEW)
+
+
+def pair(left, right, **fields):
+    return ea.FactorModel.from_user_item(left, right, **fields)
+
+
+def is_balanced(word):
+    """Factors as the declared decay leaves them."""
+    if word in DECAYED:
+        return pair(USERS * AXES, ITEMS * AXES)
+    users, items = (x / np.sqrt(n)[:, None] for x, n in zip((USERS * AXES, ITEMS * AXES), COUNTS, strict=True))
+    return pair(users, items, user_counts=COUNTS[0], item_counts=COUNTS[1])
+
+
+def test_every_word_has_a_model_here_and_none_is_a_law():
+    assert sorted(EVERY) == sorted(word for row in trainings() for word in row.words)
+    assert {row.law for row in trainings()} - {""} <= set(OBJECTIVES)
+    assert set(EVERY).isdisjoint(OBJECTIVES)
+
+
+@pytest.mark.parametrize("word", [*DECAYED, *COUNTED])
+def test_decay_is_a_convention_where_its_law_holds_and_said_where_not(word):
+    model = is_balanced(word)
+    holds = audited(model, word)
+    assert (holds.answer.word, holds.model.link) == (CONVENTION, "identity")
+    assert f"chose the cosines ({word}, as you declared)" in holds.answer.because
+    stretch = np.array([1.0, 2, 4, 8])
+    broken = audited(model.replace(left=model.left * stretch, right=model.right / stretch), word)
+    assert "EMB104" in [one.code for one in broken.findings]
+    assert f"the penalty of the training ({word}, as you declared) would have changed" in broken.answer.because
+
+
+@pytest.mark.parametrize("word", [*COSINES, *TOGETHER])
+def test_cosines_of_two_sides_are_fixed_where_the_rows_span_enough(word):
+    found = audited(pair(USERS, ITEMS), word)
+    assert (found.model.link, found.answer.word) == ("cosine", "YES")
+    # Unit rows of two users leave another metric.
+    assert audited(pair(np.eye(2, 3), DRAW.standard_normal((6, 3))), word).answer.word == "NO"
+
+
+@pytest.mark.parametrize("word", COSINES)
+def test_one_side_of_two_towers_is_tested(word):
+    assert audited(ea.FactorModel.from_vectors(ITEMS), word).answer.word == "YES"
+    few = audited(ea.FactorModel.from_vectors(np.eye(3)), word)
+    assert (few.model.link, few.model.compared, few.answer.word) == ("cosine", None, OPEN)
+
+
+@pytest.mark.parametrize("word", [*TOGETHER, *PRODUCTS])
+def test_rows_compared_with_each_other_say_yes(word):
+    found = audited(ea.FactorModel.from_vectors(ITEMS), word)
+    assert found.model.compared == ("cosine" if word in TOGETHER else "dot")
+    assert found.answer.because.startswith(f"training compared these rows with each other ({word}, as you declared)")
+    assert found.answer.word == "YES"
+
+
+@pytest.mark.parametrize("word", [*PRODUCTS, *CONTEXTS, "adamw"])
+def test_products_of_two_tables_leave_cosines_open(word):
+    found = audited(pair(USERS * AXES**2, ITEMS), word)
+    assert (found.model.link, found.answer.word) == ("identity", "NO")
+
+
+@pytest.mark.parametrize("word", [*CONTEXTS, *ORDERS])
+def test_of_one_table_of_two_it_cannot_be_said(word):
+    found = audited(ea.FactorModel.from_vectors(ITEMS * AXES), word)
+    assert found.answer.word == OPEN
+    assert "multiplied these rows with a second set" in found.answer.because
+    assert f"({word}, as you declared)" in found.answer.because
+
+
+@pytest.mark.parametrize("word", ORDERS)
+def test_orders_of_items_leave_a_shift_of_all_items_free(word):
+    found = audited(pair(USERS * AXES**2, ITEMS), word)
+    assert (found.model.link, found.answer.word) == ("ranking", "NO")
+    assert found.model.free_shifts == ("right",)
+
+
+@pytest.mark.parametrize("word", SOFTMAX)
+def test_networks_have_no_law_of_decay(word):
+    head = ea.FactorModel.from_softmax(ITEMS * AXES - (ITEMS * AXES).mean(axis=0))
+    found = audited(head, word)
+    assert (found.model.link, found.model.free_shifts) == ("softmax", ("right",))
+    assert found.answer.word == ("NO" if OBJECTIVES.get("softmax") is found_law(word) else OPEN)
+    assert "EMB103" not in [one.code for one in found.findings], "no penalty is known to have chosen"
+
+
+def found_law(word):
+    (row,) = (row for row in trainings() if word in row.words)
+    return row.objective()
+
+
+@pytest.mark.parametrize("word", GIVEN)
+def test_classifiers_of_given_inputs_follow_the_scaling_of_these(word):
+    head = ea.FactorModel.from_softmax(ITEMS * AXES - (ITEMS * AXES).mean(axis=0))
+    found = audited(head, word)
+    assert found.answer.word == CONVENTION
+    assert f"training ties the cosines to its inputs ({word}, as you declared)" in found.answer.because
+
+
+def test_factors_without_negative_numbers_leave_scales_open():
+    found = audited(pair(np.abs(USERS) * AXES**2, np.abs(ITEMS)), "nmf")
+    assert found.answer.word == "NO"
+    with pytest.raises(InputError, match="without negative numbers; got a user row with -"):
+        audited(pair(USERS, ITEMS), "nmf")
+
+
+@pytest.mark.parametrize(
+    ("declared", "sentence"),
+    [
+        ({"objective": "clip", "link": "dot"}, "link must be cosine for the objective clip"),
+        ({"objective": "bpr", "link": "identity"}, "link must be ranking for the objective bpr"),
+        ({"objective": "sentence-transformers", "compared": "dot"}, "compared must be cosine for the objective sent"),
+        ({"objective": "dpr", "compared": "cosine"}, "compared must be dot for the objective dpr"),
+        ({"objective": "clip", "compared": "cosine"}, "compared must be left out for the objective clip"),
+        ({"objective": "factors", "compared": "dot"}, "objective must be left out where rows are compared by dot"),
+    ],
+)
+def test_contradictions_are_refused_in_one_sentence(declared, sentence, tmp_path):
+    np.save(tmp_path / "v.npy", ITEMS)
+    with pytest.raises(InputError, match=sentence):
+        ea.load(tmp_path / "v.npy", **declared)
+    if "compared" in declared:
+        with pytest.raises(InputError, match=sentence):
+            ea.audit(ea.FactorModel.from_vectors(ITEMS), **declared)
+    else:
+        with pytest.raises(InputError, match=sentence):
+            ea.FactorModel.from_user_item(USERS, ITEMS, **declared)
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("clib", "clip (cosine of left with right)"), ("sentence_transformer", "sentence-transformers (cosine of rows"),
+     ("Spark-ALS", "spark-als (user · item)"), ("implicit", "implicit-als (user"), ("xyzzy", "it lists them all")],
+)  # fmt: skip
+def test_a_wrong_word_gets_the_nearest(word, near):
+    with pytest.raises(InputError) as refused:
+        ea.audit(pair(USERS, ITEMS), objective=word)
+    assert near in str(refused.value)
+
+
+def test_a_file_is_named_as_the_source_unless_the_caller_says_it(tmp_path):
+    path = tmp_path / "m.npz"
+    ea.save(is_balanced("implicit-als").replace(objective="implicit-als"), path)
+    assert "(implicit-als, as objective in m.npz says)" in ea.audit(path, **FEW).answer.because
+    assert "(factors, as you declared)" in ea.audit(path, objective="factors", **FEW).answer.because
+    said = ea.io.read(path, objective="lenskit-als")
+    assert "(lenskit-als, as you declared)" in ea.audit(said, **FEW).answer.because
+    assert ea.load(path).objective == "implicit-als"
